@@ -1,0 +1,156 @@
+"""Argument checks: the only place that words an argument error.
+
+Each check returns the value in the form that the rest of podium works with, or raises an
+ArgumentError that says what is wrong with the parameter's own name, what came, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import operator
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import ArgumentError, MissingExtraError
+
+T = TypeVar("T", bound=str)
+
+
+def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
+    """Return k as an int >= 1; None (the whole list) only where it is not required."""
+    if k is None and not required:
+        return None
+    try:
+        value = operator.index(k)
+    except TypeError:
+        value = 0
+    if value < 1 or isinstance(k, bool):
+        whole = "" if required else " or None (the whole list)"
+        raise ArgumentError(f"{name} must be an integer >= 1{whole}, got {k!r}.")
+    return value
+
+
+def number(
+    value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
+) -> float:
+    """Return value as a float inside [low, high], or above low where strict."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = np.nan
+    if not (low < result <= high if strict else low <= result <= high) or not np.isfinite(result):
+        sign = ">" if strict else ">="
+        top = "" if high == np.inf else f" and <= {high:g}"
+        raise ArgumentError(f"{name} must be a number {sign} {low:g}{top}, got {value!r}.")
+    return result
+
+
+def choice(value: Any, name: str, options: Sequence[T]) -> T:
+    """Return value if it is one of the options, else say which they are."""
+    if isinstance(value, str):
+        for option in options:
+            if value == option:
+                return option
+    raise ArgumentError(
+        f"{name} must be one of {listed(options)}, got {value!r}.{nearest(value, options)}"
+    )
+
+
+def listed(options: Iterable[str]) -> str:
+    """Return "'a', 'b' or 'c'"."""
+    quoted = [repr(o) for o in options]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def nearest(value: Any, options: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" where one of the options is close, else nothing."""
+    close = difflib.get_close_matches(str(value), list(options), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a contiguous one-dimensional float64 array."""
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must hold numbers, got {_kind(values)}.") from None
+    return one_dimensional(array, name)
+
+
+def one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return the array if it has one axis."""
+    if array.ndim != 1:
+        raise ArgumentError(f"{name} must have one dimension, got shape {array.shape}.")
+    return array
+
+
+def equal_length(**arrays: Any) -> None:
+    """Raise unless all the named arrays have the length of the first."""
+    (first, reference), *others = arrays.items()
+    for name, array in others:
+        if len(array) != len(reference):
+            raise ArgumentError(
+                f"{first} and {name} must have equal length, got {len(reference)} and {len(array)}."
+            )
+
+
+def finite(values: NDArray[np.float64], name: str, qid: Any = None, *, advice: str) -> None:
+    """Raise where a value is NaN or infinite: how many, and the first one's row and group."""
+    good = np.isfinite(values)
+    if good.all():
+        return
+    bad = np.flatnonzero(~good)
+    raise ArgumentError(
+        f"{name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
+        f"first at row {bad[0]}{_group(qid, bad[0])}. {advice}"
+    )
+
+
+def scores(values: ArrayLike, qid: Any = None, *, name: str = "scores") -> NDArray[np.float64]:
+    """Return finite float64 scores."""
+    array = column(values, name)
+    finite(array, name, qid, advice="Drop those rows, or give them a low finite score.")
+    return array
+
+
+def relevance(
+    values: ArrayLike, qid: Any = None, *, name: str = "relevance"
+) -> NDArray[np.float64]:
+    """Return finite float64 relevances >= 0."""
+    array = column(values, name)
+    finite(array, name, qid, advice="Drop those rows, or set them to 0.")
+    if array.size and array.min() < 0:
+        row = int(np.argmax(array < 0))
+        raise ArgumentError(
+            f"{name} must be >= 0, got {array[row]:g} at row {row}{_group(qid, row)}. "
+            "Shift the grades so that 0 means not relevant."
+        )
+    return array
+
+
+def extra(module: str, name: str, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs {module}, which is not installed. Run: pip install 'podium[{name}]'"
+        ) from None
+
+
+def label(value: Any) -> str:
+    """Return a group label as it reads in a message: 7 or 'u93'."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _group(qid: Any, row: Any) -> str:
+    return "" if qid is None or row >= len(qid) else f" (qid {label(qid[row])})"
+
+
+def _kind(values: Any) -> str:
+    return f"an array of {values.dtype}" if hasattr(values, "dtype") else type(values).__name__

@@ -1,0 +1,41 @@
+"""What podium raises and warns about.
+
+::
+
+    PodiumError
+    ├── ArgumentError (also ValueError)      an argument is wrong: its name, what came, what to do
+    │   ├── DataError                        a file or table is wrong: the file, where, what to do
+    │   └── UnsettledError                   a list is too short for the measure that was asked for
+    └── MissingExtraError (also ImportError) an optional dependency is not installed
+
+    PodiumWarning (UserWarning)
+    └── ConvergenceWarning                   a solver stopped early: it quotes the reason
+"""
+
+
+class PodiumError(Exception):
+    """Root of all errors that podium raises on purpose."""
+
+
+class ArgumentError(PodiumError, ValueError):
+    """An argument is wrong: the text names it, says what came, and what to do."""
+
+
+class DataError(ArgumentError):
+    """A file or table is wrong: the text names the file, the line or column, and what to do."""
+
+
+class UnsettledError(ArgumentError):
+    """Lists are too short for a measure: the text says how many, and how long they must be."""
+
+
+class MissingExtraError(PodiumError, ImportError):
+    """An optional dependency is missing: the text gives the command that installs it."""
+
+
+class PodiumWarning(UserWarning):
+    """Root of all warnings that podium gives on purpose."""
+
+
+class ConvergenceWarning(PodiumWarning):
+    """A solver stopped before it converged: the text quotes the reason and what to change."""

@@ -1,0 +1,20 @@
+"""Results as JSON can hold them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from podium.stats import PairedTest, Summary
+
+
+def as_json(result: Summary | PairedTest) -> dict[str, Any]:
+    """Return a result as JSON can hold it: None for nan, a list for an interval."""
+    return {name: number(value) for name, value in vars(result).items()}
+
+
+def number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        bounds: list[float] = [float(v) for v in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return [number(v) for v in bounds]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

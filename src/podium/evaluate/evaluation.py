@@ -1,0 +1,189 @@
+"""Evaluation: every measure for every group, and all that reduces values over groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium import _check, stats
+from podium.errors import ArgumentError
+from podium.evaluate._json import as_json
+from podium.evaluate.segments import Segment, by_engagement, by_quantile, by_value
+from podium.metrics import Measure, parse
+from podium.stats import IntervalMethod, Summary
+from podium.types import Counts, Labels, Mask, PerGroup, Undefined
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The value of every measure for every group, and what follows from them.
+
+    Attributes
+    ----------
+    labels : (n_groups,)
+        Group labels, rising.
+    n_pos : int64, (n_groups,)
+        Positives of each group.
+    values : dict of str to float64 (n_groups,)
+        Per measure text; nan where undefined.
+    weights : dict of str to float64 (n_groups,)
+        What values are divided by, for measures that have a pooled form.
+    segments : tuple of Segment
+    undefined : {"skip", "zero", "one", "error"}
+        What an undefined group counts in a mean.
+    level, interval, seed
+        Of the confidence intervals.
+    conventions : dict
+        What was decided about ties, thresholds and missing users, for the record.
+    """
+
+    labels: Labels
+    n_pos: Counts
+    values: dict[str, PerGroup]
+    weights: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
+    segments: tuple[Segment, ...] = ()
+    undefined: Undefined = "skip"
+    level: float = 0.95
+    interval: IntervalMethod = "t"
+    seed: int = 0
+    conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def n_groups(self) -> int:
+        return self.labels.size
+
+    @property
+    def measures(self) -> list[str]:
+        return list(self.values)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean of each measure over the groups that count."""
+        return {name: self.summary(name).mean for name in self.values}
+
+    def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
+        """Mean, standard error and interval of one measure, over all groups or those of a mask."""
+        values = self._of(self.values, measure)
+        part = values if mask is None else values[mask]
+        n_undefined = int(np.isnan(part).sum())
+        result = stats.summarize(
+            fill(part, self.undefined), level=self.level, method=self.interval, seed=self.seed
+        )
+        return replace(result, n_undefined=n_undefined)
+
+    def pooled(self, measure: str | Measure) -> Summary:
+        """Sum of value x weight over sum of weights: for pap, correct pairs over all pairs.
+
+        Groups count by how many pairs (or positives, or ranks) they have, undefined ones not at
+        all.
+
+        Raises
+        ------
+        ArgumentError
+            If the measure has no pooled form.
+        """
+        values = self._of(self.values, measure)
+        name = str(parse(measure))
+        if name not in self.weights:
+            raise ArgumentError(
+                f"{name} has no pooled form. Measures that have one here: "
+                f"{', '.join(self.weights) or 'none'}."
+            )
+        return stats.pooled(values, self.weights[name], level=self.level)
+
+    def segmented(
+        self, by: str, key: ArrayLike | None = None, *, k: int | None = None
+    ) -> Evaluation:
+        """Return the same evaluation with further segments.
+
+        Parameters
+        ----------
+        by : str
+            "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the groups by
+            n_pos), or the name of `key`.
+        key : (n_groups,), optional
+            A value per group, in the order of `labels`; each distinct one is a segment.
+        k : int, optional
+            For "engagement"; the smallest cutoff among the measures by default.
+        """
+        if key is not None:
+            new = by_value(by, np.asarray(key), self.n_groups)
+        elif by == "engagement":
+            new = by_engagement(self.n_pos, self._cutoff(k))
+        elif by == "n_pos":
+            new = by_quantile(self.n_pos)
+        else:
+            raise ArgumentError(
+                f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
+                f"{_check.nearest(by, ['engagement', 'n_pos'])} Pass users to divide by a column."
+            )
+        return replace(self, segments=self.segments + new)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a Polars frame with a row per group: group, n_pos and every measure."""
+        from podium.data import to_frame
+
+        return to_frame({"group": self.labels, "n_pos": self.n_pos, **self.values})
+
+    def to_dict(self, *, pooled: bool = False) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/evaluation.json); nan becomes None."""
+        return {
+            "measures": self._measures(None, pooled=pooled),
+            "segments": [
+                {
+                    "by": s.by,
+                    "name": s.name,
+                    "n_groups": int(s.mask.sum()),
+                    "measures": self._measures(s.mask),
+                }
+                for s in self.segments
+            ],
+            "conventions": dict(self.conventions),
+        }
+
+    def _measures(self, mask: Mask | None, *, pooled: bool = False) -> dict[str, Any]:
+        result = {name: as_json(self.summary(name, mask)) for name in self.values}
+        if pooled:
+            for name in self.weights:
+                result[name]["pooled"] = as_json(self.pooled(name))
+        return result
+
+    def _cutoff(self, k: int | None) -> int:
+        if k is not None:
+            return _check.cutoff(k) or 0
+        cutoffs = [m.k for m in map(parse, self.values) if m.k is not None]
+        if not cutoffs:
+            raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")
+        return min(cutoffs)
+
+    def _of(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:
+        name = str(parse(measure))
+        if name not in table:
+            raise ArgumentError(
+                f"{name} was not evaluated. There are: {', '.join(table) or 'none'}."
+            )
+        return table[name]
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_groups} groups"]
+        for name in self.values:
+            s = self.summary(name)
+            note = f", {s.n_undefined} undefined" if s.n_undefined else ""
+            lines.append(
+                f"{name:20s} {s.mean:.4f}  [{s.interval[0]:.4f}, {s.interval[1]:.4f}]{note}"
+            )
+        return "\n".join(lines)
+
+
+def fill(values: PerGroup, undefined: Undefined) -> PerGroup:
+    """Return the values that a mean is taken of, under the policy for undefined groups."""
+    if undefined in ("skip", "error"):
+        return values
+    return np.where(np.isnan(values), 1.0 if undefined == "one" else 0.0, values)

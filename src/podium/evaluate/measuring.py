@@ -1,0 +1,157 @@
+"""From rankings, or from a truth and a run, to an Evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.evaluate.evaluation import Evaluation
+from podium.metrics import Measure, parse_all
+from podium.ranking import Ranking
+from podium.stats import IntervalMethod
+from podium.types import Labels, PerGroup, Undefined
+
+if TYPE_CHECKING:
+    from podium.data import RankingOptions
+
+UNDEFINED: tuple[Undefined, ...] = ("skip", "zero", "one", "error")
+
+
+def evaluate(
+    rankings: Ranking | Iterable[Ranking],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    undefined: Undefined = "skip",
+    level: float = 0.95,
+    interval: IntervalMethod = "t",
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluate measures over one ranking, or over a stream of them (blocks of users).
+
+    Parameters
+    ----------
+    rankings : Ranking or iterable of Ranking
+        Of a stream, only the measures' values are kept.
+    measures : str, Measure, or several
+        For example ["pap@10", "ndcg@10"].
+    undefined : {"skip", "zero", "one", "error"}
+        What a group counts in a mean where a measure is undefined (nan); they are counted in
+        any case.
+    level : float
+        Coverage of the intervals.
+    interval : {"t", "bootstrap"}
+    seed : int
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0, 2.0, 1.0], [1, 0, 1, 0, 1], qid=[7, 7, 7, 8, 8])
+    >>> evaluate(r, ["rr", "pap@1"]).means
+    {'rr': 0.75, 'pap@1': 0.5}
+    """
+    parsed = parse_all(measures)
+    _check.choice(undefined, "undefined", UNDEFINED)
+    blocks = [
+        _block(r, parsed) for r in ([rankings] if isinstance(rankings, Ranking) else rankings)
+    ]
+    if not blocks:
+        raise ArgumentError("rankings must hold at least one Ranking, got none.")
+    values = {str(m): np.concatenate([b.values[str(m)] for b in blocks]) for m in parsed}
+    if undefined == "error":
+        _refuse_undefined(values, np.concatenate([b.labels for b in blocks]))
+    return replace(
+        blocks[0],
+        labels=np.concatenate([b.labels for b in blocks]),
+        n_pos=np.concatenate([b.n_pos for b in blocks]),
+        values=values,
+        weights={
+            name: np.concatenate([b.weights[name] for b in blocks]) for name in blocks[0].weights
+        },
+        undefined=undefined,
+        level=_check.open_fraction(level, "level"),
+        interval=_check.choice(interval, "interval", ("t", "bootstrap")),
+        seed=seed,
+        conventions={**blocks[0].conventions, "undefined": undefined},
+    )
+
+
+def measure(
+    truth: Any,
+    run: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    by: str | Sequence[str] = (),
+    users: Any = None,
+    undefined: Undefined = "skip",
+    level: float = 0.95,
+    interval: IntervalMethod = "t",
+    **options: Unpack[RankingOptions],
+) -> Evaluation:
+    """Measure a run against a truth: per user, in the mean with an interval, by segment.
+
+    Parameters
+    ----------
+    truth, run : path, frame, mapping of columns, or sparse matrix
+        (user, item, relevance) and (user, item, score or rank); see `podium.data.ranking`.
+    measures : str, Measure, or several
+        For example ["pap@10", "ndcg@10"].
+    by : str or several
+        Segments: "engagement", "n_pos", or columns of `users`.
+    users : path, frame or mapping of columns, optional
+        A table with a user column and the columns that `by` names.
+    undefined, level, interval
+        As in `evaluate`.
+    **options
+        Conventions and column names, as in `podium.data.ranking`.
+
+    Examples
+    --------
+    >>> truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
+    >>> run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
+    >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
+    {'hit_rate@1': 0.5, 'recall@2': 0.25}
+    """
+    from podium import data
+
+    result = evaluate(
+        data.ranking(truth, run, **options),
+        measures,
+        undefined=undefined,
+        level=level,
+        interval=interval,
+        seed=options.get("seed", 0),
+    )
+    chosen: dict[str, Any] = {
+        n: options[n] for n in ("missing", "unjudged", "n_items") if n in options
+    }
+    result = replace(result, conventions={**result.conventions, **chosen})
+    for name in [by] if isinstance(by, str) else by:
+        key = None if users is None else data.user_column(users, name, result.labels)
+        result = result.segmented(name, key)
+    return result
+
+
+def _block(ranking: Ranking, measures: list[Measure]) -> Evaluation:
+    weights = {str(m): m.weights(ranking) for m in measures}
+    return Evaluation(
+        labels=ranking.groups.labels,
+        n_pos=ranking.n_pos,
+        values={str(m): m(ranking) for m in measures},
+        weights={name: w for name, w in weights.items() if w is not None},
+        conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
+    )
+
+
+def _refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:
+    for name, column in values.items():
+        bad = np.flatnonzero(np.isnan(column))
+        if bad.size:
+            raise ArgumentError(
+                f"{name} is undefined for {bad.size} of {labels.size} groups, first qid "
+                f"{_check.label(labels[bad[0]])}. Pass undefined='skip', 'zero' or 'one'."
+            )

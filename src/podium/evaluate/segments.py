@@ -1,0 +1,52 @@
+"""Segments: parts of the groups, by how many positives they have or by a column of users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium.errors import ArgumentError
+from podium.types import Counts, Labels, Mask
+
+_QUANTILES = 4
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some of the groups: what they were divided by, the name of the part, and which they are."""
+
+    by: str
+    name: str
+    mask: Mask
+
+
+def by_engagement(n_pos: Counts, k: int) -> tuple[Segment, ...]:
+    few = n_pos <= k
+    return (
+        Segment("engagement", f"n_pos <= {k}", few),
+        Segment("engagement", f"n_pos > {k}", ~few),
+    )
+
+
+def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
+    """Divide the groups that have positives into parts of about equal size by n_pos."""
+    some = n_pos[n_pos > 0]
+    if not some.size:
+        return ()
+    cuts = np.quantile(some, np.arange(1, _QUANTILES + 1) / _QUANTILES, method="inverted_cdf")
+    segments: list[Segment] = []
+    low = 1
+    for high in np.unique(cuts).astype(int).tolist():
+        name = f"n_pos {low}" if low == high else f"n_pos {low}-{high}"
+        segments.append(Segment("n_pos", name, (n_pos >= low) & (n_pos <= high)))
+        low = high + 1
+    return tuple(segments)
+
+
+def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
+    if key.shape != (n_groups,):
+        raise ArgumentError(
+            f"key must have one value per group, got shape {key.shape} for {n_groups} groups."
+        )
+    return tuple(Segment(by, str(value), key == value) for value in np.unique(key))

@@ -1,0 +1,145 @@
+"""Groups: which rows belong together (a user's items, a query's documents).
+
+Ragged and never padded: one row order, computed once, and the offsets of the groups in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+
+A = TypeVar("A", bound=np.generic)
+
+_DENSE = 4  # a span of integer labels up to 4 times the rows is counted rather than sorted
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Row order and bounds of groups, in rising order of their labels.
+
+    Group g holds the rows ``order[offsets[g]:offsets[g + 1]]`` of the caller's arrays; an
+    `order` of None means that the rows are grouped already. Rows of one group keep their order.
+
+    Parameters
+    ----------
+    labels : (n_groups,)
+        Distinct labels, rising.
+    offsets : int64, (n_groups + 1,)
+        From 0 to n_rows.
+    order : int64, (n_rows,), or None
+        Positions in the caller's arrays.
+
+    Examples
+    --------
+    >>> groups = Groups.from_qid(["b", "a", "b"])
+    >>> groups.labels.tolist(), groups.sizes.tolist(), groups.order.tolist()
+    (['a', 'b'], [1, 2], [1, 0, 2])
+    """
+
+    labels: NDArray[Any]
+    offsets: NDArray[np.int64]
+    order: NDArray[np.int64] | None = None
+
+    @classmethod
+    def from_qid(cls, qid: ArrayLike) -> Groups:
+        """Group rows by the label of each, integers or strings, in any row order.
+
+        Cost: one pass where rows are grouped already; a counting sort for integers that are
+        not far apart; otherwise a stable sort.
+        """
+        labels = _labels(qid)
+        starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+        starts = np.concatenate([np.zeros(min(1, labels.size), np.int64), starts])
+        runs = labels[starts]
+        if np.all(runs[1:] > runs[:-1]):
+            return cls(runs, np.append(starts, labels.size))
+        return cls._sorted(labels)
+
+    @classmethod
+    def from_sizes(cls, sizes: ArrayLike) -> Groups:
+        """Group consecutive rows by the size of each group (LightGBM's form), labelled 0, 1, …"""
+        counts = np.asarray(sizes)
+        if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
+            raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(np.arange(counts.size), offsets)
+
+    @classmethod
+    def single(cls, n_rows: int) -> Groups:
+        """Put all rows into one group, labelled 0."""
+        return cls.from_sizes([n_rows])
+
+    @classmethod
+    def _sorted(cls, labels: NDArray[Any]) -> Groups:
+        codes, distinct = encode(labels)
+        from podium._kernels import counting_order
+
+        offsets = np.zeros(distinct.size + 1, np.int64)
+        order = np.empty(codes.size, np.int64)
+        counting_order(codes, offsets, order)
+        return cls(distinct, offsets, order)
+
+    @property
+    def n_groups(self) -> int:
+        return self.labels.size
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.offsets[-1])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each group."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def index(self) -> NDArray[np.int64]:
+        """Group number of each row, in the caller's row order."""
+        return self.scatter(np.repeat(np.arange(self.n_groups), self.sizes))
+
+    def gather(self, values: NDArray[A]) -> NDArray[A]:
+        """Bring values from the caller's row order into group order (no copy if it is the same)."""
+        return values if self.order is None else values[self.order]
+
+    def scatter(self, values: NDArray[A]) -> NDArray[A]:
+        """Bring values from group order back into the caller's row order."""
+        if self.order is None:
+            return values
+        rows = np.empty_like(values)
+        rows[self.order] = values
+        return rows
+
+
+def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return codes and the distinct labels, rising, with ``distinct[codes] == labels``."""
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _DENSE * labels.size + 1000:
+            shifted = np.subtract(labels, low, dtype=np.int64)
+            present = np.zeros(high - low + 1, np.bool_)
+            present[shifted] = True
+            if present.all():
+                return shifted, np.arange(low, high + 1).astype(labels.dtype)
+            number = np.cumsum(present) - 1
+            return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
+    distinct, codes = np.unique(labels, return_inverse=True)
+    return codes.astype(np.int64, copy=False), distinct
+
+
+def _labels(qid: ArrayLike) -> NDArray[Any]:
+    labels = _check.one_dimensional(np.asarray(qid), "qid")
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iuU" and labels.size:
+        raise ArgumentError(
+            f"qid must hold integers or strings, got {labels.dtype}. "
+            "Convert the column, or encode it first."
+        )
+    return labels if labels.size else labels.astype(np.int64)

@@ -1,0 +1,51 @@
+"""Metrics of a ranking: one function each, Ranking -> one float64 per group.
+
+The functions take a `Ranking` and keyword arguments; `parse` makes a `Measure` from a text such
+as ``ndcg@10``. To add a metric, write one function under `metric` in the file that reads what it
+reads (`pairs`, `hits` or `grades`): the registry, the command line and the law tests find it.
+"""
+
+from podium.metrics._registry import ALIASES, REGISTRY, Metric, metric
+from podium.metrics.grades import dcg, err, ndcg, topk_loss
+from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
+from podium.metrics.measure import Measure, choices, parse, parse_all
+from podium.metrics.pairs import auc, auc_at, pap, pauc
+from podium.metrics.shown import coverage, novelty
+
+__all__ = [
+    "ALIASES",
+    "REGISTRY",
+    "Measure",
+    "Metric",
+    "ap",
+    "auc",
+    "auc_at",
+    "choices",
+    "coverage",
+    "dcg",
+    "err",
+    "hit_rate",
+    "make_scorer",
+    "metric",
+    "ndcg",
+    "novelty",
+    "pap",
+    "parse",
+    "parse_all",
+    "pauc",
+    "precision",
+    "r_precision",
+    "rbp",
+    "recall",
+    "rr",
+    "topk_loss",
+]
+
+
+def __getattr__(name: str) -> object:
+    # scikit-learn takes 1.5 s to import, so only who asks for a scorer pays for it.
+    if name == "make_scorer":
+        from podium.metrics.scorer import make_scorer
+
+        return make_scorer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,103 @@
+"""What the metrics are made of: one call per compiled pass, with its output arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.discounts import Gain, gains
+from podium.metrics import _kernels
+from podium.ranking import Ranking
+from podium.types import Counts, Mask, PerGroup, PerRow
+
+
+def depths(ranking: Ranking, k: int | None) -> Counts:
+    """Return how many ranks of each list count."""
+    return ranking.groups.sizes if k is None else np.full(ranking.n_groups, k)
+
+
+def best_depths(ranking: Ranking, k: int | None) -> Counts:
+    """Return how many ranks of each best list count."""
+    return ranking.n_relevant if k is None else np.full(ranking.n_groups, k)
+
+
+def hits(ranking: Ranking, depth: Counts) -> PerGroup:
+    """Count the positives in the first depth[g] ranks of each list."""
+    return weighted_hits(ranking, depth, np.ones(_longest(depth, ranking.groups.sizes)))
+
+
+def weighted_hits(ranking: Ranking, depth: Counts, weights: PerRow) -> PerGroup:
+    """Sum the weights of the ranks that hold a positive."""
+    values, mode = ranking.relevance, _kernels.BINARY
+    if ranking.ties == "average":
+        flags = (ranking.relevance >= ranking.min_relevance).astype(np.float64)
+        values, mode = ranking.averaged(flags), _kernels.LINEAR
+    return _discounted(ranking.groups.offsets, values, mode, ranking.min_relevance, weights, depth)
+
+
+def discounted_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> PerGroup:
+    """Sum gain x weight over the first depth[g] ranks."""
+    if ranking.ties == "average":
+        values, mode = ranking.averaged(gains(ranking.relevance, gain)), _kernels.LINEAR
+    else:
+        values, mode = ranking.relevance, _mode(gain)
+    return _discounted(ranking.groups.offsets, values, mode, 0.0, weights, depth)
+
+
+def ideal_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> PerGroup:
+    """Sum gain x weight over the first depth[g] ranks of the best list."""
+    return _discounted(ranking.ideal_offsets, ranking.ideal, _mode(gain), 0.0, weights, depth)
+
+
+def hit_precisions(ranking: Ranking, depth: Counts) -> tuple[PerGroup, PerGroup]:
+    """Return the sum of precisions at the hits of the first depth[g] ranks, and the hits."""
+    total, found = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
+    _kernels.hit_precisions(
+        ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, total, found
+    )
+    return total, found
+
+
+def first_hit(ranking: Ranking, depth: Counts) -> PerGroup:
+    """Return the rank of the first positive among the first depth[g] ranks, inf without one."""
+    out = np.empty(ranking.n_groups)
+    _kernels.first_hit(ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, out)
+    return out
+
+
+def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[PerGroup, Mask]:
+    """Count correct pairs of the best positives and negatives; tell which lists sufficed."""
+    correct = np.empty(ranking.n_groups)
+    settled = np.empty(ranking.n_groups, np.bool_)
+    _kernels.ordered_pairs(
+        ranking.groups.offsets,
+        ranking.relevance,
+        ranking.tied,
+        ranking.min_relevance,
+        top_pos,
+        top_neg,
+        correct,
+        settled,
+    )
+    return correct, settled
+
+
+def longest_depth(ranking: Ranking, k: int | None) -> int:
+    """Return the ranks for which weights are needed: up to k, over lists and best lists."""
+    longest = int(max(ranking.groups.sizes.max(initial=0), ranking.n_relevant.max(initial=0)))
+    return longest if k is None else min(k, longest)
+
+
+def _longest(depth: Counts, sizes: Counts) -> int:
+    return int(np.minimum(depth, sizes).max(initial=0))
+
+
+def _mode(gain: Gain) -> int:
+    return _kernels.EXP2 if gain == "exp2" else _kernels.LINEAR
+
+
+def _discounted(
+    offsets: Counts, values: PerRow, mode: int, threshold: float, weights: PerRow, depth: Counts
+) -> PerGroup:
+    out = np.empty(offsets.size - 1)
+    _kernels.discounted_gain(offsets, values, mode, threshold, weights, depth, out)
+    return out

@@ -1,0 +1,139 @@
+"""The registry of metrics: what each one declares, and the rules that all of them share.
+
+A metric is one function, Ranking -> (n_groups,) float64, under the `metric` decorator. What it
+declares there is what the law tests hold it to, so registering a metric tests it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.ranking import Ranking
+from podium.types import PerGroup
+
+P = ParamSpec("P")
+MetricFunction: TypeAlias = Callable[Concatenate[Ranking, P], PerGroup]
+
+REGISTRY: dict[str, Metric] = {}
+"""Every metric by its name; "auc@k" is another metric than "auc"."""
+
+ALIASES: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a metric is and promises.
+
+    Attributes
+    ----------
+    name : str
+        As in a measure's text; a name that ends in "@k" takes that cutoff always.
+    function : callable
+        ``function(ranking, *, k, **options) -> float64, (n_groups,)``.
+    cutoff : {"required", "optional", "none"}
+        Whether it takes k.
+    bounds : (low, high)
+        No value lies outside.
+    higher_is_better : bool
+    graded : bool
+        It reads grades; a group without relevance > 0 is undefined. Otherwise it reads
+        relevance >= min_relevance, and a group without any such item is undefined.
+    monotone : bool
+        Swapping a better item upwards never makes the value worse.
+    ideal_defined : bool
+        The best list reaches the best bound.
+    linear : bool
+        Its mean over the orders of equal scores is what ties="average" gives, exactly.
+    exceptions : mapping
+        Option values under which `monotone` and `ideal_defined` do not hold.
+    weights : callable, optional
+        ``weights(ranking, k=..., **options)``: what each group's value is divided by, so that
+        the sum of value x weight over the sum of weights is the pooled form.
+    """
+
+    name: str
+    function: Callable[..., PerGroup]
+    cutoff: Literal["required", "optional", "none"]
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    graded: bool = False
+    monotone: bool = True
+    ideal_defined: bool = True
+    linear: bool = False
+    exceptions: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    weights: Callable[..., PerGroup] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Defaults of the options, by name."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "k"}
+
+    @property
+    def worst(self) -> float:
+        return self.bounds[0] if self.higher_is_better else self.bounds[1]
+
+    @property
+    def best(self) -> float:
+        return self.bounds[1] if self.higher_is_better else self.bounds[0]
+
+
+def metric(
+    name: str, *, aliases: tuple[str, ...] = (), **declared: Any
+) -> Callable[[MetricFunction[P]], MetricFunction[P]]:
+    """Register a metric, and put the rules that all metrics share around its function.
+
+    The wrapper checks k, refuses ties="average" where it is not exact, sets nan where a group
+    has nothing to find, and the worst value where no list was given.
+    """
+
+    def register(function: MetricFunction[P]) -> MetricFunction[P]:
+        @functools.wraps(function)
+        def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
+            if entry.cutoff != "none":
+                _check.cutoff(options.get("k"), required=entry.cutoff == "required")
+            if ranking.ties == "average" and not entry.linear:
+                raise ArgumentError(
+                    f"ties='average' is undefined for {name}, whose mean over the orders of "
+                    "equal scores has no exact form here. Use 'worst', 'best', 'random' or 'id'."
+                )
+            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is what undefined is
+                values = function(ranking, *args, **options)
+            return _finish(values, ranking, entry)
+
+        entry = Metric(name=name, function=checked, **declared)
+        REGISTRY[name] = entry
+        ALIASES.update(dict.fromkeys(aliases, name))
+        return checked
+
+    return register
+
+
+def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
+    found = ranking.n_relevant if entry.graded else ranking.n_pos
+    if ranking.absent is not None:
+        values[ranking.absent] = entry.worst
+    values[found == 0] = np.nan
+    return values
+
+
+def lookup(name: str, *, has_cutoff: bool) -> Metric:
+    """Return the metric of that name or alias, or say which ones there are."""
+    known = ALIASES.get(name, name)
+    if has_cutoff and f"{known}@k" in REGISTRY:
+        return REGISTRY[f"{known}@k"]
+    if known in REGISTRY:
+        return REGISTRY[known]
+    if f"{known}@k" in REGISTRY:
+        raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
+    names = sorted({n.removesuffix("@k") for n in REGISTRY})
+    close = _check.nearest(name, [*names, *ALIASES])
+    raise ArgumentError(f"measure {name!r} is not known.{close} There are: {', '.join(names)}.")

@@ -1,0 +1,195 @@
+"""Metrics that read grades: how relevant, not only whether."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium import _check
+from podium.discounts import GAINS, Discount, Gain, discounts
+from podium.errors import ArgumentError
+from podium.metrics import _kernels, _passes
+from podium.metrics._registry import metric
+from podium.ranking import Ranking
+from podium.types import PerGroup
+
+
+@metric(
+    "dcg", cutoff="optional", bounds=(0.0, np.inf), graded=True, ideal_defined=False, linear=True
+)
+def dcg(
+    ranking: Ranking,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+) -> PerGroup:
+    """Discounted cumulative gain: what the k top ranks are worth.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end are worth nothing.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+    gain : {"linear", "exp2"}
+        Relevance, or 2 ** relevance - 1.
+    discount : {"log2", "letor"}
+        1 / log2(rank + 1), or LETOR's, in which ranks 1 and 2 weigh the same.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In units of gain; nan without relevance > 0.
+
+    References
+    ----------
+    jarvelin2002; qin2010 for "letor".
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1])
+    >>> dcg(r) == 2 + 1 / np.log2(4)
+    array([ True])
+    """
+    _check.choice(gain, "gain", GAINS)
+    weights = discounts(_passes.longest_depth(ranking, k), discount)
+    return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+
+
+@metric("ndcg", cutoff="optional", graded=True, linear=True)
+def ndcg(
+    ranking: Ranking,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+) -> PerGroup:
+    """Discounted cumulative gain over that of the best possible list.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end are worth nothing.
+    k : int, optional
+        Cutoff in items, for both lists; the whole list without it.
+    gain : {"linear", "exp2"}
+        Relevance, or 2 ** relevance - 1.
+    discount : {"log2", "letor"}
+        1 / log2(rank + 1), or LETOR's, in which ranks 1 and 2 weigh the same.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without relevance > 0.
+
+    Notes
+    -----
+    The best list holds unretrieved items too. min_relevance plays no part: grades are gains.
+
+    References
+    ----------
+    jarvelin2002; qin2010 for "letor".
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> ndcg(r, k=2) == 1 / (1 + 1 / np.log2(3))
+    array([ True])
+    """
+    _check.choice(gain, "gain", GAINS)
+    weights = discounts(_passes.longest_depth(ranking, k), discount)
+    got = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    return got / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
+
+
+@metric("err", cutoff="optional", graded=True, ideal_defined=False)
+def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> PerGroup:
+    """Expected reciprocal rank at which a reader who has seen enough stops.
+
+    An item of grade g stops the reader with probability (2 ** g - 1) / 2 ** max_grade.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+    max_grade : float
+        Highest grade of the scale (not of the data, so that a list's value stands by itself).
+        The default is the web track's 4; pass 1 for binary relevance.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1); nan without relevance > 0.
+
+    Raises
+    ------
+    ArgumentError
+        If a relevance is above max_grade.
+
+    References
+    ----------
+    chapelle2009.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> err(r, max_grade=1) == 1 / 2 + (1 / 2) * (1 / 2) / 3
+    array([ True])
+    """
+    top = _check.number(max_grade, "max_grade", low=0.0, strict=True)
+    highest = ranking.ideal.max(initial=0.0)
+    if highest > top:
+        raise ArgumentError(
+            f"max_grade must be at least the highest relevance, got {top:g} where a relevance is "
+            f"{highest:g}. Write err(max_grade={highest:g}), the top of your scale."
+        )
+    out = np.empty(ranking.n_groups)
+    _kernels.cascade(
+        ranking.groups.offsets, ranking.relevance, top, _passes.depths(ranking, k), out
+    )
+    return out
+
+
+@metric("topk_loss", cutoff="required", graded=True, higher_is_better=False)
+def topk_loss(ranking: Ranking, *, k: int) -> PerGroup:
+    """Top-k 0-1 loss: 0 where the k top ranks hold the grades of the best list, in its order.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end hold nothing.
+    k : int
+        Cutoff in items, at least 1.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        0 or 1, lower is better; nan without relevance > 0.
+
+    Notes
+    -----
+    Items of one grade may stand in any order among themselves: a graded truth orders grades,
+    not items. With distinct grades this is the loss of the paper.
+
+    References
+    ----------
+    xia2009, section 3.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1])
+    >>> topk_loss(r, k=1), topk_loss(r, k=2)
+    (array([0.]), array([1.]))
+    """
+    out = np.empty(ranking.n_groups)
+    _kernels.differs_from_ideal(
+        ranking.groups.offsets,
+        ranking.relevance,
+        ranking.ideal_offsets,
+        ranking.ideal,
+        np.full(ranking.n_groups, k),
+        out,
+    )
+    return out

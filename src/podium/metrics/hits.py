@@ -1,0 +1,252 @@
+"""Metrics that read which ranks hold a positive: relevance >= min_relevance."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from podium import _check
+from podium.discounts import persistence
+from podium.metrics import _passes
+from podium.metrics._registry import metric
+from podium.ranking import Ranking
+from podium.types import PerGroup
+
+
+def _cutoffs(ranking: Ranking, *, k: int) -> PerGroup:
+    return np.full(ranking.n_groups, float(k))
+
+
+def _reachable(ranking: Ranking, k: int | None, norm: str) -> PerGroup:
+    """Return n_pos, or as many of them as fit into k."""
+    fits = norm == "min" and k is not None
+    return (np.minimum(ranking.n_pos, k) if fits else ranking.n_pos).astype(np.float64)
+
+
+def _recall_weights(ranking: Ranking, *, k: int | None = None, norm: str = "n_pos") -> PerGroup:
+    return _reachable(ranking, k, norm)
+
+
+@metric(
+    "precision",
+    cutoff="required",
+    aliases=("p", "prec"),
+    ideal_defined=False,
+    linear=True,
+    weights=_cutoffs,
+)
+def precision(ranking: Ranking, *, k: int) -> PerGroup:
+    """Share of the k top ranks that hold a positive.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end hold nothing.
+    k : int
+        Cutoff in items, at least 1; always the divisor.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> precision(r, k=2)
+    array([0.5])
+    """
+    return _passes.hits(ranking, _passes.depths(ranking, k)) / k
+
+
+@metric(
+    "recall",
+    cutoff="optional",
+    aliases=("r",),
+    linear=True,
+    weights=_recall_weights,
+    exceptions={"norm": "n_pos"},
+)
+def recall(
+    ranking: Ranking, *, k: int | None = None, norm: Literal["n_pos", "min"] = "n_pos"
+) -> PerGroup:
+    """Share of the positives that are among the k top ranks.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+    norm : {"n_pos", "min"}
+        Divide by all positives, or by min(k, n_pos), which makes 1 reachable.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> recall(r, k=1), recall(r, k=1, norm="min")
+    (array([0.5]), array([1.]))
+    """
+    _check.choice(norm, "norm", ("n_pos", "min"))
+    return _passes.hits(ranking, _passes.depths(ranking, k)) / _reachable(ranking, k, norm)
+
+
+@metric("r_precision", cutoff="none", aliases=("rprec",), linear=True)
+def r_precision(ranking: Ranking) -> PerGroup:
+    """Share of the n_pos top ranks that hold a positive.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end hold nothing.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> r_precision(r)
+    array([0.5])
+    """
+    return _passes.hits(ranking, ranking.n_pos) / ranking.n_pos
+
+
+@metric("hit_rate", cutoff="optional", aliases=("hr", "hit", "success"))
+def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
+    """1 where at least one positive is among the k top ranks, else 0.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        0 or 1; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [0, 0, 1])
+    >>> hit_rate(r, k=2), hit_rate(r, k=3)
+    (array([0.]), array([1.]))
+    """
+    return np.isfinite(_passes.first_hit(ranking, _passes.depths(ranking, k))).astype(np.float64)
+
+
+@metric("rr", cutoff="optional", aliases=("mrr", "recip_rank", "reciprocal_rank"))
+def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
+    """1 over the rank of the first positive; 0 where none is among the k top ranks.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without a positive.
+
+    References
+    ----------
+    voorhees1999.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [0, 1, 1])
+    >>> rr(r)
+    array([0.5])
+    """
+    return 1.0 / _passes.first_hit(ranking, _passes.depths(ranking, k))
+
+
+@metric(
+    "ap",
+    cutoff="optional",
+    aliases=("map", "average_precision"),
+    exceptions={"norm": ("n_pos", "retrieved")},
+)
+def ap(
+    ranking: Ranking,
+    *,
+    k: int | None = None,
+    norm: Literal["n_pos", "min", "retrieved"] = "n_pos",
+) -> PerGroup:
+    """Mean of the precision at the ranks of the positives among the k top ranks.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+    norm : {"n_pos", "min", "retrieved"}
+        Divide the sum by all positives (trec_eval), by min(k, n_pos) (1 is reachable), or by
+        the positives among the k top ranks (0 without one; not monotone).
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> ap(r) == (1 / 1 + 2 / 3) / 2
+    array([ True])
+    """
+    _check.choice(norm, "norm", ("n_pos", "min", "retrieved"))
+    total, found = _passes.hit_precisions(ranking, _passes.depths(ranking, k))
+    if norm == "retrieved":
+        return total / np.maximum(found, 1)
+    return total / _reachable(ranking, k, norm)
+
+
+@metric("rbp", cutoff="optional", ideal_defined=False, linear=True)
+def rbp(ranking: Ranking, *, k: int | None = None, p: float = 0.8) -> PerGroup:
+    """Rank-biased precision: the share of what a patient reader sees that is positive.
+
+    The reader goes on from each rank with probability p: sum of (1 - p) p ** (rank - 1) over
+    the positives among the k top ranks.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists; ranks below a list's end hold nothing.
+    k : int, optional
+        Cutoff in items; the whole list without it.
+    p : float
+        Persistence, inside (0, 1).
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1); nan without a positive.
+
+    References
+    ----------
+    moffat2008.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> rbp(r, p=0.5)
+    array([0.625])
+    """
+    _check.number(p, "p", low=0.0, high=np.nextafter(1.0, 0.0), strict=True)
+    weights = persistence(_passes.longest_depth(ranking, k), p)
+    return _passes.weighted_hits(ranking, _passes.depths(ranking, k), weights)

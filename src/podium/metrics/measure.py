@@ -1,0 +1,148 @@
+"""A measure: a metric with its cutoff and options, as a value whose text parses back."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.metrics._registry import Metric, lookup
+from podium.ranking import Ranking
+from podium.types import PerGroup
+
+_FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@]+))?\s*")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric with its cutoff and its options.
+
+    Attributes
+    ----------
+    name : str
+        The metric's own name, aliases resolved.
+    k : int or None
+        Cutoff in items; None is the whole list.
+    options : tuple of (name, value)
+        Those that differ from the metric's defaults, by name.
+
+    Examples
+    --------
+    >>> str(parse("map(norm=min)@10"))
+    'ap(norm=min)@10'
+    """
+
+    name: str
+    k: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def metric(self) -> Metric:
+        return lookup(self.name, has_cutoff=self.k is not None)
+
+    def __call__(self, ranking: Ranking) -> PerGroup:
+        """Return each group's value, float64, (n_groups,), nan where undefined."""
+        return self.metric.function(ranking, **self._arguments())
+
+    def weights(self, ranking: Ranking) -> PerGroup | None:
+        """Return what each value is divided by, for the pooled form, or None without one."""
+        weigh = self.metric.weights
+        return None if weigh is None else weigh(ranking, **self._arguments())
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{name}={_text(value)}" for name, value in self.options)
+        return (
+            self.name + (f"({inside})" if inside else "") + ("" if self.k is None else f"@{self.k}")
+        )
+
+    def _arguments(self) -> dict[str, Any]:
+        cutoff = {} if self.metric.cutoff == "none" else {"k": self.k}
+        return {**cutoff, **dict(self.options)}
+
+
+def parse(text: str | Measure) -> Measure:
+    """Read a measure from its text: ``name(option=value, …)@k``.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown name or option (with the nearest known one), a value that does not fit,
+        a missing k, or a k that is not an integer >= 1.
+
+    Examples
+    --------
+    >>> parse("ndcg(gain=exp2)@10")
+    Measure(name='ndcg', k=10, options=(('gain', 'exp2'),))
+    """
+    if isinstance(text, Measure):
+        return text
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ArgumentError(
+            f"measure {text!r} is not of the form name@k or name(option=value)@k, as ndcg@10."
+        )
+    name, inside, cutoff = match.groups()
+    k = None if cutoff is None else _cutoff(text, cutoff)
+    metric = lookup(name, has_cutoff=k is not None)
+    if k is None and metric.cutoff == "required":
+        raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
+    if k is not None and metric.cutoff == "none":
+        raise ArgumentError(f"{name} takes no cutoff, got {text!r}. Write {name}.")
+    return Measure(metric.name.removesuffix("@k"), k, _options(metric, inside or ""))
+
+
+def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Read one or more measures; the same one twice is an error."""
+    single = isinstance(measures, str | Measure)
+    parsed = [parse(m) for m in ([measures] if single else measures)]
+    if not parsed:
+        raise ArgumentError("measures must name at least one measure, as ['pap@10'].")
+    for i, one in enumerate(parsed):
+        if one in parsed[:i]:
+            raise ArgumentError(f"measures names {one} twice. Keep one.")
+    return parsed
+
+
+def _cutoff(text: str, cutoff: str) -> int:
+    if not cutoff.isdecimal() or int(cutoff) < 1:
+        raise ArgumentError(f"k must be an integer >= 1, got {cutoff!r} in {text!r}.")
+    return int(cutoff)
+
+
+def _options(metric: Metric, inside: str) -> tuple[tuple[str, Any], ...]:
+    given: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in inside.split(","))):
+        name, _, value = (p.strip() for p in part.partition("="))
+        if name not in metric.options:
+            known = _check.listed(metric.options) if metric.options else "none"
+            raise ArgumentError(
+                f"{metric.name} has no option {name!r}.{_check.nearest(name, metric.options)} "
+                f"It takes: {known}."
+            )
+        given[name] = _value(metric, name, value)
+    return tuple(sorted((n, v) for n, v in given.items() if v != metric.options[n]))
+
+
+def _value(metric: Metric, name: str, text: str) -> Any:
+    """Read an option's value as what its default is: a flag, a number, or one of the choices."""
+    default = metric.options[name]
+    if isinstance(default, bool):
+        return _check.choice(text.lower(), name, ("true", "false")) == "true"
+    if isinstance(default, float):
+        return _check.number(text, name, low=0.0)
+    return _check.choice(text, name, choices(metric, name))
+
+
+def choices(metric: Metric, option: str) -> tuple[str, ...]:
+    """Return the values that a text option can take, from its annotation."""
+    return typing.get_args(typing.get_type_hints(metric.function)[option])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

@@ -1,0 +1,83 @@
+"""What a run shows, whatever is relevant: how much of the catalogue, and how unheard-of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.types import PerGroup
+
+
+def coverage(items: ArrayLike, n_items: int) -> float:
+    """Share of the catalogue that is shown to anyone.
+
+    Parameters
+    ----------
+    items : (n_rows,)
+        Ids of the items shown, over all groups (cut the lists to k before).
+    n_items : int
+        Size of the catalogue.
+
+    Returns
+    -------
+    float
+        Distinct items shown over n_items, in [0, 1].
+
+    Examples
+    --------
+    >>> coverage([1, 2, 2, 5], 10)
+    0.3
+    """
+    total = _check.cutoff(n_items, name="n_items") or 0
+    distinct = np.unique(_check.one_dimensional(np.asarray(items), "items")).size
+    if distinct > total:
+        raise ArgumentError(
+            f"n_items must be at least the number of distinct items shown, got {total} "
+            f"where the run shows {distinct}."
+        )
+    return distinct / total
+
+
+def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGroup:
+    """Mean surprise of the items that each group is shown, in bits.
+
+    An item's surprise is -log2 of the share of all interactions that are with it. Items without
+    an interaction count as having half of one.
+
+    Parameters
+    ----------
+    items : (n_rows,)
+        Ids of the items shown, in group order (cut the lists to k before).
+    groups : Groups
+        The groups of those rows.
+    interactions : (n_interactions,)
+        The item of each past interaction.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        Bits, >= 0; nan for an empty list.
+
+    Examples
+    --------
+    >>> novelty(["a", "b"], Groups.single(2), ["a", "a", "b", "c"])
+    array([1.5])
+    """
+    surprise = _surprise(np.asarray(items), np.asarray(interactions))
+    total = np.concatenate([[0.0], np.cumsum(surprise)])
+    with np.errstate(invalid="ignore"):
+        return (total[groups.offsets[1:]] - total[groups.offsets[:-1]]) / groups.sizes
+
+
+def _surprise(items: NDArray[Any], interactions: NDArray[Any]) -> NDArray[np.float64]:
+    if not interactions.size:
+        raise ArgumentError("interactions must name at least one past interaction, got none.")
+    known, counts = np.unique(interactions, return_counts=True)
+    place = np.minimum(np.searchsorted(known, items), known.size - 1)
+    count = np.where(known[place] == items, counts[place], 0.5)
+    return -np.log2(count / interactions.size)
