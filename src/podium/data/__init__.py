@@ -1,0 +1,97 @@
+"""Data in and out: tables of any kind, joined by columns, never row by row.
+
+A source is a path (.parquet, .csv, .tsv, .arrow, .feather, TREC run or qrels, svmlight with qid;
+text also .gz), a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of
+arrays, or a sparse matrix with users as rows. Ids are integers or strings. Columns are recognised
+by their usual names, in any case:
+
+========== ============================================
+user       user, user_id, qid, query_id, q_id
+item       item, item_id, doc_id
+score      score, prediction; or rank
+relevance  relevance, rating, label
+value      value, rating, relevance, label
+timestamp  timestamp, time
+========== ============================================
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.data.build import RankingOptions, ranking, top_items
+    from podium.data.features import Features, read_features
+    from podium.data.publishers import Letor, letor, movielens
+    from podium.data.retail import OnlineRetail, load_onlineretail
+    from podium.data.runs import (
+        Interactions,
+        Run,
+        Truth,
+        read_interactions,
+        read_run,
+        read_truth,
+    )
+    from podium.data.splits import (
+        Split,
+        by_group,
+        by_time,
+        by_time_per_user,
+        leave_last_out,
+        random,
+    )
+    from podium.data.users import user_column
+    from podium.data.write import atomic, to_frame, write_table
+
+_HOME = {
+    "build": ("RankingOptions", "ranking", "top_items"),
+    "features": ("Features", "read_features"),
+    "publishers": ("Letor", "letor", "movielens"),
+    "retail": ("OnlineRetail", "load_onlineretail"),
+    "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
+    "splits": ("Split", "by_group", "by_time", "by_time_per_user", "leave_last_out", "random"),
+    "users": ("user_column",),
+    "write": ("atomic", "to_frame", "write_table"),
+}
+_MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Features",
+    "Interactions",
+    "Letor",
+    "OnlineRetail",
+    "RankingOptions",
+    "Run",
+    "Split",
+    "Truth",
+    "atomic",
+    "by_group",
+    "by_time",
+    "by_time_per_user",
+    "leave_last_out",
+    "letor",
+    "load_onlineretail",
+    "movielens",
+    "random",
+    "ranking",
+    "read_features",
+    "read_interactions",
+    "read_run",
+    "read_truth",
+    "to_frame",
+    "top_items",
+    "user_column",
+    "write_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name's module when it is first asked for: polars takes its time."""
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,88 @@
+"""Column names: which column of a table plays which role.
+
+A role is recognised by its usual names in any case, or named outright by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from podium import _check
+from podium.errors import DataError
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is for: the parameter that names it, and the names that it usually has."""
+
+    name: str
+    usual: tuple[str, ...]
+    required: bool = True
+
+
+USER = Role("user", ("user", "user_id", "qid", "query_id", "q_id"))
+ITEM = Role("item", ("item", "item_id", "doc_id"))
+ANY_ITEM = Role("item", ITEM.usual, required=False)
+SCORE = Role("score", ("score", "prediction"), required=False)
+RANK = Role("rank", ("rank",), required=False)
+RELEVANCE = Role("relevance", ("relevance", "rating", "label"), required=False)
+VALUE = Role("value", ("value", "rating", "relevance", "label"), required=False)
+TIMESTAMP = Role("timestamp", ("timestamp", "time"), required=False)
+
+
+def resolve(
+    names: Sequence[str], roles: Sequence[Role], explicit: Mapping[str, str | None], source: str
+) -> dict[str, str]:
+    """Return the column of each role that the table has.
+
+    Raises
+    ------
+    DataError
+        If a named column is not there, a required role has no column, or two columns fit one.
+    """
+    found: dict[str, str] = {}
+    for role in roles:
+        wanted = explicit.get(role.name)
+        column = _usual(names, role, source) if wanted is None else _named(names, wanted, source)
+        if column is not None:
+            found[role.name] = column
+        elif role.required:
+            raise missing(names, (role,), source)
+    return found
+
+
+def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
+    """Return the error for a table that has a column for none of these roles."""
+    usual = [name for role in roles for name in role.usual]
+    close = next((hint for name in usual if (hint := _check.nearest(name, names))), "")
+    return DataError(
+        f"{source} has no {' or '.join(role.name for role in roles)} column: "
+        f"{there(names)}. Name it {_check.listed(usual)}, "
+        f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{close}"
+    )
+
+
+def there(names: Sequence[str]) -> str:
+    """Return "it has 'a' and 'b'", the first 12 of them."""
+    shown = ", ".join(repr(name) for name in names[:12])
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"it has {shown}{more}" if names else "it has no columns"
+
+
+def _named(names: Sequence[str], wanted: str, source: str) -> str:
+    if wanted in names:
+        return wanted
+    raise DataError(
+        f"{source} has no column {wanted!r}: {there(names)}.{_check.nearest(wanted, names)}"
+    )
+
+
+def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
+    fits = [name for name in names if name.strip().lower() in role.usual]
+    if len(fits) > 1:
+        raise DataError(
+            f"{source} has {len(fits)} columns that could be the {role.name}: "
+            f"{', '.join(map(repr, fits))}. Say which by {role.name}=."
+        )
+    return fits[0] if fits else None

@@ -1,0 +1,123 @@
+"""Columns of a source -> the forms that podium works with: ids, numbers, times."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data._source import Column, Source
+from podium.errors import DataError
+
+Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series
+
+_HIGHEST = np.iinfo(np.int64).max
+
+
+def to_ids(column: Column, name: str, source: Source) -> Ids:
+    """Return int64 ids (without a copy where they are int64 already) or a String Series.
+
+    Text formats give strings; a column of them becomes integers only if every value is one as it
+    stands (no leading zero, sign or blank), so that "007" stays a string.
+    """
+    series = column if isinstance(column, pl.Series) else pl.Series(column)
+    _no_null(series, name, source)
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        return _as_integers(series) if source.text else series
+    if series.dtype.is_float():
+        return _whole_floats(series, name, source)
+    if not series.dtype.is_integer():
+        raise DataError(
+            f"{source.name}: {name} must hold integers or strings, got {series.dtype}. "
+            "Convert the column."
+        )
+    wide = series.dtype == pl.UInt64 and bool((series > _HIGHEST).any())
+    return series.cast(pl.String) if wide else one_chunk(series.cast(pl.Int64))
+
+
+def to_numbers(
+    column: Column, name: str, source: Source, user: Ids | None = None
+) -> NDArray[np.float64]:
+    """Return float64 values, without a copy where they are float64 already.
+
+    `user` is for the message about a missing value.
+    """
+    series = column if isinstance(column, pl.Series) else pl.Series(column)
+    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        text = f", first {series[0]!r}" if len(series) else ""
+        raise DataError(
+            f"{source.name}: {name} must hold numbers, got {series.dtype}{text}. "
+            "Convert the column."
+        )
+    _no_null(series, name, source, user)
+    return one_chunk(series.cast(pl.Float64))
+
+
+def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
+    """Return int64 or float64 as they are, and dates or times as datetime64 (UTC)."""
+    series = column if isinstance(column, pl.Series) else pl.Series(column)
+    _no_null(series, name, source)
+    if series.dtype.is_temporal():
+        return series.to_numpy()
+    if series.dtype.is_integer():
+        return one_chunk(series.cast(pl.Int64))
+    return finite(to_numbers(series, name, source), name, None, source)
+
+
+def finite(
+    values: NDArray[np.float64], name: str, user: Ids | None, source: Source
+) -> NDArray[np.float64]:
+    """Return the values, or raise with how many are not finite and where the first is."""
+    good = np.isfinite(values)
+    if good.all():
+        return values
+    bad = np.flatnonzero(~good)
+    raise DataError(
+        f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
+        f"first at {source.at(int(bad[0]))}{of_user(user, int(bad[0]))}. "
+        "Drop those rows, or give them a finite value."
+    )
+
+
+def of_user(user: Ids | None, row: int) -> str:
+    """Return " (user 'u93')" for messages."""
+    return "" if user is None else f" (user {_check.label(user[row])})"
+
+
+def one_chunk(series: pl.Series) -> NDArray[Any]:
+    """Return a numeric Series without nulls as an array, copied only if it is in pieces."""
+    return series.rechunk().to_numpy()
+
+
+def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = None) -> None:
+    nulls = series.null_count()
+    if nulls:
+        row = int(series.is_null().arg_max() or 0)
+        raise DataError(
+            f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
+            f"first at {source.at(row)}{of_user(user, row)}. Drop those rows, or fill them."
+        )
+
+
+def _as_integers(series: pl.Series) -> Ids:
+    numbers = series.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == series).all():
+        return series
+    return one_chunk(numbers)
+
+
+def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:
+    values = one_chunk(series.cast(pl.Float64))
+    whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < 2.0**53)
+    if whole.all():
+        return values.astype(np.int64)
+    row = int(np.argmin(whole))
+    raise DataError(
+        f"{source.name}: {name} must hold integers or strings, got {values[row]:g} at "
+        f"{source.at(row)}."
+    )

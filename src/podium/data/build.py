@@ -1,0 +1,177 @@
+"""(truth, run) -> Ranking: a join by columns, group by group."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data import _kernels
+from podium.data.ids import codes_of
+from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged, fixed
+from podium.data.runs import Truth, read_run, read_truth
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.ranking import TIES, Ranking
+from podium.types import Labels, Ties
+
+
+class RankingOptions(TypedDict, total=False):
+    """The keyword arguments of `ranking`, for those that pass them on."""
+
+    ties: Ties
+    min_relevance: float | None
+    missing: Missing
+    unjudged: Unjudged
+    n_items: int | None
+    seed: int
+    user: str | None
+    item: str | None
+    relevance: str | None
+    score: str | None
+    rank: str | None
+
+
+def ranking(
+    truth: Any,
+    run: Any,
+    *,
+    ties: Ties = "worst",
+    min_relevance: float | None = None,
+    missing: Missing = "error",
+    unjudged: Unjudged = "negative",
+    n_items: int | None = None,
+    seed: int = 0,
+    user: str | None = None,
+    item: str | None = None,
+    relevance: str | None = None,
+    score: str | None = None,
+    rank: str | None = None,
+) -> Ranking:
+    """Rank what a run lists for each user of the truth, by what the truth says of it.
+
+    The groups are the truth's users in rising order. Users whom only the run knows are left out.
+
+    Parameters
+    ----------
+    truth, run : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
+        See `read_truth` and `read_run`. Ids are integers or strings; if they are integers on one
+        side only, both are compared as strings.
+    ties : {"worst", "best", "average", "id", "random"}
+        How equal scores are ordered, see `Ranking.from_scores`.
+    min_relevance : float, optional
+        Relevance from which an item is positive: 1 unless given. A truth whose relevance comes
+        from a column named rating needs it, because every rating would be positive.
+    missing : {"error", "zero", "skip"}
+        Users of the truth whom the run lacks: refused, kept with the worst value there is, or
+        left out.
+    unjudged : {"negative", "skip", "error"}
+        Items of the run that the truth does not name for that user: relevance 0, taken out of
+        the list, or refused.
+    n_items : int, optional
+        Items that each user could have been shown. Without it, a list is known to be whole only
+        where the truth names negatives too and the run lists exactly the truth's items.
+    seed : int
+        For ties="random".
+    user, item, relevance, score, rank : str, optional
+        Names of columns that don't have their usual name; user and item in both tables.
+
+    Raises
+    ------
+    ArgumentError
+        If an option is unknown, users or items are missing where that is an error, a user has
+        more than n_items items, or a rating comes without min_relevance.
+    DataError
+        If a file or table is wrong (see `read_run`), a (user, item) pair comes twice, or no user
+        is in both.
+
+    Notes
+    -----
+    A list that unjudged="skip" empties stays, as an empty list. Rows in messages count from 0.
+    Cost: one pass over both tables where rows are grouped by user, a counting sort before it
+    where they are not; string ids are hashed first.
+
+    Examples
+    --------
+    >>> truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
+    >>> run = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
+    >>> r = ranking(truth, run)
+    >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
+    ([1, 2], [1.0, 0.0, 0.0], [2, 1])
+    """
+    rule = _check.choice(ties, "ties", TIES)
+    absence = _check.choice(missing, "missing", MISSING)
+    outside = _check.choice(unjudged, "unjudged", UNJUDGED)
+    total = _check.cutoff(n_items, name="n_items", required=False)
+    judged = read_truth(truth, user=user, item=item, relevance=relevance)
+    listed = read_run(run, user=user, item=item, score=score, rank=rank)
+    threshold = _threshold(judged, min_relevance)
+    join = Join.of(judged, listed, absence, ids_ordered=rule == "id")
+    rows = join.look_up(judged, listed, threshold, outside, wants_item=rule == "id")
+    return Ranking.from_grouped(
+        Groups(join.labels, rows.offsets),
+        rows.score,
+        rows.relevance,
+        ideal=rows.ideal,
+        n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
+        min_relevance=threshold,
+        ties=rule,
+        item=rows.item,
+        absent=join.run_group < 0 if absence == "zero" else None,
+        seed=seed,
+    )
+
+
+def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[np.int64], Labels]:
+    """Return the k best items of each user of a run, best first.
+
+    Parameters
+    ----------
+    run : path, frame, mapping or tuple of arrays, sparse matrix; or Run
+        See `read_run`.
+    k : int
+        At least 1; a shorter list is taken whole.
+    **columns
+        Names of columns, as in `read_run`.
+
+    Returns
+    -------
+    Groups, codes int64 (n_rows,), ids (n_distinct,)
+        Rows are grouped by user in rank order; ``ids[codes]`` are the items, and `ids` are all
+        the items that the run names anywhere, rising.
+
+    Notes
+    -----
+    Equal scores: the lower id first, so that the result does not depend on row order.
+    Cost: one pass, with an insertion into the k best where a row belongs there.
+
+    Examples
+    --------
+    >>> groups, codes, ids = top_items({"user": [1, 1], "item": ["b", "a"], "score": [1, 2]}, 1)
+    >>> ids[codes].tolist()
+    ['a']
+    """
+    cutoff = _check.cutoff(k) or 1
+    listed = read_run(run, **columns)
+    codes, ids = codes_of(listed.item)
+    users, names = codes_of(listed.user)
+    groups = Groups.from_qid(users)
+    offsets = np.zeros(groups.n_groups + 1, np.int64)
+    rows = np.empty(int(np.minimum(groups.sizes, cutoff).sum()), np.int64)
+    order = NOTHING if groups.order is None else groups.order
+    _kernels.top_rows(
+        groups.offsets, order, fixed(listed.score), fixed(codes), cutoff, offsets, rows
+    )
+    return Groups(names[groups.labels], offsets), codes[rows], ids
+
+
+def _threshold(truth: Truth, min_relevance: float | None) -> float:
+    if min_relevance is None and truth.is_rating:
+        raise ArgumentError(
+            f"{truth.name} holds ratings: min_relevance must say from which rating an item is "
+            "positive. Pass min_relevance=4 (--min-relevance 4) for ratings from 1 to 5."
+        )
+    value = 1.0 if min_relevance is None else min_relevance
+    return _check.number(value, "min_relevance", low=0.0, strict=True)

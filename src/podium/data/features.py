@@ -1,0 +1,190 @@
+"""Feature tables: a row for each user and item, with numbers that describe the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data import _columns, svmlight
+from podium.data._convert import Ids, finite, of_user, one_chunk, to_ids, to_numbers
+from podium.data._source import Column, Kind, Source
+from podium.data.tables import format_of, open_table
+from podium.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What a ranker is trained on, or ranks.
+
+    Attributes
+    ----------
+    X : float64, (n_rows, n_features)
+        A dense array, or a scipy.sparse CSR array where at most a quarter is stored.
+    y : float64, (n_rows,), or None
+        Relevance, where the source has it.
+    qid : (n_rows,)
+        int64 array, or Polars String Series: the user or query of each row.
+    item : (n_rows,)
+        As qid; the row's position within its query, from 0, where the source names no items.
+    feature_names : tuple of str
+        "1", "2", … for svmlight.
+    """
+
+    X: NDArray[np.float64] | csr_array
+    y: NDArray[np.float64] | None
+    qid: Ids
+    item: Ids
+    feature_names: tuple[str, ...]
+
+
+def read_features(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    relevance: str | None = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    n_features: int | None = None,
+    format: str | None = None,
+) -> Features:
+    """Read a feature table: user (or qid), item, relevance (or label), and features.
+
+    Parameters
+    ----------
+    source : path, frame, or mapping of arrays; or Features
+        See `podium.data`; also svmlight with qid (LETOR).
+    user, item, relevance : str, optional
+        Names of columns that don't have their usual name.
+    features : sequence of str, optional
+        Feature columns, in this order; all other numeric columns unless given.
+    ignore : sequence of str
+        Columns that are no features.
+    n_features : int, optional
+        Width of X for svmlight, where a file may lack the last features; at least the highest id.
+    format : {"parquet", "csv", "tsv", "arrow", "svmlight"}, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing, empty or broken file, a missing column, no feature at all, a malformed
+        line, or a relevance that is negative or not finite.
+
+    Notes
+    -----
+    Missing values of features become nan: whether that is an error is the ranker's to say.
+
+    Examples
+    --------
+    >>> table = {"qid": [1, 1], "label": [0, 1], "price": [2.0, 3.0], "recent": [1, 0]}
+    >>> data = read_features(table)
+    >>> data.feature_names, data.X.tolist(), data.y.tolist(), data.item.tolist()
+    (('price', 'recent'), [[2.0, 1.0], [3.0, 0.0]], [0.0, 1.0], [0, 1])
+    """
+    if isinstance(source, Features):
+        return source
+    if isinstance(source, str | Path) and format_of(Path(source), "features", format) == "svmlight":
+        path = Path(source)
+        return of_svmlight(svmlight.parse([svmlight.plain(path)]), str(path), n_features)
+    roles = (_columns.USER, _columns.ANY_ITEM, _columns.RELEVANCE)
+    table = open_table(source, "feature table", roles, format)
+    explicit = {"user": user, "item": item, "relevance": relevance}
+    found = _columns.resolve(table.names, roles, explicit, table.name)
+    chosen = _chosen(table, found, features, ignore)
+    kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
+    roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
+    kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
+    return _of_columns(table, found, table.fetch(kinds), chosen, named=features is not None)
+
+
+def of_svmlight(rows: svmlight.Rows, name: str, n_features: int | None = None) -> Features:
+    """Return what svmlight files hold as Features."""
+    highest = int(rows.indices.max()) + 1 if rows.indices.size else 0
+    width = _check.cutoff(n_features, name="n_features", required=False) or highest
+    if width < highest:
+        raise DataError(f"{name} has feature {highest}, but n_features is {width}.")
+    if rows.labels.size and rows.labels.min() < 0:
+        row = int(np.argmax(rows.labels < 0))
+        raise DataError(
+            f"{name}: labels must be >= 0, got {rows.labels[row]:g} at row {row}"
+            f"{of_user(rows.qids, row)}. Use 0 for what is not relevant."
+        )
+    names = tuple(str(i + 1) for i in range(width))
+    return Features(
+        rows.matrix(width), rows.labels, rows.qids, svmlight.positions(rows.qids), names
+    )
+
+
+def _chosen(
+    table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
+) -> list[str]:
+    for name in [*(features or ()), *ignore]:
+        if name not in table.names:
+            raise DataError(
+                f"{table.name} has no column {name!r}: {_columns.there(table.names)}."
+                f"{_check.nearest(name, table.names)}"
+            )
+    if features is not None:
+        return list(features)
+    return [name for name in table.names if name not in {*found.values(), *ignore}]
+
+
+def _of_columns(
+    table: Source,
+    found: Mapping[str, str],
+    columns: Mapping[str, Column],
+    chosen: Sequence[str],
+    *,
+    named: bool,
+) -> Features:
+    qid = to_ids(columns[found["user"]], found["user"], table)
+    if not len(qid):
+        raise DataError(f"{table.name} has no rows.")
+    label = found.get("relevance")
+    target = None
+    if label is not None:
+        target = finite(to_numbers(columns[label], label, table, qid), label, qid, table)
+        if target.min() < 0:
+            row = int(np.argmax(target < 0))
+            raise DataError(
+                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
+                f"{of_user(qid, row)}. Use 0 for what is not relevant."
+            )
+    used = [name for name in chosen if named or _is_number(columns[name])]
+    if not used:
+        raise DataError(
+            f"{table.name} has no feature column: {_columns.there(table.names)}. "
+            "Add numeric columns."
+        )
+    matrix = np.empty((len(qid), len(used)))
+    for place, name in enumerate(used):
+        matrix[:, place] = _feature(columns[name], name, table)
+    items = (
+        to_ids(columns[found["item"]], found["item"], table)
+        if "item" in found
+        else svmlight.positions(qid)
+    )
+    return Features(matrix, target, qid, items, tuple(used))
+
+
+def _is_number(column: Column) -> bool:
+    kind = pl.Series(column).dtype
+    return kind.is_numeric() or kind == pl.Boolean
+
+
+def _feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
+    series = pl.Series(column)
+    if not _is_number(series):
+        return to_numbers(series, name, table)  # raises, with what is wrong
+    return one_chunk(series.cast(pl.Float64).fill_null(float("nan")))

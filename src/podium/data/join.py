@@ -1,0 +1,179 @@
+"""The join of a run with its truth: groups are matched by user, rows by item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data import _kernels
+from podium.data.ids import Shared, share
+from podium.data.runs import Run, Truth
+from podium.errors import ArgumentError, DataError
+from podium.groups import Groups
+from podium.types import Counts, Labels, Mask, Offsets
+
+Missing: TypeAlias = Literal["error", "zero", "skip"]
+Unjudged: TypeAlias = Literal["negative", "skip", "error"]
+
+MISSING: tuple[Missing, ...] = ("error", "zero", "skip")
+UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error")
+
+NOTHING = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The joined rows, in group order."""
+
+    offsets: Offsets
+    score: NDArray[np.float64]
+    relevance: NDArray[np.float64]
+    item: NDArray[np.int64] | None
+    ideal: tuple[Offsets, NDArray[np.float64]]
+    n_distinct: Counts
+    n_whole: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Which groups of the run and the truth belong together."""
+
+    users: Shared
+    items: Shared
+    runs: Groups
+    truths: Groups
+    run_group: NDArray[np.int64]
+    truth_group: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
+        """Match the users; `ids_ordered` asks for item codes that rise with the ids."""
+        users = share(truth.user, run.user)
+        truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
+        place = np.searchsorted(runs.labels, truths.labels)
+        place[place == runs.n_groups] = 0
+        there = runs.labels[place] == truths.labels
+        if not there.any():
+            raise _no_shared_user(truth, run)
+        if missing == "error" and not there.all():
+            raise _lacks(users, truths, there)
+        kept = np.flatnonzero(there) if missing == "skip" else np.arange(truths.n_groups)
+        found: NDArray[np.int64] = np.where(there, place, -1)[kept]
+        items = share(truth.item, run.item, ordered=ids_ordered)
+        return cls(users, items, runs, truths, found, kept)
+
+    @property
+    def labels(self) -> Labels:
+        """User of each group of the result."""
+        return self.users.labels(self.truths.labels[self.truth_group])
+
+    @property
+    def whole_run(self) -> bool:
+        """Whether the run's rows, as they stand, are the rows of the result."""
+        return self.runs.order is None and int((self.run_group >= 0).sum()) == self.runs.n_groups
+
+    def look_up(
+        self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, wants_item: bool
+    ) -> Rows:
+        """Find the relevance of each of the run's rows."""
+        n_groups = self.run_group.size
+        listed = self.run_group[self.run_group >= 0]
+        n_rows = int(self.runs.sizes[listed].sum())
+        as_it_stands = self.whole_run and unjudged != "skip"
+        offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
+        counts = np.empty((2, n_groups), np.int64)
+        score = np.empty(0 if as_it_stands else n_rows)
+        relevance = np.empty(n_rows)
+        item = np.empty(n_rows if wants_item else 0, np.int64)
+        ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
+        problem = np.zeros(3, np.int64)
+        written, positives = _kernels.join_groups(
+            self.run_group,
+            self.runs.offsets,
+            NOTHING if self.runs.order is None else self.runs.order,
+            fixed(self.items.right),
+            fixed(run.score),
+            self.truth_group,
+            self.truths.offsets,
+            NOTHING if self.truths.order is None else self.truths.order,
+            fixed(self.items.left),
+            fixed(truth.relevance),
+            threshold,
+            UNJUDGED.index(unjudged),
+            offsets,
+            score,
+            relevance,
+            item,
+            ideal_offsets,
+            ideal,
+            counts[0],
+            counts[1],
+            problem,
+        )
+        if problem[0]:
+            raise self._problem(truth, run, *problem.tolist())
+        return Rows(
+            offsets,
+            fixed(run.score) if as_it_stands else fixed(score[:written]),
+            relevance[:written],
+            item[:written] if wants_item else None,
+            (ideal_offsets, ideal[:positives]),
+            counts[0],
+            counts[1],
+        )
+
+    def check_total(self, n_distinct: Counts, total: int) -> Counts:
+        """Return n_items of each group, or raise where a user has more items than there are."""
+        over = np.flatnonzero(n_distinct > total)
+        if over.size:
+            raise ArgumentError(
+                f"n_items must cover every user's items in run and truth, got {total} where user "
+                f"{_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
+            )
+        return np.full(n_distinct.size, total)
+
+    def _problem(self, truth: Truth, run: Run, kind: int, group: int, row: int) -> ArgumentError:
+        user = _check.label(self.labels[group])
+        of_truth = kind == _kernels.DUPLICATE_TRUTH
+        table, codes = (truth, self.items.left) if of_truth else (run, self.items.right)
+        item = _check.label(self.items.label(codes[row]))
+        if kind == _kernels.UNJUDGED:
+            return ArgumentError(
+                f"{table.name} lists item {item} for user {user} (row {row}), which the truth does "
+                "not judge. Pass unjudged='negative' to count such items as not relevant, or "
+                "unjudged='skip' to leave them out."
+            )
+        users = self.users.left if of_truth else self.users.right
+        same = np.flatnonzero((users == users[row]) & (codes == codes[row]))
+        return DataError(
+            f"{table.name} lists item {item} twice for user {user} "
+            f"(rows {same[0]} and {same[1]}). Keep one."
+        )
+
+
+def _no_shared_user(truth: Truth, run: Run) -> DataError:
+    return DataError(
+        f"No user is in both: the truth has {_check.label(truth.user[0])}, "
+        f"the run has {_check.label(run.user[0])}. "
+        f"Check that {truth.name} and {run.name} use the same user ids."
+    )
+
+
+def _lacks(users: Shared, truths: Groups, there: Mask) -> ArgumentError:
+    lost = np.flatnonzero(~there)
+    first = _check.label(users.label(truths.labels[lost[0]]))
+    return ArgumentError(
+        f"The run lacks {lost.size} of {there.size} users, first {first}. "
+        "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
+    )
+
+
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view, so that a kernel is compiled for one kind of array only."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,167 @@
+"""Public data sets as their publishers pack them: MovieLens and LETOR, from a path.
+
+Neither may be passed on with a library, so the readers take what the user downloaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from podium import _check
+from podium.data import _archive, svmlight
+from podium.data._convert import one_chunk
+from podium.data.delimited import explain_lines
+from podium.data.features import Features, of_svmlight
+from podium.data.runs import Interactions
+from podium.errors import ArgumentError, DataError
+
+MOVIELENS = "https://grouplens.org/datasets/movielens/"
+LETOR = (
+    "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"
+)
+
+MovieLens: TypeAlias = Literal["100k", "1m", "latest-small"]
+_KINDS: tuple[MovieLens, ...] = ("100k", "1m", "latest-small")
+_RATINGS: dict[MovieLens, str] = {
+    "100k": "u.data",
+    "1m": "ratings.dat",
+    "latest-small": "ratings.csv",
+}
+_COLUMNS = ("user", "item", "rating", "timestamp")
+
+
+@dataclass(frozen=True, eq=False)
+class Letor:
+    """One fold of a LETOR collection."""
+
+    train: Features
+    valid: Features
+    test: Features
+
+
+def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
+    """Read MovieLens ratings: the folder, the .zip archive, or the ratings file itself.
+
+    Parameters
+    ----------
+    path : str or Path
+        What GroupLens publishes, as it is, or its u.data, ratings.dat or ratings.csv, also .gz.
+    name : {"100k", "1m", "latest-small"}, optional
+        Which collection; the file that is there tells without it. Larger collections of the same
+        form read as well: "1m" also 10M, "latest-small" also 20M to 32M.
+
+    Returns
+    -------
+    Interactions
+        value is the rating, timestamp in seconds (UTC, from 1970), rows in the file's order.
+
+    Raises
+    ------
+    DataError
+        If the path is missing (with the place to download it), or a line is malformed.
+
+    Examples
+    --------
+    >>> ratings = movielens("ml-100k.zip")  # doctest: +SKIP
+    >>> ratings.user.size  # doctest: +SKIP
+    100000
+    """
+    kinds = _KINDS if name is None else (_check.choice(name, "name", _KINDS),)
+    files = _archive.members(path, "MovieLens", MOVIELENS)
+    file = _archive.required(files, [_RATINGS[kind] for kind in kinds], path, MOVIELENS)
+    base = file.path.lower().removesuffix(".gz")
+    with file.open() as stream:
+        content = stream.read()
+    if base.endswith(".csv"):
+        separator, skip = b",", 1
+    else:
+        separator, skip = b"::" if base.endswith(".dat") else b"\t", 0
+    frame = _ratings(content, separator, skip, file.name)
+    return Interactions(*(one_chunk(frame[column]) for column in _COLUMNS))
+
+
+def _ratings(content: bytes, separator: bytes, skip: int, name: str) -> pl.DataFrame:
+    types: dict[str, type[pl.DataType]] = dict.fromkeys(_COLUMNS, pl.Int64)
+    types["rating"] = pl.Float64
+    try:
+        frame = pl.read_csv(
+            content.replace(separator, b"\t"),
+            separator="\t",
+            has_header=False,
+            skip_rows=skip,
+            schema=types,
+        )
+    except pl.exceptions.PolarsError as error:
+        explain_lines(content, name, separator, _COLUMNS, set(_COLUMNS), skip)
+        raise DataError(f"{name} can't be read as ratings: {error}") from error
+    if any(frame[column].null_count() for column in _COLUMNS):
+        explain_lines(content, name, separator, _COLUMNS, set(_COLUMNS), skip)
+    return frame
+
+
+def letor(path: str | Path, fold: int = 1) -> Letor:
+    """Read one fold of LETOR (OHSUMED, MQ2007, MSLR-WEB10K, …): the folder or .zip archive.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder or archive that holds Fold1 … Fold5 (with train, vali and test files), or the
+        five parts S1.txt … S5.txt that they are made of; files may be .gz.
+    fold : int
+        From 1. Of parts, fold f trains on S(f), S(f+1) and S(f+2), and validates and tests on
+        the two that follow, counted round.
+
+    Raises
+    ------
+    DataError
+        If the path or the fold is missing, or a line is malformed.
+
+    Examples
+    --------
+    >>> fold = letor("MQ2007", fold=2)  # doctest: +SKIP
+    >>> fold.train.X.shape  # doctest: +SKIP
+    """
+    number = _check.cutoff(fold, name="fold") or 1
+    files = _archive.members(path, "LETOR", LETOR)
+    if len(files) == 1 and files[0].name == str(path):
+        raise DataError(f"{path} is one file. Pass the folder of the folds, or use read_features.")
+    parts = _fold_files(files, number) or _part_files(files, number)
+    if parts is None:
+        raise DataError(
+            f"{path} holds no fold {number}: neither Fold{number}/train.txt, vali.txt and "
+            f"test.txt nor S1.txt to S5.txt. Pass the folder or archive as it comes from {LETOR}"
+        )
+    rows = [svmlight.parse(part) for part in parts]
+    width = max(int(part.indices.max(initial=-1)) + 1 for part in rows)
+    names = [part[0].name for part in parts]
+    return Letor(*(of_svmlight(r, n, width or None) for r, n in zip(rows, names, strict=True)))
+
+
+_FOLD_NAMES = (
+    ("train.txt", "trainingset.txt"),
+    ("vali.txt", "validationset.txt"),
+    ("test.txt", "testset.txt"),
+)
+
+
+def _fold_files(files: list[_archive.Member], fold: int) -> list[list[_archive.Member]] | None:
+    found = [
+        _archive.pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_NAMES
+    ]
+    return None if any(file is None for file in found) else [[file] for file in found if file]
+
+
+def _part_files(files: list[_archive.Member], fold: int) -> list[list[_archive.Member]] | None:
+    found = [_archive.pick(files, [f"S{number}.txt"]) for number in range(1, 6)]
+    parts = [file for file in found if file is not None]
+    if len(parts) < 5:
+        return None
+    if fold > 5:
+        raise ArgumentError(f"fold must be 1 to 5, got {fold}.")
+    turned = [parts[i] for i in np.roll(np.arange(5), 1 - fold)]
+    return [turned[:3], turned[3:4], turned[4:]]

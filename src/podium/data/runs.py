@@ -1,0 +1,277 @@
+"""Runs and truths: what was recommended, and what turned out to be relevant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import _columns
+from podium.data._convert import Ids, finite, of_user, to_ids, to_numbers, to_times
+from podium.data._source import Kind, Source
+from podium.data.tables import open_table
+from podium.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a recommender listed: a row for each user and item, in any order.
+
+    Attributes
+    ----------
+    user, item : (n_rows,)
+        int64 arrays, or Polars String Series.
+    score : float64, (n_rows,)
+        Finite; higher is better.
+    name : str
+        How messages call it.
+    """
+
+    user: Ids
+    item: Ids
+    score: NDArray[np.float64]
+    name: str = "The run"
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is relevant: a row for each judged user and item, in any order.
+
+    Attributes
+    ----------
+    user, item : (n_rows,)
+        int64 arrays, or Polars String Series.
+    relevance : float64, (n_rows,)
+        Finite and >= 0.
+    name : str
+        How messages call it.
+    is_rating : bool
+        True if relevance comes from a column named rating: a threshold must then be given,
+        or every rating would be positive.
+    """
+
+    user: Ids
+    item: Ids
+    relevance: NDArray[np.float64]
+    name: str = "The truth"
+    is_rating: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """What users did: a row for each event, in the source's order.
+
+    Attributes
+    ----------
+    user, item : (n_rows,)
+        int64 arrays, or Polars String Series.
+    value : float64, (n_rows,), or None
+        Rating, count or the like.
+    timestamp : int64, float64 or datetime64, (n_rows,), or None
+    """
+
+    user: Ids
+    item: Ids
+    value: NDArray[np.float64] | None = None
+    timestamp: NDArray[Any] | None = None
+
+
+def read_run(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    score: str | None = None,
+    rank: str | None = None,
+    format: str | None = None,
+) -> Run:
+    """Read a run: user, item, and score or rank.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays, sparse matrix, or Run
+        See `podium.data`. A tuple is (user, item, score); a sparse matrix has users as rows and
+        scores as stored values, zeros included.
+    user, item, score, rank : str, optional
+        Names of columns that don't have their usual name.
+    format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing, empty or broken file, a missing column, a missing id, a non-finite score
+        or a rank < 1; it names the file and the line or row.
+
+    Notes
+    -----
+    Where a table has both, the score counts, as in trec_eval; naming only `rank` chooses the
+    rank, and its score is -rank.
+
+    Examples
+    --------
+    >>> read_run({"user": ["u1", "u1"], "item": [3, 7], "rank": [2, 1]}).score.tolist()
+    [-2.0, -1.0]
+    """
+    if isinstance(source, Run):
+        return source
+    roles = (_columns.USER, _columns.ITEM, _columns.SCORE, _columns.RANK)
+    table = open_table(source, "run", roles, format)
+    found = _columns.resolve(
+        table.names, roles, {"user": user, "item": item, "score": score, "rank": rank}, table.name
+    )
+    by = "rank" if rank is not None and score is None else "score"
+    by = by if by in found else "rank"
+    if by not in found:
+        raise _columns.missing(table.names, (_columns.SCORE, _columns.RANK), table.name)
+    columns = _fetch(table, found, {"user": "id", "item": "id", by: "number"})
+    users = to_ids(columns["user"], found["user"], table)
+    values = finite(to_numbers(columns[by], found[by], table, users), found[by], users, table)
+    if by == "rank":
+        values = _scores_of_ranks(values, found[by], users, table)
+    return Run(users, to_ids(columns["item"], found["item"], table), values, table.name)
+
+
+def read_truth(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    relevance: str | None = None,
+    format: str | None = None,
+) -> Truth:
+    """Read a truth: user, item, and relevance; without a relevance, every row counts 1.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays, sparse matrix, or Truth
+        See `podium.data`. A tuple is (user, item) or (user, item, relevance).
+    user, item, relevance : str, optional
+        Names of columns that don't have their usual name.
+    format : {"parquet", "csv", "tsv", "arrow", "trec", "svmlight"}, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing, empty or broken file, a missing column, a missing id, or a relevance that
+        is negative or not finite; and for a table that has scores but no relevance.
+
+    Examples
+    --------
+    >>> read_truth({"user": [1, 1], "item": ["a", "b"]}).relevance.tolist()
+    [1.0, 1.0]
+    """
+    if isinstance(source, Truth):
+        return source
+    roles = (_columns.USER, _columns.ITEM, _columns.RELEVANCE)
+    table = open_table(source, "truth", roles, format)
+    explicit = {"user": user, "item": item, "relevance": relevance}
+    found = _columns.resolve(table.names, roles, explicit, table.name)
+    if "relevance" not in found:
+        _all_positive(table)
+    columns = _fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
+    users = to_ids(columns["user"], found["user"], table)
+    items = to_ids(columns["item"], found["item"], table)
+    if "relevance" not in found:
+        return Truth(users, items, np.ones(len(users)), table.name)
+    name = found["relevance"]
+    values = finite(to_numbers(columns["relevance"], name, table, users), name, users, table)
+    _not_negative(values, name, users, table)
+    return Truth(users, items, values, table.name, name.strip().lower() == "rating")
+
+
+def read_interactions(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    value: str | None = None,
+    timestamp: str | None = None,
+    format: str | None = None,
+) -> Interactions:
+    """Read interactions: user, item, and where they are there value and timestamp.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays, or sparse matrix
+        See `podium.data`. A tuple is (user, item), with value and timestamp after them.
+    user, item, value, timestamp : str, optional
+        Names of columns that don't have their usual name; value is usually "value", "rating",
+        "relevance" or "label", timestamp "timestamp" or "time".
+    format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing, empty or broken file, a missing column or a missing value.
+
+    Examples
+    --------
+    >>> events = read_interactions({"user": [1, 2], "item": [5, 5], "time": [10, 20]})
+    >>> events.timestamp.tolist(), events.value is None
+    ([10, 20], True)
+    """
+    roles = (_columns.USER, _columns.ITEM, _columns.VALUE, _columns.TIMESTAMP)
+    table = open_table(source, "interactions", roles, format)
+    explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
+    found = _columns.resolve(table.names, roles, explicit, table.name)
+    kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
+    columns = _fetch(table, found, kinds)
+    values, times = columns.get("value"), columns.get("timestamp")
+    return Interactions(
+        to_ids(columns["user"], found["user"], table),
+        to_ids(columns["item"], found["item"], table),
+        None
+        if values is None
+        else finite(to_numbers(values, found["value"], table), found["value"], None, table),
+        None if times is None else to_times(times, found["timestamp"], table),
+    )
+
+
+def _fetch(table: Source, found: dict[str, str], kinds: dict[str, Kind]) -> dict[str, Any]:
+    """Return the columns by role."""
+    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
+    result = {role: columns[found[role]] for role in kinds if role in found}
+    lengths = {len(column) for column in result.values()}
+    if lengths == {0}:
+        raise DataError(f"{table.name} has no rows.")
+    return result
+
+
+def _scores_of_ranks(
+    ranks: NDArray[np.float64], name: str, user: Ids, table: Source
+) -> NDArray[np.float64]:
+    if ranks.min() < 1:
+        row = int(np.argmax(ranks < 1))
+        raise DataError(
+            f"{table.name}: {name} must be >= 1, got {ranks[row]:g} at {table.at(row)}"
+            f"{of_user(user, row)}. Count ranks from 1."
+        )
+    return -ranks
+
+
+def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:
+    if values.min() < 0:
+        row = int(np.argmax(values < 0))
+        raise DataError(
+            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.at(row)}"
+            f"{of_user(user, row)}. Use 0 for what is not relevant."
+        )
+
+
+def _all_positive(table: Source) -> None:
+    """Raise where a table without relevance looks like a run, or like a misspelt truth."""
+    lower = [name.strip().lower() for name in table.names]
+    if any(name in _columns.SCORE.usual + _columns.RANK.usual for name in lower):
+        raise DataError(
+            f"{table.name} has no relevance column, but scores or ranks: "
+            f"{_columns.there(table.names)}. The truth comes first, then the run; if this is the "
+            "truth, pass relevance= or drop that column."
+        )
+    error = _columns.missing(table.names, (_columns.RELEVANCE,), table.name)
+    if "Did you mean" in str(error):
+        raise error

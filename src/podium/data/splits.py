@@ -1,0 +1,264 @@
+"""Splits: which rows are for training, for validation and for testing.
+
+All return positions of rows, rising. Shares are rounded down to whole rows, so that training
+always keeps something; everything random is drawn from the seed alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.data.ids import codes_of
+from podium.errors import ArgumentError
+from podium.types import RowIndex
+
+_ROWS, _GROUPS = 1, 2  # purpose numbers in the seeds of draws
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Positions of rows, int64 and rising; every row is in exactly one part.
+
+    Attributes
+    ----------
+    train, test : int64
+    valid : int64
+        Empty where none was asked for.
+    """
+
+    train: RowIndex
+    test: RowIndex
+    valid: RowIndex
+
+
+def by_time(
+    timestamp: ArrayLike,
+    *,
+    test: float = 0.2,
+    valid: float = 0.0,
+    at: Any = None,
+    valid_at: Any = None,
+) -> Split:
+    """Test on the last of all rows, and validate on those before them.
+
+    Parameters
+    ----------
+    timestamp : (n_rows,)
+        Numbers or datetime64.
+    test, valid : float
+        Share of rows, in [0, 1). Rows of one time stay together: all of the time where a part
+        would begin belong to it, so that a part may be larger than its share.
+    at, valid_at : number or datetime64, optional
+        Where the test and validation parts begin, instead of shares.
+
+    Raises
+    ------
+    ArgumentError
+        For shares that leave no training rows, or a valid_at after at.
+
+    Examples
+    --------
+    >>> split = by_time([10, 40, 20, 30, 40], test=0.2)
+    >>> split.train.tolist(), split.test.tolist()
+    ([0, 2, 3], [1, 4])
+    >>> by_time([10, 40, 20, 30, 40], at=25).test.tolist()
+    [1, 3, 4]
+    """
+    times = _times(timestamp)
+    n_test, n_valid = _shares(np.array([times.size]), test, valid)
+    in_order = np.sort(times)
+    if at is not None:
+        is_test = times >= _moment(at, times)
+    else:
+        is_test = _from(times, in_order, int(n_test[0]))
+    if valid_at is not None:
+        is_valid = times >= _moment(valid_at, times)
+        if (is_test & ~is_valid).any():
+            raise ArgumentError(f"valid_at must come before at, got {valid_at!r} and {at!r}.")
+    else:
+        n_last = int(is_test.sum()) if at is not None else int(n_test[0])
+        is_valid = _from(times, in_order, n_last + int(n_valid[0])) if n_valid[0] else is_test
+    return _split(is_test, is_valid & ~is_test)
+
+
+def by_time_per_user(
+    user: ArrayLike, timestamp: ArrayLike, *, test: float = 0.2, valid: float = 0.0
+) -> Split:
+    """Test on each user's last rows, and validate on those before them.
+
+    Parameters
+    ----------
+    user, timestamp : (n_rows,)
+        Ids, and numbers or datetime64. Equal times of a user count in row order.
+    test, valid : float
+        Share of each user's rows, in [0, 1), rounded down: few rows all stay in training.
+
+    Examples
+    --------
+    >>> split = by_time_per_user([7, 7, 8, 8], [2, 1, 1, 2], test=0.5)
+    >>> split.train.tolist(), split.test.tolist()
+    ([1, 2], [0, 3])
+    """
+    codes, sizes = _users(user)
+    times = _times(timestamp)
+    _check.equal_length(user=codes, timestamp=times)
+    n_test, n_valid = _shares(sizes, test, valid)
+    return _last(codes, sizes, times, n_test, n_valid)
+
+
+def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid: int = 0) -> Split:
+    """Test on each user's last n rows, and validate on the n_valid before them.
+
+    Parameters
+    ----------
+    user, timestamp : (n_rows,)
+        Ids, and numbers or datetime64. Equal times of a user count in row order.
+    n, n_valid : int
+        Rows of each user. A user without a row left for training stays there altogether.
+
+    Examples
+    --------
+    >>> leave_last_out(["a", "a", "b"], [1, 2, 1]).test.tolist()
+    [1]
+    """
+    codes, sizes = _users(user)
+    times = _times(timestamp)
+    _check.equal_length(user=codes, timestamp=times)
+    last = _check.cutoff(n, name="n") or 1
+    before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid") or 0
+    enough = sizes > last + before
+    return _last(codes, sizes, times, np.where(enough, last, 0), np.where(enough, before, 0))
+
+
+def random(
+    n_rows: int,
+    *,
+    user: ArrayLike | None = None,
+    test: float = 0.2,
+    valid: float = 0.0,
+    seed: int = 0,
+) -> Split:
+    """Test on rows drawn at random, of all or of each user.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows there are.
+    user : (n_rows,), optional
+        Ids: the shares are then of each user's rows.
+    test, valid : float
+        Share of rows, in [0, 1), rounded down.
+    seed : int
+
+    Examples
+    --------
+    >>> split = random(10, test=0.3, seed=1)
+    >>> split.train.size, split.test.size
+    (7, 3)
+    """
+    count = _check.cutoff(n_rows, name="n_rows") or 1
+    codes, sizes = (np.zeros(count, np.int64), np.array([count])) if user is None else _users(user)
+    if codes.size != count:
+        raise ArgumentError(f"user must have n_rows={count} values, got {codes.size}.")
+    n_test, n_valid = _shares(sizes, test, valid)
+    draw = np.random.default_rng([seed, _ROWS]).random(count)
+    return _last(codes, sizes, draw, n_test, n_valid)
+
+
+def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int = 0) -> Split:
+    """Test on whole groups drawn at random.
+
+    Parameters
+    ----------
+    qid : (n_rows,)
+        Ids: rows of one stay together.
+    test, valid : float
+        Share of groups, in [0, 1), rounded down.
+    seed : int
+
+    Examples
+    --------
+    >>> split = by_group([1, 1, 2, 3], test=0.5, seed=0)
+    >>> split.train.size + split.test.size
+    4
+    """
+    codes, sizes = _users(qid)
+    n_test, n_valid = _shares(np.array([sizes.size]), test, valid)
+    turn = np.argsort(np.random.default_rng([seed, _GROUPS]).random(sizes.size), kind="stable")
+    part = np.zeros(sizes.size, np.int64)
+    part[turn[: n_test[0]]] = 1
+    part[turn[n_test[0] : n_test[0] + n_valid[0]]] = 2
+    return _split(part[codes] == 1, part[codes] == 2)
+
+
+def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
+    return Split(
+        np.flatnonzero(~is_test & ~is_valid), np.flatnonzero(is_test), np.flatnonzero(is_valid)
+    )
+
+
+def _last(
+    codes: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    keys: NDArray[Any],
+    n_test: NDArray[np.int64],
+    n_valid: NDArray[np.int64],
+) -> Split:
+    """Take each user's rows of highest key for the test, and the next for validation."""
+    order = np.lexsort((keys, codes))
+    ends = np.cumsum(sizes)
+    behind = np.empty(codes.size, np.int64)  # rows of the same user that come later
+    behind[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)
+    is_test = behind < n_test[codes]
+    return _split(is_test, ~is_test & (behind < (n_test + n_valid)[codes]))
+
+
+def _from(times: NDArray[Any], in_order: NDArray[Any], n_last: int) -> NDArray[np.bool_]:
+    """Mark the last n rows by time, and all that share the first one's time."""
+    if n_last == 0:
+        return np.zeros(times.size, np.bool_)
+    return times >= in_order[times.size - n_last]
+
+
+def _shares(
+    sizes: NDArray[np.int64], test: float, valid: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    first = _check.number(test, "test", low=0.0, high=1.0)
+    second = _check.number(valid, "valid", low=0.0, high=1.0)
+    if first + second >= 1:
+        raise ArgumentError(f"test + valid must be < 1, got {first:g} + {second:g}.")
+    return _rounded(sizes, first), _rounded(sizes, second)
+
+
+def _rounded(sizes: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    # 0.29 * 100 is 28.999…: a share that means a whole number of rows must give it.
+    return np.floor(sizes * share + 1e-9).astype(np.int64)
+
+
+def _users(user: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a code for each row, and the rows of each code."""
+    if isinstance(user, pl.Series):
+        codes = codes_of(user if user.dtype == pl.String else user.to_numpy())[0]
+    else:
+        ids = _check.one_dimensional(np.asarray(user), "user")
+        codes = codes_of(pl.Series(ids.tolist()) if ids.dtype.kind in "UO" else ids)[0]
+    return codes, np.bincount(codes)
+
+
+def _times(timestamp: ArrayLike) -> NDArray[Any]:
+    times = _check.one_dimensional(np.asarray(timestamp), "timestamp")
+    if not times.size or times.dtype.kind not in "iufM":
+        raise ArgumentError(
+            f"timestamp must hold numbers or datetime64, got {times.size} of {times.dtype}."
+        )
+    return times
+
+
+def _moment(at: Any, times: NDArray[Any]) -> Any:
+    return np.datetime64(at) if times.dtype.kind == "M" else at

@@ -1,0 +1,138 @@
+"""Tables: anything that has named columns, read as columns and never as rows.
+
+`open_table` looks only at names and first lines; `Source.fetch` then reads the columns that are
+wanted and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data._columns import Role
+from podium.data._source import FORMATS, Column, Source
+from podium.data.delimited import open_delimited
+from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
+from podium.data.svmlight import open_svmlight
+from podium.data.trec import open_trec
+from podium.errors import ArgumentError, DataError
+
+
+def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None = None) -> Source:
+    """Open a file, frame, mapping, sparse matrix or tuple of arrays as a table.
+
+    Parameters
+    ----------
+    source : path, frame or arrays
+        See `podium.data`.
+    what : str
+        "run", "truth", …: what messages call a table that is not a file.
+    roles : sequence of Role
+        Names the columns of a tuple (in this order) and of a sparse matrix (the first three).
+    format : str, optional
+        One of FORMATS, for a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, empty or unreadable.
+    ArgumentError
+        For another kind of object, or an unknown format.
+    """
+    if isinstance(source, str | Path):
+        return _open_file(Path(source), what, format)
+    if format is not None:
+        raise ArgumentError(f"format is for files only, got {type(source).__name__}.")
+    columns = [role.name for role in roles]
+    name = f"The {what}"
+    if hasattr(source, "tocoo"):
+        return _open_columns(name, _from_sparse(source, columns))
+    if isinstance(source, tuple):
+        return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), columns, what))
+    if isinstance(source, Mapping):
+        return _open_columns(name, cast("Mapping[str, Any]", source))
+    return _open_frame(source, name, what)
+
+
+def _open_frame(source: Any, name: str, what: str) -> Source:
+    if isinstance(source, pl.LazyFrame):
+        lazy = source
+        names = tuple(lazy.collect_schema().names())
+        return Source(name, names, lambda kinds: lazy.select(list(kinds)).collect().to_dict())
+    if isinstance(source, pl.DataFrame):
+        return _open_columns(name, source.to_dict())
+    if hasattr(source, "__arrow_c_stream__"):
+        try:
+            frame = pl.DataFrame(source)
+        except Exception as error:  # whatever the foreign exporter raises
+            raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
+        kept = [c for c in frame.columns if not c.startswith("__index_level_")]
+        return _open_columns(name, frame.select(kept).to_dict())
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
+    raise ArgumentError(
+        f"{what} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
+        f"or a sparse matrix, got {type(source).__name__}."
+    )
+
+
+def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
+    if columns:
+        lengths = {key: len(values) for key, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            _check.equal_length(**columns)
+    return Source(
+        name,
+        tuple(columns),
+        lambda kinds: {key: _column(columns[key]) for key in kinds},
+    )
+
+
+def _column(values: Any) -> Column:
+    if isinstance(values, pl.Series):
+        return values
+    if isinstance(values, list):
+        return pl.Series(cast("list[Any]", values), strict=False)
+    array = np.asarray(values)
+    # Objects, byte strings and variable strings have no columnar form of their own.
+    return pl.Series(array.tolist(), strict=False) if array.dtype.kind in "OST" else array
+
+
+def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Rows are users, columns are items; stored zeros are kept, as are duplicates."""
+    coo = matrix.tocoo()
+    return dict(zip(columns[:3], (coo.row, coo.col, coo.data), strict=False))
+
+
+def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], what: str) -> dict[str, Any]:
+    if not 2 <= len(arrays) <= len(columns):
+        raise ArgumentError(
+            f"{what} as a tuple must be ({', '.join(columns)}), got {len(arrays)} arrays."
+        )
+    return dict(zip(columns, arrays, strict=False))
+
+
+def _open_file(path: Path, what: str, format: str | None) -> Source:
+    """Open a file in the format that is given, or that its suffix or its content tells."""
+    kind = format_of(path, what, format)
+    if kind in ("csv", "tsv"):
+        return open_delimited(path, "," if kind == "csv" else "\t")
+    if kind == "trec":
+        return open_trec(path)
+    if kind == "svmlight":
+        return open_svmlight(path)
+    return open_parquet(path) if kind == "parquet" else open_arrow(path)
+
+
+def format_of(path: Path, what: str, format: str | None = None) -> str:
+    """Return a file's format: as given, or as its suffix or its content tells."""
+    known = check_file(path, what)
+    if format is not None:
+        return _check.choice(format, "format", FORMATS)
+    return known or sniff(path)

@@ -1,0 +1,59 @@
+"""TREC runs (qid Q0 docid rank score tag) and qrels (qid iteration docid relevance)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from podium.data._source import Column, Kind, Source
+from podium.data.delimited import explain_lines
+from podium.data.files import first_line, read_bytes
+from podium.errors import DataError
+
+RUN = ("qid", "q0", "docid", "rank", "score", "tag")
+QRELS = ("qid", "iteration", "docid", "relevance")
+
+# What podium's roles find in them; rank and tag are there, but score counts.
+_SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
+
+
+def open_trec(path: Path) -> Source:
+    """Open a run or qrels, told apart by their 6 or 4 columns; blanks or tabs between them."""
+    width = len(first_line(path).split())
+    if width not in (4, 6):
+        raise DataError(f"{path}, line 1: a TREC run has 6 columns and qrels have 4, got {width}.")
+    columns = RUN if width == 6 else QRELS
+    shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
+
+    def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+        frame = _read(path, columns, {shown[name]: kind for name, kind in kinds.items()})
+        return {name: frame[shown[name]] for name in kinds}
+
+    return Source(str(path), tuple(shown), fetch, first_line=1)
+
+
+def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
+    content = _single_blanks(read_bytes(path))
+    numbers = {name for name, kind in kinds.items() if kind == "number"}
+    types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
+    try:
+        frame = pl.read_csv(content, separator=" ", has_header=False, quote_char=None, schema=types)
+    except pl.exceptions.PolarsError as error:
+        explain_lines(read_bytes(path), str(path), None, columns, numbers)
+        raise DataError(f"{path} can't be read as TREC: {error}") from error
+    # A short line leaves nulls behind; a well-formed file has none at all.
+    if any(frame[name].null_count() for name in columns):
+        explain_lines(read_bytes(path), str(path), None, columns, numbers)
+    return frame
+
+
+def _single_blanks(content: bytes) -> bytes:
+    """Put one blank between fields and none at the ends of lines."""
+    if b"\t" in content or b"\r" in content:
+        content = content.translate(bytes.maketrans(b"\t\r", b"  "))
+    if b"  " in content or b" \n" in content or b"\n " in content or b"\n\n" in content:
+        content = re.sub(rb" *\n[ \n]*", b"\n", re.sub(rb" {2,}", b" ", content))
+    return content.strip(b" \n") + b"\n"

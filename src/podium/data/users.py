@@ -1,0 +1,70 @@
+"""Tables of users: a column to divide them by, in the order of an evaluation's groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from podium import _check
+from podium.data import _columns
+from podium.data._columns import Role
+from podium.data._convert import to_ids
+from podium.data.ids import share
+from podium.data.tables import open_table
+from podium.errors import DataError
+from podium.types import Labels
+
+
+def user_column(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:
+    """Return the value of a column for each of the users that `labels` names.
+
+    Parameters
+    ----------
+    source : path, frame or mapping of columns
+        A table with a row per user: see `podium.data`.
+    column : str
+        The column wanted.
+    labels : (n_groups,)
+        Users, integers or strings.
+    user : str, optional
+        Name of the user column, if it is not a usual one.
+
+    Returns
+    -------
+    (n_groups,) str
+        Values as text; "unknown" for a user without a row or without a value.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a user has two rows.
+
+    Examples
+    --------
+    >>> user_column({"user": [2, 1], "country": ["FR", "UK"]}, "country", np.array([1, 2, 3]))
+    array(['UK', 'FR', 'unknown'], dtype='<U7')
+    """
+    wanted = Role(column, (column,))
+    table = open_table(source, "users", (_columns.USER, wanted))
+    explicit = {"user": user, column: None}
+    found = _columns.resolve(table.names, (_columns.USER, wanted), explicit, table.name)
+    columns = table.fetch({found["user"]: "id", found[column]: "any"})
+    ids = to_ids(columns[found["user"]], found["user"], table)
+    shared = share(ids, labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist()))
+    order = np.argsort(shared.left, kind="stable")
+    known = shared.left[order]
+    twice = np.flatnonzero(known[1:] == known[:-1])
+    if twice.size:
+        first = _check.label(shared.label(known[twice[0]]))
+        raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
+    values = _text(columns[found[column]])[order]
+    place = np.minimum(np.searchsorted(known, shared.right), max(known.size - 1, 0))
+    if not known.size:
+        return np.full(labels.size, "unknown")
+    return np.where(known[place] == shared.right, values[place], "unknown")
+
+
+def _text(values: Any) -> Labels:
+    return pl.Series(values).cast(pl.String).fill_null("unknown").to_numpy().astype(np.str_)

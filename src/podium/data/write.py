@@ -1,0 +1,111 @@
+"""Writing tables: whole files or none.
+
+Every file is written beside its place under another name and moved there when it is complete, so
+an interrupted run leaves the old file, or no file, and never half of one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import secrets
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import polars as pl
+
+from podium import _check
+from podium.errors import ArgumentError, DataError
+
+
+@contextmanager
+def atomic(path: str | Path) -> Generator[Path]:
+    """Give a temporary path in the same folder that becomes `path` when the block succeeds.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write; an existing one is replaced.
+
+    Raises
+    ------
+    DataError
+        If the folder does not exist or is not one that can be written to.
+
+    Examples
+    --------
+    >>> with atomic("report.html") as place:  # doctest: +SKIP
+    ...     place.write_text("<html>…")
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise DataError(f"{target} can't be written: there is no folder {target.parent}.")
+    # The suffixes stay at the end, for writers that read the format off the name.
+    place = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    try:
+        yield place
+        place.replace(target)
+    except OSError as error:
+        raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the columns (NumPy arrays, lists or Series, of equal length) as a Polars frame.
+
+    Examples
+    --------
+    >>> to_frame({"user": [1, 2], "score": [0.5, 0.25]}).shape
+    (2, 2)
+    """
+    _check.equal_length(**columns)
+    return pl.DataFrame({name: pl.Series(name, values) for name, values in columns.items()})
+
+
+def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
+    """Write named columns to a file, whole or not at all.
+
+    Parameters
+    ----------
+    columns : mapping of column name to (n_rows,)
+        NumPy arrays, lists or Series.
+    path : str or Path
+        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather.
+
+    Raises
+    ------
+    ArgumentError
+        For another suffix, or columns that differ in length.
+    DataError
+        If the file can't be written.
+
+    Examples
+    --------
+    >>> write_table({"user": [1, 2], "score": [0.5, 0.25]}, "run.parquet")  # doctest: +SKIP
+    """
+    target = Path(path)
+    packed = target.suffix.lower() == ".gz"
+    suffix = (target.with_suffix("") if packed else target).suffix.lower()
+    if suffix not in _WRITERS or (packed and suffix not in _PACKED):
+        known = [*_WRITERS, *(f"{s}.gz" for s in _PACKED)]
+        raise ArgumentError(f"path must end in {_check.listed(known)}, got {target.name!r}.")
+    frame = to_frame(columns)
+    with atomic(target) as place:
+        if packed:
+            # Without a name and a time in its header, equal tables give equal files.
+            with place.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
+                frame.write_csv(cast("IO[bytes]", file), separator=_PACKED[suffix])
+        else:
+            _WRITERS[suffix](frame, place)
+
+
+_PACKED = {".csv": ",", ".tsv": "\t"}
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    ".parquet": lambda frame, place: frame.write_parquet(place),
+    ".csv": lambda frame, place: frame.write_csv(place),
+    ".tsv": lambda frame, place: frame.write_csv(place, separator="\t"),
+    ".arrow": lambda frame, place: frame.write_ipc(place),
+    ".feather": lambda frame, place: frame.write_ipc(place),
+}

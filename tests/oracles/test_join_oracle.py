@@ -1,0 +1,133 @@
+"""The compiled join against dictionaries, on small tables with every oddity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import data
+
+Rows = list[tuple[Any, Any, float]]
+
+
+def brute(
+    truth: Rows, run: Rows, missing: str, unjudged: str, threshold: float
+) -> list[tuple[Any, list[float], list[float], int]]:
+    """Return (user, relevances in rank order, ideal, n_items) by looking rows up one by one."""
+    judged = {(user, item): relevance for user, item, relevance in truth}
+    result = []
+    for user in sorted({row[0] for row in truth}):
+        listed = [row for row in run if row[0] == user]
+        if not listed and missing == "skip":
+            continue
+        if unjudged == "skip":
+            listed = [row for row in listed if (user, row[1]) in judged]
+        pairs = [(score, judged.get((user, item), 0.0)) for _, item, score in listed]
+        ranked = [grade for _, grade in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))]
+        own = {item: grade for (who, item), grade in judged.items() if who == user}
+        ideal = sorted((grade for grade in own.values() if grade > 0), reverse=True)
+        whole = {row[1] for row in listed} == set(own) and min(own.values()) < threshold
+        result.append((user, ranked, ideal, len(listed) if whole else -1))
+    return result
+
+
+def table(rows: Rows, value: str, as_text: bool) -> dict[str, Any]:
+    user, item, values = ([row[i] for row in rows] for i in range(3))
+    ids = [str] if as_text else []
+    for convert in ids:
+        user, item = [convert(x) for x in user], [convert(x) for x in item]
+    return {"user": user, "item": item, value: values}
+
+
+def pairs(users: st.SearchStrategy[int], items: st.SearchStrategy[int]) -> Any:
+    return st.lists(st.tuples(users, items), unique=True, min_size=1, max_size=30)
+
+
+users = st.integers(0, 5)
+# Negative, huge and colliding ids: the table's slots are taken from the upper bits of a product.
+items = st.sampled_from([-(2**63), -1, 0, 1, 2, 3, 7, 2**31, 2**32, 2**62, 2**63 - 1])
+grades = st.sampled_from([0.0, 0.5, 1.0, 2.0])
+scores = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[Rows, Rows]:
+    keys = draw(pairs(users, items))
+    truth = [(user, item, draw(grades)) for user, item in keys]
+    # A run that often lists just what the truth does, so that whole lists occur.
+    same = draw(st.booleans())
+    listed = draw(st.permutations(keys)) if same else draw(pairs(users, items))
+    return truth, [(user, item, draw(scores)) for user, item in listed]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    tables(),
+    st.sampled_from(["zero", "skip"]),
+    st.sampled_from(["negative", "skip"]),
+    st.sampled_from([0.5, 1.0]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_join_equals_dictionaries(
+    both: tuple[Rows, Rows],
+    missing: Any,
+    unjudged: Any,
+    threshold: float,
+    text_truth: bool,
+    text_run: bool,
+) -> None:
+    truth, run = both
+    if not {row[0] for row in truth} & {row[0] for row in run}:
+        return
+    got = data.ranking(
+        table(truth, "relevance", text_truth),
+        table(run, "score", text_run),
+        missing=missing,
+        unjudged=unjudged,
+        min_relevance=threshold,
+    )
+    expected = brute(truth, run, missing, unjudged, threshold)
+    bounds, ideal = got.groups.offsets, got.ideal_offsets
+    assert [int(label) for label in got.groups.labels] == [user for user, *_ in expected]
+    for g, (_, ranked, best, n_items) in enumerate(expected):
+        assert got.relevance[bounds[g] : bounds[g + 1]].tolist() == ranked
+        assert got.ideal[ideal[g] : ideal[g + 1]].tolist() == best
+        assert got.n_items[g] == n_items
+
+
+def test_join_equals_dictionaries_on_long_lists() -> None:
+    rng = np.random.default_rng(11)
+    truth = [(u, int(i), float(rng.integers(0, 3))) for u in range(4) for i in _few(rng, 150)]
+    run = [(u, int(i), float(s)) for u in range(4) for s, i in enumerate(_few(rng, 700))]
+    got = data.ranking(table(truth, "relevance", False), table(run, "score", False))
+    expected = brute(truth, run, "zero", "negative", 1.0)
+    assert got.relevance.tolist() == [grade for _, ranked, *_ in expected for grade in ranked]
+
+
+def test_oracle_sees_ties_whole_lists_and_gaps() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=200, deadline=None, database=None, derandomize=True)
+    @given(tables())
+    def look(both: tuple[Rows, Rows]) -> None:
+        truth, run = both
+        found = brute(truth, run, "zero", "negative", 1.0)
+        seen["whole"] += any(n_items > 0 for *_, n_items in found)
+        seen["absent"] += bool({row[0] for row in truth} - {row[0] for row in run})
+        seen["stranger"] += bool({row[0] for row in run} - {row[0] for row in truth})
+        seen["unjudged"] += bool({row[:2] for row in run} - {row[:2] for row in truth})
+        seen["tie"] += len({(u, s) for u, _, s in run}) < len(run)
+        seen["no positive"] += any(not ideal for _, _, ideal, _ in found)
+
+    look()
+    assert set(seen) == {"whole", "absent", "stranger", "unjudged", "tie", "no positive"}
+    assert min(seen.values()) >= 5
+
+
+def _few(rng: np.random.Generator, n: int) -> Any:
+    return rng.choice(2000, size=n, replace=False)

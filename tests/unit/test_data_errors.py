@@ -1,0 +1,217 @@
+"""Bad input: one sentence that names the file, the place, and the way out."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import data
+from podium.errors import ArgumentError, DataError
+
+
+def put(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.csv does not exist"):
+        data.read_run(tmp_path / "nowhere.csv")
+    with pytest.raises(DataError, match="is a folder"):
+        data.read_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.txt", "a.arrow", "a.run", "a.svm"])
+def test_empty_file_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=rf"{name} is empty"):
+        data.read_truth(put(tmp_path, name, ""))
+
+
+@pytest.mark.parametrize("content", ["\n\n", " \n"])
+def test_blank_file_is_empty(tmp_path: Path, content: str) -> None:
+    with pytest.raises(DataError, match="is empty"):
+        data.read_run(put(tmp_path, "a.csv", content))
+
+
+def test_table_without_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a.csv has a header and no rows"):
+        data.read_run(put(tmp_path, "a.csv", "user,item,score\n"))
+    with pytest.raises(DataError, match="The run has no rows"):
+        data.read_run({"user": [], "item": [], "score": []})
+
+
+def test_missing_column_lists_what_is_there(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.csv", "user,itm,score\n1,2,3\n")
+    with pytest.raises(
+        DataError, match=r"no item column: it has 'user', 'itm', 'score'.*Did you mean 'itm'"
+    ):
+        data.read_run(path)
+    with pytest.raises(DataError, match=r"no score or rank column.*pass score= or rank=.*'scor'"):
+        data.read_run({"user": [1], "item": [1], "scor": [1]})
+    with pytest.raises(DataError, match=r"no column 'usr'.*Did you mean 'user'"):
+        data.read_run(path, user="usr")
+
+
+def test_two_columns_for_one_role_are_refused() -> None:
+    with pytest.raises(DataError, match=r"2 columns that could be the user: 'user', 'qid'"):
+        data.read_run({"user": [1], "qid": [1], "item": [1], "score": [1]})
+
+
+def test_run_in_the_truths_place_is_noticed() -> None:
+    with pytest.raises(DataError, match="The truth comes first, then the run"):
+        data.read_truth({"user": [1], "item": [1], "score": [1.0]})
+
+
+def test_misspelt_relevance_is_not_all_positive() -> None:
+    with pytest.raises(DataError, match="Did you mean 'relevence'"):
+        data.read_truth({"user": [1], "item": [1], "relevence": [0.0]})
+
+
+def test_truncated_parquet_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    data.write_table(
+        {"user": np.arange(1000), "item": np.arange(1000), "score": np.ones(1000)}, path
+    )
+    whole = path.read_bytes()
+    for size in (len(whole) // 2, len(whole) - 3, 3):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DataError, match=r"run\.parquet can't be read as parquet"):
+            data.read_run(path)
+    put(tmp_path, "run.parquet", "user,item,score\n1,2,3\n")
+    with pytest.raises(DataError, match="can't be read as parquet"):
+        data.read_run(path)
+
+
+def test_damaged_pages_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    data.write_table(
+        {"user": np.arange(9999), "item": np.arange(9999), "score": np.ones(9999)}, path
+    )
+    whole = bytearray(path.read_bytes())
+    whole[4:2000] = b"\xff" * 1996
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match="can't be read as parquet"):
+        data.read_run(path)
+
+
+def test_truncated_gz_is_named(tmp_path: Path) -> None:
+    packed = gzip.compress(b"user,item,score\n" + b"1,2,3\n" * 1000)
+    for content in (packed[: len(packed) // 2], b"no gzip at all"):
+        with pytest.raises(DataError, match=r"a\.csv\.gz can't be read"):
+            data.read_run(put(tmp_path, "a.csv.gz", content))
+
+
+def test_not_an_arrow_file_is_named(tmp_path: Path) -> None:
+    for content in (b"ARROW1\0\0rest", b"something else"):
+        with pytest.raises(DataError, match="can't be read as Arrow"):
+            data.read_run(put(tmp_path, "a.arrow", content))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1,3,high", r"line 3: score must be a number, got 'high'"),
+        ("1,3,0.5,9", r"line 3: 4 fields where the header has 3"),
+        ("1,3", r"score has 1 missing value, first at line 3 \(user 1\)"),
+        ("1,,0.5", r"item has 1 missing value, first at line 3"),
+        ("1,3,nan", r"score has 1 non-finite value, first at line 3 \(user 1\)"),
+        ("1,3,-inf", r"score has 1 non-finite value, first at line 3 \(user 1\)"),
+    ],
+)
+def test_bad_csv_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = put(tmp_path, "run.csv", f"user,item,score\n1,2,0.5\n{line}\n2,2,0.5\n")
+    with pytest.raises(DataError, match=rf"run\.csv.*{message}"):
+        data.read_run(path)
+
+
+def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "run.csv", b"user,item,score\n1,caf\xe9,0.5\n")
+    with pytest.raises(DataError, match="line 2: not UTF-8"):
+        data.read_run(path)
+
+
+def test_repeated_header_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="two columns named 'score'"):
+        data.read_run(put(tmp_path, "a.csv", "user,item,score,score\n1,2,3,4\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q1 Q0 d2 2 1.5", r"line 2: 6 columns expected \(qid q0 docid rank score tag\), got 5"),
+        ("q1 Q0 d2 2 1.5 a b", r"line 2: 6 columns expected .*, got 7"),
+        ("q1 Q0 d2 2 best a", r"line 2: score must be a number, got 'best'"),
+    ],
+)
+def test_bad_trec_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = put(tmp_path, "sys.run", f"q1 Q0 d1 1 2.5 a\n{line}\nq1 Q0 d3 3 1.0 a\n")
+    with pytest.raises(DataError, match=rf"sys\.run, {message}"):
+        data.read_run(path)
+
+
+def test_trec_of_another_width_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="run has 6 columns and qrels have 4, got 3"):
+        data.read_run(put(tmp_path, "sys.run", "q1 d1 1.0\n"))
+
+
+def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="Pass format= as 'parquet'"):
+        data.read_run(put(tmp_path, "run.xyz", "hello\n"))
+    with pytest.raises(
+        ArgumentError, match=r"format must be one of.*got 'cvs'.*Did you mean 'csv'"
+    ):
+        data.read_run(put(tmp_path, "run.csv", "user,item,score\n1,2,3\n"), format="cvs")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_score_that_is_not_finite_is_named(bad: float) -> None:
+    table = {"user": ["u1", "u93", "u93"], "item": [1, 1, 2], "score": [1.0, bad, bad]}
+    with pytest.raises(DataError, match=r"2 non-finite values, first at row 1 \(user 'u93'\)"):
+        data.read_run(table)
+
+
+def test_negative_relevance_is_named() -> None:
+    with pytest.raises(DataError, match=r"relevance must be >= 0, got -1 at row 1 \(user 4\)"):
+        data.read_truth({"user": [3, 4], "item": [1, 1], "relevance": [1, -1]})
+    with pytest.raises(DataError, match=r"label must be >= 0, got -2 at row 0"):
+        data.read_features({"qid": [3], "label": [-2], "x": [1]})
+
+
+def test_rank_below_one_is_named() -> None:
+    with pytest.raises(DataError, match=r"rank must be >= 1, got 0 at row 1 \(user 4\)"):
+        data.read_run({"user": [3, 4], "item": [1, 1], "rank": [1, 0]})
+
+
+def test_missing_ids_are_named() -> None:
+    frame = pl.DataFrame({"user": ["a", None, None], "item": [1, 2, 3], "score": [1, 2, 3]})
+    with pytest.raises(DataError, match="user has 2 missing values, first at row 1"):
+        data.read_run(frame)
+
+
+def test_ids_of_other_types_are_refused() -> None:
+    with pytest.raises(DataError, match=r"item must hold integers or strings, got 1.5 at row 1"):
+        data.read_run({"user": [1, 1], "item": [1.0, 1.5], "score": [1, 2]})
+    with pytest.raises(DataError, match="user must hold integers or strings, got Boolean"):
+        data.read_run({"user": [True], "item": [1], "score": [1]})
+
+
+def test_score_that_is_text_is_refused() -> None:
+    with pytest.raises(DataError, match="score must hold numbers, got String, first 'high'"):
+        data.read_run({"user": [1], "item": [1], "score": ["high"]})
+
+
+def test_truncated_arrow_is_named_wherever_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "run.arrow"
+    ids = np.arange(300)
+    data.write_table({"user": ids, "item": ids, "score": np.ones(300)}, path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for size in rng.integers(1, len(whole) - 1, 40):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DataError, match=r"run\.arrow can't be read as Arrow"):
+            data.read_run(path)

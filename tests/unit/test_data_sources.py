@@ -1,0 +1,254 @@
+"""Every kind of source gives the same columns."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from podium import data
+from podium.errors import ArgumentError, DataError
+
+USER = np.array([3, 1, 3, 2])
+ITEM = np.array([10, 20, 30, 10])
+SCORE = np.array([0.5, 2.0, -1.0, 0.25])
+COLUMNS = {"user": USER, "item": ITEM, "score": SCORE}
+
+
+def same(run: data.Run) -> None:
+    assert np.asarray(run.user).tolist() == USER.tolist()
+    assert np.asarray(run.item).tolist() == ITEM.tolist()
+    assert run.score.tolist() == SCORE.tolist()
+
+
+@pytest.mark.parametrize(
+    "suffix", ["parquet", "csv", "tsv", "csv.gz", "tsv.gz", "arrow", "feather"]
+)
+def test_run_survives_every_file_format(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run.{suffix}"
+    data.write_table(COLUMNS, path)
+    same(data.read_run(path))
+    same(data.read_run(str(path)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: COLUMNS,
+        lambda: {name: values.tolist() for name, values in COLUMNS.items()},
+        lambda: pl.DataFrame(COLUMNS),
+        lambda: pl.LazyFrame(COLUMNS),
+        lambda: pd.DataFrame(COLUMNS),
+        lambda: pd.DataFrame(COLUMNS, index=[9, 8, 7, 6]),
+        lambda: pa.table(COLUMNS),
+        lambda: (USER, ITEM, SCORE),
+        lambda: {**COLUMNS, "user": USER.astype(np.uint8), "item": ITEM.astype(np.float32)},
+        lambda: data.read_run(COLUMNS),
+    ],
+    ids=["arrays", "lists", "polars", "lazy", "pandas", "index", "arrow", "tuple", "kinds", "run"],
+)
+def test_run_is_equal_from_every_object(make: Any) -> None:
+    same(data.read_run(make()))
+
+
+def test_ids_are_not_copied() -> None:
+    run = data.read_run(COLUMNS)
+    assert np.shares_memory(run.user, USER)
+    assert np.shares_memory(run.score, SCORE)
+
+
+def test_sparse_matrix_keeps_stored_zeros() -> None:
+    matrix = sparse.csr_array(
+        (np.array([2.0, 0.0, 1.0]), np.array([1, 2, 0]), np.array([0, 2, 2, 3])), shape=(3, 4)
+    )
+    truth = data.read_truth(matrix)
+    assert np.asarray(truth.user).tolist() == [0, 0, 2]
+    assert np.asarray(truth.item).tolist() == [1, 2, 0]
+    assert truth.relevance.tolist() == [2.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["user", "user_id", "qid", "query_id", "q_id", "USER_ID", "Qid"])
+def test_user_column_is_recognised(name: str) -> None:
+    same(data.read_run({name: USER, "doc_id": ITEM, "Prediction": SCORE}))
+
+
+def test_columns_can_be_named() -> None:
+    table = {"who": USER, "what": ITEM, "how": SCORE, "user": ITEM}
+    same(data.read_run(table, user="who", item="what", score="how"))
+
+
+def test_rank_becomes_falling_score() -> None:
+    run = data.read_run({"user": [1, 1], "item": [1, 2], "rank": [2, 1]})
+    assert run.score.tolist() == [-2.0, -1.0]
+
+
+def test_score_counts_where_both_are_there() -> None:
+    table = {"user": [1, 1], "item": [1, 2], "rank": [2, 1], "score": [0.5, 0.25]}
+    assert data.read_run(table).score.tolist() == [0.5, 0.25]
+    assert data.read_run(table, rank="rank").score.tolist() == [-2.0, -1.0]
+
+
+def test_truth_without_relevance_is_all_positive() -> None:
+    truth = data.read_truth({"user": [1, 1], "item": [1, 2], "timestamp": [5, 6]})
+    assert truth.relevance.tolist() == [1.0, 1.0]
+
+
+def test_trec_run_and_qrels(tmp_path: Path) -> None:
+    run_text = "q1 Q0 d07 1 2.5 tag\nq1\tQ0  d8\t2  1.5 tag \r\n\nq2 Q0 d8 1 -1e-3 tag"
+    (tmp_path / "sys.run").write_text(run_text)
+    (tmp_path / "sys.txt").write_text(run_text)
+    for name in ("sys.run", "sys.txt"):
+        run = data.read_run(tmp_path / name)
+        assert list(run.user) == ["q1", "q1", "q2"]
+        assert list(run.item) == ["d07", "d8", "d8"]
+        assert run.score.tolist() == [2.5, 1.5, -0.001]
+    with gzip.open(tmp_path / "truth.qrels.gz", "wt") as file:
+        file.write("101 0 d1 2\n101 0 d2 0\n")
+    truth = data.read_truth(tmp_path / "truth.qrels.gz")
+    assert np.asarray(truth.user).tolist() == [101, 101]
+    assert truth.relevance.tolist() == [2.0, 0.0]
+
+
+def test_headless_ratings_are_not_taken_for_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "u.data"
+    path.write_text("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+    with pytest.raises(DataError, match="no user column"):
+        data.read_truth(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format"),
+    [
+        ("a.txt", "user,item,score\n1,2,3\n", None),
+        ("a", "user\titem\tscore\n1\t2\t3\n", None),
+        ("a.log", "user,item,score\n1,2,3\n", "csv"),
+        ("a.csv", "user\titem\tscore\n1\t2\t3\n", "tsv"),
+        ("a.dat", "1 Q0 2 1 3 x\n", None),
+        ("b.csv", "\ufeffuser,item,score\r\n1,2,3\r\n", None),
+    ],
+)
+def test_format_is_told_by_content(
+    tmp_path: Path, name: str, content: str, format: str | None
+) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    run = data.read_run(tmp_path / name, format=format)
+    assert (int(run.user[0]), int(run.item[0]), float(run.score[0])) == (1, 2, 3.0)
+
+
+def test_parquet_and_arrow_are_told_by_magic_bytes(tmp_path: Path) -> None:
+    data.write_table(COLUMNS, tmp_path / "a.parquet")
+    data.write_table(COLUMNS, tmp_path / "a.arrow")
+    same(data.read_run((tmp_path / "a.parquet").rename(tmp_path / "x")))
+    same(data.read_run((tmp_path / "a.arrow").rename(tmp_path / "y")))
+    stream = io.BytesIO()
+    pl.DataFrame(COLUMNS).write_ipc_stream(stream)
+    (tmp_path / "stream.arrow").write_bytes(stream.getvalue())
+    same(data.read_run(tmp_path / "stream.arrow"))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "20", "-3"], [1, 20, -3]),
+        (["1", "007", "3"], ["1", "007", "3"]),
+        (["1", "+2", "3"], ["1", "+2", "3"]),
+        (["1", "2.0", "3"], ["1", "2.0", "3"]),
+        (["1", "99999999999999999999", "3"], ["1", "99999999999999999999", "3"]),
+        (["a", "b", "c"], ["a", "b", "c"]),
+    ],
+)
+def test_csv_ids_are_integers_only_if_all_are(
+    tmp_path: Path, values: list[str], expected: list[Any]
+) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("user,item,score\n" + "".join(f"1,{value},0.5\n" for value in values))
+    assert list(data.read_run(path).item) == expected
+
+
+def test_string_ids_stay_strings_where_the_source_says_so() -> None:
+    run = data.read_run({"user": ["01", "2"], "item": ["1", "2"], "score": [1, 2]})
+    assert list(run.user) == ["01", "2"]
+    assert list(run.item) == ["1", "2"]
+
+
+def test_categories_and_large_unsigned_ids_are_strings() -> None:
+    big = 2**63 + 5
+    frame = pl.DataFrame({"user": ["a", "b"], "item": [1, big], "score": [1, 2]}).with_columns(
+        pl.col("user").cast(pl.Categorical), pl.col("item").cast(pl.UInt64)
+    )
+    run = data.read_run(frame)
+    assert list(run.user) == ["a", "b"]
+    assert list(run.item) == ["1", str(big)]
+
+
+def test_interactions_carry_value_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("user,item,rating,timestamp\n1,7,4.5,100\n2,8,3,50\n")
+    events = data.read_interactions(path)
+    assert events.value is not None
+    assert events.timestamp is not None
+    assert events.value.tolist() == [4.5, 3.0]
+    assert events.timestamp.tolist() == [100, 50]
+    day = np.array(["2020-01-02", "2020-01-01"], "datetime64[ms]")
+    dated = data.read_interactions({"user": [1, 2], "item": [1, 2], "time": day})
+    assert dated.timestamp is not None
+    assert dated.timestamp.tolist() == day.tolist()
+    assert dated.value is None
+
+
+def test_features_are_the_other_numeric_columns() -> None:
+    table = {
+        "user_id": ["a", "b", "a"],
+        "doc_id": [5, 6, 7],
+        "label": [1, 0, 2],
+        "price": [1.5, 2.5, 3.5],
+        "note": ["x", "y", "z"],
+        "fresh": [True, False, True],
+        "timestamp": [1, 2, 3],
+    }
+    got = data.read_features(table, ignore=["timestamp"])
+    assert got.feature_names == ("price", "fresh")
+    assert np.asarray(got.X).tolist() == [[1.5, 1.0], [2.5, 0.0], [3.5, 1.0]]
+    assert got.y is not None
+    assert got.y.tolist() == [1.0, 0.0, 2.0]
+    assert list(got.item) == [5, 6, 7]
+    assert data.read_features(table, features=["fresh", "price"]).feature_names == (
+        "fresh",
+        "price",
+    )
+
+
+def test_features_without_item_or_label() -> None:
+    got = data.read_features({"qid": ["b", "a", "b"], "x": [1, None, 3]})
+    assert got.y is None
+    assert np.asarray(got.item).tolist() == [0, 0, 1]
+    assert np.isnan(np.asarray(got.X)[1, 0])
+
+
+def test_features_name_what_is_not_there() -> None:
+    table = {"qid": [1], "label": [1], "price": [2.0], "note": ["x"]}
+    with pytest.raises(DataError, match=r"no column 'pric'.*Did you mean 'price'"):
+        data.read_features(table, features=["pric"])
+    with pytest.raises(DataError, match="no feature column"):
+        data.read_features(table, ignore=["price"])
+    with pytest.raises(DataError, match="note must hold numbers"):
+        data.read_features(table, features=["note"])
+
+
+def test_other_objects_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"run must be a path.*got int"):
+        data.read_run(7)
+    with pytest.raises(ArgumentError, match="format is for files only"):
+        data.read_run(COLUMNS, format="csv")
+    with pytest.raises(ArgumentError, match=r"tuple must be \(user, item, relevance\), got 1"):
+        data.read_truth((USER,))
+    with pytest.raises(ArgumentError, match="equal length, got 4 and 3"):
+        data.read_run({**COLUMNS, "item": ITEM[:3]})

@@ -1,0 +1,132 @@
+"""Splits: every row in one part, the parts by the stated rules."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import data
+from podium.errors import ArgumentError
+
+shares = st.sampled_from([0.0, 0.1, 0.25, 0.4])
+rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows, shares, shares, st.integers(0, 9))
+def test_split_puts_every_row_into_one_part(
+    table: list[tuple[int, int]], test: float, valid: float, seed: int
+) -> None:
+    user, time = (list(column) for column in zip(*table, strict=True))
+    n = len(table)
+    for split in (
+        data.by_time(time, test=test, valid=valid),
+        data.by_time_per_user(user, time, test=test, valid=valid),
+        data.leave_last_out(user, time, n_valid=1),
+        data.random(n, test=test, valid=valid, seed=seed),
+        data.random(n, user=user, test=test, valid=valid, seed=seed),
+        data.by_group(user, test=test, valid=valid, seed=seed),
+    ):
+        parts = np.concatenate([split.train, split.valid, split.test])
+        assert sorted(parts.tolist()) == list(range(n))
+        for part in (split.train, split.valid, split.test):
+            assert np.all(np.diff(part) > 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows, shares, shares)
+def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, valid: float) -> None:
+    time = np.array([row[1] for row in table])
+    split = data.by_time(time, test=test, valid=valid)
+    parts = [time[p] for p in (split.train, split.valid, split.test) if p.size]
+    for earlier, later in itertools.pairwise(parts):
+        assert earlier.max() < later.min()
+    assert split.test.size >= int(test * len(table))
+
+
+def test_by_time_at_a_moment() -> None:
+    split = data.by_time([1, 5, 3, 4], at=4, valid_at=3)
+    assert split.train.tolist() == [0]
+    assert split.valid.tolist() == [2]
+    assert split.test.tolist() == [1, 3]
+    days = np.array(["2011-10-01", "2011-09-30"], "datetime64[D]")
+    assert data.by_time(days, at="2011-10-01").test.tolist() == [0]
+    with pytest.raises(ArgumentError, match="valid_at must come before at"):
+        data.by_time([1, 2, 3], at=2, valid_at=3)
+
+
+def test_by_time_at_with_a_valid_share() -> None:
+    # The test begins at 4; a fifth of the five rows, the last before it, validates.
+    split = data.by_time([1, 5, 3, 4, 2], at=4, valid=0.2)
+    assert split.test.tolist() == [1, 3]
+    assert split.valid.tolist() == [2]
+
+
+def test_by_time_per_user_takes_each_users_last() -> None:
+    user = ["a", "b", "a", "b", "a", "a", "c"]
+    split = data.by_time_per_user(user, [4, 1, 3, 2, 2, 1, 9], test=0.25, valid=0.5)
+    assert split.test.tolist() == [0]
+    assert split.valid.tolist() == [2, 3, 4]
+    assert split.train.tolist() == [1, 5, 6]
+
+
+def test_leave_last_out_keeps_short_users_in_training() -> None:
+    split = data.leave_last_out([1, 1, 1, 2, 2, 3], [1, 2, 3, 1, 2, 1], n=1, n_valid=1)
+    assert split.test.tolist() == [2]
+    assert split.valid.tolist() == [1]
+    assert split.train.tolist() == [0, 3, 4, 5]
+
+
+def test_equal_times_count_in_row_order() -> None:
+    assert data.leave_last_out([1, 1, 1], [5, 5, 5]).test.tolist() == [2]
+
+
+def test_random_per_user_takes_the_share_of_each() -> None:
+    user = np.repeat([1, 2, 3], [10, 20, 3])
+    split = data.random(33, user=user, test=0.2, seed=5)
+    assert np.bincount(user[split.test], minlength=4).tolist() == [0, 2, 4, 0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: data.random(200, test=0.3, seed=seed),
+        lambda seed: data.random(200, user=np.arange(200) % 7, test=0.3, seed=seed),
+        lambda seed: data.by_group(np.arange(200) % 50, test=0.3, seed=seed),
+    ],
+)
+def test_draws_follow_the_seed(make: Any) -> None:
+    assert make(1).test.tolist() == make(1).test.tolist()
+    assert make(1).test.tolist() != make(2).test.tolist()
+
+
+def test_by_group_keeps_groups_whole() -> None:
+    qid = pl.Series(["a", "b", "c", "d"] * 5)
+    split = data.by_group(qid, test=0.25, valid=0.25, seed=1)
+    names = [set(qid.gather(part).to_list()) for part in (split.train, split.valid, split.test)]
+    assert [len(part) for part in names] == [2, 1, 1]
+    assert set.union(*names) == {"a", "b", "c", "d"}
+
+
+def test_whole_shares_are_not_lost_to_rounding() -> None:
+    # 0.29 * 100 is 28.999999999999996 in floating point.
+    assert data.random(100, test=0.29).test.size == 29
+
+
+def test_splits_check_their_arguments() -> None:
+    with pytest.raises(ArgumentError, match=r"test \+ valid must be < 1, got 0.6 \+ 0.5"):
+        data.random(10, test=0.6, valid=0.5)
+    with pytest.raises(ArgumentError, match="equal length, got 2 and 1"):
+        data.leave_last_out([1, 1], [1])
+    with pytest.raises(ArgumentError, match="user must have n_rows=3 values, got 2"):
+        data.random(3, user=[1, 2])
+    with pytest.raises(ArgumentError, match="timestamp must hold numbers"):
+        data.by_time(["yesterday"])
+    with pytest.raises(ArgumentError, match="n must be an integer >= 1"):
+        data.leave_last_out([1], [1], n=0)

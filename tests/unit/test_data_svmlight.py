@@ -1,0 +1,150 @@
+"""svmlight with qid: exact numbers, named lines."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from podium import data
+from podium.data import svmlight
+from podium.data._archive import Member
+from podium.errors import DataError
+
+TEXT = (
+    "# a comment line\n"
+    "2 qid:10 1:0.5 2:-1.25 3:1e-3 # doc = 1:x\n"
+    "\n"
+    "0 qid:7 1:1 2:2 3:3\r\n"
+    "  1.5\tqid:10\t1:+4 2:.5 3:6. "
+)
+
+
+def put(folder: Path, content: str, name: str = "train.txt") -> Path:
+    path = folder / name
+    path.write_text(content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["train.txt", "train.svm", "train.letor", "train.dat"])
+def test_svmlight_reads_labels_qids_and_features(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(TEXT.removeprefix("# a comment line\n").encode())
+    got = data.read_features(path)
+    assert got.y is not None
+    assert got.y.tolist() == [2.0, 0.0, 1.5]
+    assert np.asarray(got.qid).tolist() == [10, 7, 10]
+    assert np.asarray(got.item).tolist() == [0, 0, 1]
+    assert np.asarray(got.X).tolist() == [[0.5, -1.25, 1e-3], [1, 2, 3], [4, 0.5, 6]]
+    assert got.feature_names == ("1", "2", "3")
+
+
+def test_svmlight_takes_comments_and_gz(tmp_path: Path) -> None:
+    path = tmp_path / "train.svm.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(TEXT.encode())
+    assert np.asarray(data.read_features(path).X).shape == (3, 3)
+
+
+def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
+    got = data.read_features(put(tmp_path, "1 qid:1 9:2\n0 qid:1 3:4 8:5\n"))
+    assert sparse.issparse(got.X)
+    assert got.X.toarray().tolist() == [
+        [0, 0, 0, 0, 0, 0, 0, 0, 2],
+        [0, 0, 4, 0, 0, 0, 0, 5, 0],
+    ]
+
+
+def test_svmlight_width_can_be_given(tmp_path: Path) -> None:
+    path = put(tmp_path, "1 qid:1 1:1 2:2\n")
+    assert data.read_features(path, n_features=3).X.shape == (1, 3)
+    with pytest.raises(DataError, match="has feature 2, but n_features is 1"):
+        data.read_features(path, n_features=1)
+
+
+def test_svmlight_is_a_truth(tmp_path: Path) -> None:
+    truth = data.read_truth(put(tmp_path, "2 qid:4 1:1\n0 qid:4 1:2\n1 qid:5 1:3\n"))
+    assert np.asarray(truth.user).tolist() == [4, 4, 5]
+    assert np.asarray(truth.item).tolist() == [0, 1, 0]
+    assert truth.relevance.tolist() == [2.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x qid:1 1:2", "line must begin with a number, the label, got 'x'"),
+        ("1x qid:1 1:2", "got '1x'"),
+        ("1 1:2 2:3", "qid: and an integer must follow the label, got '1:2'"),
+        ("1", "qid: and an integer must follow the label, got 'the end of the line'"),
+        ("1 qid:a 1:2", "got 'qid:a'"),
+        ("1 qid: 1:2", "got 'qid:'"),
+        ("1 qid:1 1:2 3", "feature must be id:value, two numbers, got '3'"),
+        ("1 qid:1 1:2 x:3", "got 'x:3'"),
+        ("1 qid:1 1:2 3:", "got '3:'"),
+        ("1 qid:1 1:2 3:1e", "got '3:1e'"),
+        ("1 qid:1 1:nan", "got '1:nan'"),
+        ("1 qid:1 2:2 1:3", "ids must rise within the line, from 1, got '1:3'"),
+        ("1 qid:1 0:2", "from 1, got '0:2'"),
+    ],
+)
+def test_malformed_svmlight_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = put(tmp_path, f"1 qid:1 1:2\n# note\n{line}\n0 qid:1 1:2\n")
+    with pytest.raises(DataError, match=rf"train\.txt, line 3: .*{message}"):
+        data.read_features(path)
+
+
+def test_malformed_line_is_counted_across_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", 40)
+    lines = [f"{i % 3} qid:{i} 1:{i}.5 2:{i}" for i in range(1, 101)]
+    got = data.read_features(put(tmp_path, "\n".join(lines)))
+    assert np.asarray(got.X)[:, 0].tolist() == [i + 0.5 for i in range(1, 101)]
+    lines[76] = "broken"
+    with pytest.raises(DataError, match="line 77:"):
+        data.read_features(put(tmp_path, "\n".join(lines)))
+
+
+def test_truncated_archive_is_named(tmp_path: Path) -> None:
+    packed = gzip.compress(b"1 qid:1 1:2\n" * 5000)
+    path = tmp_path / "train.svm.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(DataError, match="can't be read"):
+        data.read_features(path)
+
+
+def test_comments_alone_are_no_rows(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no rows"):
+        data.read_features(put(tmp_path, "# nothing\n", "a.svm"))
+
+
+def parse(content: bytes) -> svmlight.Rows:
+    import io
+
+    return svmlight.parse([Member("memory", "memory", lambda: io.BytesIO(content))])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_numbers_are_read_as_python_reads_them(numbers: list[float]) -> None:
+    texts = [text for x in numbers for text in (repr(x), f"{x:.6f}", f"{x:.3e}", f"{x:.17g}")]
+    line = " ".join(f"{i}:{text}" for i, text in enumerate(texts, start=1))
+    rows = parse(f"{texts[0]} qid:1 {line}\n".encode())
+    assert rows.values.tolist() == [float(text) for text in texts]
+    assert rows.labels.tolist() == [float(texts[0])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.000000", "00012.5", "123456789012345678901234", "0.0000000000000000000000000000012345",
+     "9007199254740993", "1e400", "-0.0", "1E+05", "4.35", "2.2250738585072014e-308"],
+)  # fmt: skip
+def test_hard_numbers_are_exact(text: str) -> None:
+    value = parse(f"0 qid:1 1:{text}\n".encode()).values[0]
+    assert value == float(text)
+    assert np.signbit(value) == np.signbit(float(text))

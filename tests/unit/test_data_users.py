@@ -1,0 +1,36 @@
+"""Columns of users, and the options that measuring passes on to the join."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from podium import data
+from podium.errors import DataError
+
+
+def test_ranking_options_are_the_arguments_of_ranking() -> None:
+    parameters = inspect.signature(data.ranking).parameters
+    keywords = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    assert set(data.RankingOptions.__annotations__) == keywords
+
+
+def test_user_column_follows_labels_of_either_kind() -> None:
+    table = {"user": ["b", "a", "c"], "plan": ["free", "paid", "free"]}
+    got = data.user_column(table, "plan", np.array(["a", "b", "z"]))
+    assert got.tolist() == ["paid", "free", "unknown"]
+    numbers = {"user_id": [10, 2], "plan": [1, 0]}
+    assert data.user_column(numbers, "plan", np.array([2, 3, 10])).tolist() == ["0", "unknown", "1"]
+
+
+def test_user_column_reads_integer_users_of_a_string_table() -> None:
+    table = {"user": ["2", "10"], "plan": ["free", "paid"]}
+    assert data.user_column(table, "plan", np.array([2, 10])).tolist() == ["free", "paid"]
+
+
+def test_user_column_names_a_missing_column_and_a_doubled_user() -> None:
+    with pytest.raises(DataError, match="no plan column"):
+        data.user_column({"user": [1], "country": ["UK"]}, "plan", np.array([1]))
+    with pytest.raises(DataError, match="two rows for user 7"):
+        data.user_column({"user": [7, 7], "plan": ["a", "b"]}, "plan", np.array([7]))
