@@ -1,0 +1,27 @@
+"""Losses in score space: frozen values that read scores in groups and know no model.
+
+A loss returns one value per group and the gradient of their mean by each row's score, so any
+model that scores whole groups can be trained on it. `get` makes one from its name, as
+``get("pap-avg@10")``. To add a loss, write a frozen dataclass that follows `podium.types.Loss`,
+declare what holds of it, and register it: the law tests find it and test the declarations.
+"""
+
+from podium.losses._pap import PApAverage, PApMax, PApRamp, PApTightStruct
+from podium.losses._pap_base import PApTarget
+from podium.losses._pointwise import Logistic, LogisticTarget
+from podium.losses._registry import REGISTRY, from_spec, get, register, spec
+
+__all__ = [
+    "REGISTRY",
+    "Logistic",
+    "LogisticTarget",
+    "PApAverage",
+    "PApMax",
+    "PApRamp",
+    "PApTarget",
+    "PApTightStruct",
+    "from_spec",
+    "get",
+    "register",
+    "spec",
+]

@@ -1,0 +1,91 @@
+"""Checks that all losses share: scores against their target, and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.types import PerGroup, PerRow
+
+
+class RowLabels:
+    """The label of each row's group, looked up only where a message asks for it."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+
+    def __len__(self) -> int:
+        return self._groups.n_rows
+
+    def __getitem__(self, row: int) -> Any:
+        return self._groups.labels[self._groups.index[row]]
+
+
+def scores_of(scores: Any, groups: Groups) -> PerRow:
+    """Return finite contiguous scores, one for each row of the target."""
+    array = _check.column(scores, "scores")
+    if array.size != groups.n_rows:
+        raise ArgumentError(
+            f"scores and the target must have equal length, got {array.size} and {groups.n_rows}."
+        )
+    advice = "Look for overflow in the model: scale its features, or take smaller steps."
+    _check.finite(array, "scores", RowLabels(groups), advice=advice)
+    return array
+
+
+def relevance_of(relevance: Any, groups: Groups) -> PerRow:
+    """Return relevances >= 0, one for each row of the groups."""
+    array = _check.column(relevance, "relevance")
+    if array.size != groups.n_rows:
+        raise ArgumentError(
+            f"relevance and qid must have equal length, got {array.size} and {groups.n_rows}."
+        )
+    return _check.relevance(array, RowLabels(groups))
+
+
+def row_weights(weights: Any, groups: Groups) -> PerRow:
+    """Return weights >= 0 for each row; ones where none were given."""
+    if weights is None:
+        return np.ones(groups.n_rows)
+    return _check.weights(weights, groups.n_rows, RowLabels(groups))
+
+
+def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
+    """Return one weight for each group, from row weights that are constant within groups."""
+    if weights is None:
+        return np.ones(groups.n_groups)
+    rows = row_weights(weights, groups)
+    index = groups.index
+    per_group = np.zeros(groups.n_groups)
+    per_group[index] = rows
+    differs = np.flatnonzero(rows != per_group[index])
+    if differs.size:
+        row = int(differs[0])
+        raise ArgumentError(
+            f"weights must be constant within a group for {loss_name}, got {rows[row]:g} and "
+            f"{per_group[index[row]]:g} in qid {_check.label(groups.labels[index[row]])}. "
+            "Pass one weight per group."
+        )
+    return per_group
+
+
+def shares(weights: PerGroup, defined: Any) -> PerGroup:
+    """Return what each group's value is multiplied by, so that their plain mean is the weighted.
+
+    The mean of ``shares * values`` over the defined groups is
+    ``sum(weights * values) / sum(weights)``. Groups that are not defined get 0.
+    """
+    used = np.where(defined, weights, 0.0)
+    total = float(used.sum())
+    if total == 0.0:
+        if bool(np.any(defined)):
+            raise ArgumentError(
+                "weights are zero for all groups that the loss is defined on. "
+                "Give at least one of them a weight > 0."
+            )
+        return used
+    return used * (int(np.count_nonzero(defined)) / total)

@@ -1,0 +1,235 @@
+"""Compiled losses: one pass over groups, no work beyond what the top of each list needs.
+
+Rows are addressed through `rows`, which lists each group's positives and then its negatives in
+the caller's order; `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are where a group's
+positives begin, its negatives begin, and its negatives end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel
+
+
+@kernel
+def sift_down(keys, heap, size):
+    """Restore the heap whose root is the smallest key, after its root was replaced."""
+    i = 0
+    key, item = keys[0], heap[0]
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and keys[right] < keys[child]:
+            child = right
+        if keys[child] >= key:
+            break
+        keys[i], heap[i] = keys[child], heap[child]
+        i = child
+    keys[i], heap[i] = key, item
+
+
+@kernel
+def select(scores, rows, lo, hi, m, sign, keys, heap):
+    """Put the m places of lo..hi with the largest sign * score into heap, falling; O(n log m).
+
+    Which of equal scores are taken is left open: `share_ties` undoes the choice.
+    """
+    filled = 0
+    for p in range(lo, hi):
+        key = sign * scores[rows[p]]
+        if filled < m:
+            i = filled
+            while i > 0:
+                parent = (i - 1) // 2
+                if keys[parent] <= key:
+                    break
+                keys[i], heap[i] = keys[parent], heap[parent]
+                i = parent
+            keys[i], heap[i] = key, p
+            filled += 1
+        elif key > keys[0]:
+            keys[0], heap[0] = key, p
+            sift_down(keys, heap, m)
+    for end in range(m - 1, 0, -1):
+        keys[0], keys[end] = keys[end], keys[0]
+        heap[0], heap[end] = heap[end], heap[0]
+        sift_down(keys, heap, end)
+
+
+@kernel
+def share_ties(scores, rows, lo, hi, edge, out):
+    """Give all rows of lo..hi whose score is `edge` the mean of what was written for them."""
+    total = 0.0
+    count = 0
+    for p in range(lo, hi):
+        if scores[rows[p]] == edge:
+            total += out[rows[p]]
+            count += 1
+    if count > 1:
+        for p in range(lo, hi):
+            if scores[rows[p]] == edge:
+                out[rows[p]] = total / count
+
+
+@kernel
+def pair_hinges(scores, rows, bounds, n_top, n_neg, scale, sign, rest, values, grad, curvature):
+    """Sum (1 - s + t)+ over chosen positives and top negatives of each group.
+
+    sign=1 takes the n_top best positives, sign=-1 the worst. `rest` adds (t - s)+ of the other
+    positives. `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`,
+    where not empty, the bound of `PApLoss.curvature`; both are zero on entry.
+    """
+    n_groups = n_top.size
+    widest_top = 1
+    widest_neg = 1
+    widest_pos = 1
+    n_defined = 0
+    for g in range(n_groups):
+        if n_top[g] > 0:
+            n_defined += 1
+            widest_top = max(widest_top, n_top[g])
+            widest_neg = max(widest_neg, n_neg[g])
+            widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
+    top_keys = np.empty(widest_top)
+    top = np.empty(widest_top, np.int64)
+    neg_keys = np.empty(widest_neg)
+    neg = np.empty(widest_neg, np.int64)
+    prefix = np.empty(widest_neg + 1)
+    ends = np.empty(widest_neg + 1, np.int64)
+    chosen = np.zeros(widest_pos if rest else 1, np.bool_)
+    for g in range(n_groups):
+        b, k = n_top[g], n_neg[g]
+        if b == 0:
+            continue
+        lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
+        select(scores, rows, lo, mid, b, sign, top_keys, top)
+        select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
+        edge_pos = scores[rows[top[b - 1]]]
+        edge_neg = scores[rows[neg[k - 1]]]
+        # Differences from the best negative, so that a common shift of scores costs no digits.
+        zero = neg_keys[0]
+        prefix[0] = 0.0
+        for j in range(k):
+            prefix[j + 1] = prefix[j] + (neg_keys[j] - zero)
+            ends[j] = 0
+        ends[k] = 0
+        share = scale[g] / (b * k)
+        step = share / n_defined
+        total = 0.0
+        r = 0
+        for i in range(b):
+            # Falling scores: a lower positive errs against at least the same negatives.
+            row = rows[top[i if sign > 0 else b - 1 - i]]
+            while r < k and 1.0 - (scores[row] - neg_keys[r]) >= 0.0:
+                r += 1
+            total += max(r * (1.0 - (scores[row] - zero)) + prefix[r], 0.0)
+            grad[row] = -r * step
+            ends[r] += 1
+            if rest:
+                chosen[top[i] - lo] = True
+        n_rest = 0
+        if rest and b < mid - lo:
+            n_rest = mid - lo - b
+            for p in range(lo, mid):
+                if chosen[p - lo]:
+                    continue
+                row = rows[p]
+                left, right = 0, k
+                while left < right:
+                    middle = (left + right) // 2
+                    if neg_keys[middle] >= scores[row]:
+                        left = middle + 1
+                    else:
+                        right = middle
+                total += max(prefix[left] - left * (scores[row] - zero), 0.0)
+                grad[row] = -left * step
+                ends[left] += 1
+        values[g] = share * total
+        errors = 0
+        for j in range(k - 1, -1, -1):
+            errors += ends[j + 1]
+            grad[rows[neg[j]]] = errors * step
+        share_ties(scores, rows, lo, mid, edge_pos, grad)
+        share_ties(scores, rows, mid, hi, edge_neg, grad)
+        if rest:
+            chosen[: mid - lo] = False
+        if curvature.size:
+            for i in range(b):
+                curvature[rows[top[i]]] = 2.0 * k * step
+            if n_rest:
+                for p in range(lo, mid):
+                    curvature[rows[p]] = 2.0 * k * step
+            for j in range(k):
+                curvature[rows[neg[j]]] = 2.0 * (b + n_rest) * step
+            share_ties(scores, rows, lo, mid, edge_pos, curvature)
+            share_ties(scores, rows, mid, hi, edge_neg, curvature)
+
+
+@kernel
+def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, values, grad, curvature):
+    """Mean (1 - mean(s) + t)+ over the top negatives t of each group; outputs as above."""
+    n_groups = n_top.size
+    widest_neg = 1
+    n_defined = 0
+    for g in range(n_groups):
+        if n_top[g] > 0:
+            n_defined += 1
+            widest_neg = max(widest_neg, n_neg[g])
+    neg_keys = np.empty(widest_neg)
+    neg = np.empty(widest_neg, np.int64)
+    for g in range(n_groups):
+        k = n_neg[g]
+        if n_top[g] == 0:
+            continue
+        lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
+        select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
+        n_pos = mid - lo
+        zero = neg_keys[0]
+        mean = 0.0
+        for p in range(lo, mid):
+            mean += scores[rows[p]] - zero
+        mean /= n_pos
+        step = scale[g] / k / n_defined
+        total = 0.0
+        r = 0
+        for j in range(k):
+            hinge = 1.0 - (mean - (neg_keys[j] - zero))
+            if hinge < 0.0:
+                break
+            total += hinge
+            grad[rows[neg[j]]] = step
+            r += 1
+        values[g] = scale[g] * total / k
+        for p in range(lo, mid):
+            grad[rows[p]] = -r * step / n_pos
+        edge = neg_keys[k - 1]
+        share_ties(scores, rows, mid, hi, edge, grad)
+        if curvature.size:
+            for p in range(lo, mid):
+                curvature[rows[p]] = 2.0 * k * step / n_pos
+            for j in range(k):
+                curvature[rows[neg[j]]] = 2.0 * step
+            share_ties(scores, rows, mid, hi, edge, curvature)
+
+
+@kernel
+def logistic_rows(scores, positive, index, scale, values, grad):
+    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write its derivative."""
+    for i in range(scores.size):
+        y = 1.0 if positive[i] else -1.0
+        margin = y * scores[i]
+        small = np.exp(-abs(margin))  # never above 1: no score overflows
+        values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
+        wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
+        grad[i] = -y * wrong * scale[i]
+
+
+@kernel
+def logistic_curvature(scores, scale, floor, out):
+    """Write the second derivative of each row's logistic loss, at least `floor`."""
+    for i in range(scores.size):
+        small = np.exp(-abs(scores[i]))
+        out[i] = max(scale[i] * small / (1.0 + small) ** 2, floor)

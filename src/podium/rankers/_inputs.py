@@ -1,0 +1,107 @@
+"""What `fit` is given, checked and brought into one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import column_or_1d
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.types import PerRow
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features, relevance and groups of the same rows, in the caller's order."""
+
+    features: Any
+    relevance: PerRow
+    groups: Groups
+    qid: Any
+
+
+def rows_of(features: Any, y: Any, qid: Any, group: Any, *, where: str = "") -> Rows:
+    """Check y, qid and group against features that scikit-learn has validated."""
+    n_rows = int(features.shape[0])
+    labels = None if qid is None else np.asarray(qid)
+    groups = _groups(n_rows, labels, group, where)
+    finite_features(features, labels, f"{where}X")
+    if y is None:
+        raise ArgumentError(f"{where}y should be a 1d array of relevances, got None.")
+    name = f"{where}y"
+    relevance = _check.relevance(column_or_1d(y, warn=True), labels, name=name)
+    _same_length(n_rows, relevance.size, f"{where}X", name)
+    return Rows(features, relevance, groups, labels)
+
+
+def finite_features(features: Any, qid: Any, name: str) -> None:
+    """Raise where a feature is NaN or infinite: how many, and the first one's row and column."""
+    in_csr = bool(sparse.issparse(features))  # a bool of its own: no type is narrowed by it
+    values: NDArray[np.float64] = features.data if in_csr else features
+    if np.isfinite(values).all():
+        return
+    bad = ~np.isfinite(values)
+    if in_csr:
+        where = int(np.flatnonzero(bad)[0])
+        row = int(np.searchsorted(features.indptr, where, side="right")) - 1
+        at = row, int(features.indices[where])
+    else:
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+    in_group = "" if qid is None else f" (qid {_check.label(qid[at[0]])})"
+    raise ArgumentError(
+        f"{name} has {int(np.count_nonzero(bad))} NaN or inf values, first at row {at[0]}"
+        f"{in_group}, column {at[1]}. Impute them or drop those rows."
+    )
+
+
+def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
+    """Return one weight per row from weights by row or by group (in rising order of labels)."""
+    if sample_weight is None:
+        return None
+    weights = _check.column(sample_weight, "sample_weight")
+    name, rows = "sample_weight", groups.n_rows
+    if weights.size == groups.n_groups != rows:
+        return _check.weights(weights, groups.n_groups, groups.labels, name=name)[groups.index]
+    if weights.size != rows:
+        raise ArgumentError(
+            f"sample_weight must have one value per row ({rows}) or per group "
+            f"({groups.n_groups}), got {weights.size}."
+        )
+    return _check.weights(weights, rows, groups.labels[groups.index], name=name)
+
+
+def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and qid of an eval_set, which may leave out qid."""
+    if not isinstance(eval_set, tuple | list) or len(cast("list[Any]", eval_set)) not in (2, 3):
+        raise ArgumentError("eval_set must be (X, y) or (X, y, qid).")
+    X, y, *qid = cast("list[Any]", eval_set)
+    return X, y, qid[0] if qid else None
+
+
+def _groups(n_rows: int, qid: Any, group: Any, where: str) -> Groups:
+    if qid is not None and group is not None:
+        raise ArgumentError("qid and group were both given. Pass one of them.")
+    if qid is not None:
+        groups = Groups.from_qid(qid)
+        _same_length(n_rows, groups.n_rows, f"{where}X", f"{where}qid")
+        return groups
+    if group is None:
+        return Groups.single(n_rows)
+    groups = Groups.from_sizes(group)
+    if groups.n_rows != n_rows:
+        raise ArgumentError(
+            f"group must hold sizes that sum to the {n_rows} rows of X, got a sum of "
+            f"{groups.n_rows}. Rows must lie in the order of the groups."
+        )
+    return groups
+
+
+def _same_length(n_rows: int, n: int, first: str, second: str) -> None:
+    if n != n_rows:
+        raise ArgumentError(f"{first} and {second} must have equal length, got {n_rows} and {n}.")

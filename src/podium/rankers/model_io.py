@@ -1,0 +1,189 @@
+"""Fitted rankers in one file: arrays as safetensors, the rest as JSON in its header.
+
+Reading such a file runs no code from it, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+from sklearn.utils.validation import check_is_fitted
+
+from podium import _check, losses
+from podium.errors import ArgumentError, DataError
+from podium.metrics import Measure
+
+FORMAT = 1
+"""Version of the file's layout; a file of a later one is refused."""
+
+MODELS = {"LinearRanker": "podium.rankers.linear"}
+"""Classes that a file may name, and the module of each; nothing else is ever imported."""
+
+_KEY = "podium"  # of the JSON text in the header
+_HISTORY = "history_."  # prefix of the arrays of history_
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted ranker to one file; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    model : LinearRanker
+        Fitted, with a registered loss.
+    path : path
+        Any name; ``.safetensors`` lets other tools recognise the format.
+
+    Raises
+    ------
+    ArgumentError
+        For a model of another class, or a loss that is not in the registry.
+    NotFittedError
+        From scikit-learn, before `fit`.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from podium.rankers import LinearRanker, load, save
+    >>> model = LinearRanker(tol=1.0).fit([[0.0], [1.0]], [0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "model.safetensors"))
+    ...     again = load(os.path.join(folder, "model.safetensors"))
+    >>> bool(again.coef_ == model.coef_)
+    True
+    """
+    name = type(model).__name__
+    if type(model).__module__ != MODELS.get(name):
+        raise ArgumentError(
+            f"model must be a {_check.listed(MODELS)}, got {type(model).__name__}. "
+            "Take the ranker out of its pipeline or search first."
+        )
+    check_is_fitted(model)
+    attributes = cast("dict[str, Any]", model.__dict__)
+    arrays = {key: value for key, value in attributes.items() if _is_numeric(value)}
+    arrays |= {_HISTORY + key: value for key, value in model.history_.items()}
+    header = json.dumps(_describe(model), allow_nan=False)
+    _write(Path(path), to_bytes(arrays, metadata={_KEY: header}))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a ranker that `save` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, cut short, not a model, or of a later format; one sentence.
+    """
+    header, arrays = _read(Path(path))
+    try:
+        return _build(header, arrays)
+    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+        raise DataError(
+            f"{path} describes no valid model ({wrong}). Save it again with this version of podium."
+        ) from None
+
+
+def _describe(model: Any) -> dict[str, Any]:
+    """Return all but the arrays, as JSON can hold it."""
+    attributes = cast("dict[str, Any]", model.__dict__)
+    fitted = {
+        key: value
+        for key, value in attributes.items()
+        if key.endswith("_") and not _is_numeric(value) and key != "history_"
+    }
+    if "feature_names_in_" in fitted:
+        fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
+    return {
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "fitted": fitted,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a constructor's parameter as JSON can hold it."""
+    if isinstance(value, Measure):
+        return str(value)
+    if hasattr(value, "value_and_grad"):
+        return losses.spec(value)
+    return cast("Any", value.item()) if isinstance(value, np.generic) else value
+
+
+def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    name = _check.choice(header["class"], "class", list(MODELS))
+    params = dict(header["params"])
+    if isinstance(params.get("loss"), dict):
+        params["loss"] = losses.from_spec(params["loss"])
+    model = getattr(importlib.import_module(MODELS[name]), name)(**params)
+    fitted = dict(header["fitted"])
+    if "feature_names_in_" in fitted:
+        fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
+    history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
+    plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}
+    learned = {**fitted, **plain, "history_": history}
+    for key in learned:
+        if not key.endswith("_"):
+            raise ArgumentError(f"{key!r} is no learned attribute")
+    model.__dict__.update(learned)
+    if model.coef_.shape != (model.n_features_in_,):
+        raise ArgumentError(f"coef_ has shape {model.coef_.shape}")
+    return model
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
+    if not path.is_file():
+        raise DataError(f"{path} is not a file. Give the path of a model that podium saved.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {}).get(_KEY)
+            arrays = {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as wrong:
+        raise DataError(
+            f"{path} is cut short or no model file ({wrong}). Save the model again."
+        ) from None
+    header = _header(text)
+    if header is None:
+        raise DataError(f"{path} is a safetensors file, but not one that podium saved a model to.")
+    if header.get("format") != FORMAT:
+        raise DataError(
+            f"{path} has model format {header.get('format')!r}, and this version of podium reads "
+            f"{FORMAT}. Update podium, or save the model again."
+        )
+    return header, arrays
+
+
+def _header(text: str | None) -> dict[str, Any] | None:
+    try:
+        header = json.loads(text or "")
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", header) if isinstance(header, dict) else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write beside the path and move into place, so that no reader sees half a file."""
+    if not path.parent.is_dir():
+        raise ArgumentError(f"path {path} lies in a folder that does not exist. Create it first.")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and cast("Any", value).dtype.kind in "fiub"

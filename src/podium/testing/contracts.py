@@ -1,0 +1,206 @@
+"""Contracts: what every implementation of a protocol owes, as test classes to subclass.
+
+A test of your own loss is three lines, run by pytest::
+
+    class TestMyLoss(LossContract):
+        def make(self):
+            return MyLoss(k=3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium.groups import Groups
+from podium.testing.loss_oracles import pap_risk
+from podium.types import Loss, PerGroup, PerRow
+
+_STEP = 1e-6  # of the central differences
+_CLOSE = 1e-6  # their error: curvature times the step, and rounding by the step
+_N_CASES = 25
+
+
+@dataclass(frozen=True)
+class LossCase:
+    """Random groups with labels, and scores without ties."""
+
+    relevance: PerRow
+    qid: Any
+    scores: PerRow
+
+    @property
+    def groups(self) -> Groups:
+        """Layout of the rows, from their labels."""
+        return Groups.from_qid(self.qid)
+
+
+def loss_cases(n_cases: int = _N_CASES, *, seed: int = 0) -> Iterator[LossCase]:
+    """Yield small cases with shuffled rows, graded labels and groups without a positive."""
+    for i in range(n_cases):
+        rng = np.random.default_rng([seed, i])
+        n = int(rng.integers(1, 30))
+        relevance = rng.integers(0, 3, n).astype(np.float64)
+        yield LossCase(relevance, rng.integers(0, 4, n), 2.0 * rng.standard_normal(n))
+
+
+class LossContract:
+    """What a loss in score space owes its users; subclass it and give `make`.
+
+    It reads what the loss declares (`convex`, `smooth`, `bounds`, `upper_bounds`,
+    `shift_invariant`) and tests that. `upper_bounds = "pap"` needs the loss's `k`.
+    """
+
+    def make(self) -> Loss:
+        """Return the loss under test."""
+        raise NotImplementedError("Give a method make(self) that returns your loss.")
+
+    def cases(self) -> Iterator[LossCase]:
+        """Yield what the loss is tested on; replace it where your loss needs other labels."""
+        return loss_cases()
+
+    def test_cases_reach_the_loss(self) -> None:
+        """Most cases have a group on which the loss is defined, or the rest tests nothing."""
+        defined = [bool(np.isfinite(self._values(case)[0]).any()) for case in self.cases()]
+        assert np.mean(defined) > 0.5, "fewer than half of the cases have a defined group"
+
+    def test_shapes_and_dtypes(self) -> None:
+        """Values are float64 by group, gradients float64 by row and finite."""
+        for case in self.cases():
+            values, grad = self._values(case)
+            assert values.shape == (case.groups.n_groups,)
+            assert grad.shape == case.scores.shape
+            assert values.dtype == grad.dtype == np.float64
+            assert np.isfinite(grad).all()
+
+    def test_values_lie_in_their_bounds(self) -> None:
+        """No value lies outside the declared bounds."""
+        low, high = getattr(self.make(), "bounds", (-np.inf, np.inf))
+        for case in self.cases():
+            values = self._values(case)[0]
+            inside = (values >= low) & (values <= high)
+            assert (inside | np.isnan(values)).all()
+
+    def test_gradient_is_central_difference(self) -> None:
+        """The gradient of the mean value, by row; rows at a kink of a loss with kinks excepted."""
+        checked = skipped = 0
+        for case in self.cases():
+            grad = self._values(case)[1]
+            for row in range(case.scores.size):
+                left, right = self._slopes(case, row)
+                if not getattr(self.make(), "smooth", True) and abs(right - left) > _CLOSE:
+                    skipped += 1
+                    continue
+                checked += 1
+                assert abs((left + right) / 2 - grad[row]) <= _CLOSE
+        assert checked > 10 * skipped, "too many rows lie at a kink"
+
+    def test_groups_are_separable(self) -> None:
+        """A batch gives each list what the list alone gets, up to one factor for all."""
+        for case in self.cases():
+            values, grad = self._values(case)
+            ratios: list[float] = []
+            for g, label in enumerate(case.groups.labels):
+                rows = np.flatnonzero(case.qid == label)
+                alone = LossCase(case.relevance[rows], case.qid[rows], case.scores[rows])
+                value, alone_grad = self._values(alone)
+                assert np.isnan(value[0]) == np.isnan(values[g])
+                if np.isnan(values[g]) or value[0] == 0.0:
+                    continue
+                # One scale for value and gradient; weights and group sizes may set it.
+                scale = values[g] / value[0]
+                share = scale / np.count_nonzero(~np.isnan(values))
+                np.testing.assert_allclose(grad[rows], alone_grad * share, rtol=1e-9, atol=1e-12)
+                ratios.append(scale)
+            assert all(ratio > 0 for ratio in ratios)
+
+    def test_row_order_does_not_matter(self) -> None:
+        """Shuffled rows give the same values, and the gradient of each row moves with it."""
+        for i, case in enumerate(self.cases()):
+            order = np.random.default_rng(i).permutation(case.scores.size)
+            values, grad = self._values(case)
+            moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
+            other, other_grad = self._values(moved)
+            np.testing.assert_allclose(other, values, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(other_grad, grad[order], rtol=1e-12, atol=1e-15)
+
+    def test_curvature_is_positive_and_bounds_the_second_derivative(self) -> None:
+        """Positive on every row; for a smooth loss at least the second derivative."""
+        for case in self.cases():
+            target = self._target(case)
+            bound = self.make().curvature(case.scores, target)
+            assert bound.shape == case.scores.shape
+            assert (bound > 0).all()
+            if getattr(self.make(), "smooth", False):
+                for row in range(case.scores.size):
+                    assert self._second(case, row) <= bound[row] + _CLOSE
+
+    def test_declared_convexity_holds_at_midpoints(self) -> None:
+        """The mean value at a midpoint is at most the mean of the ends'."""
+        if not getattr(self.make(), "convex", False):
+            return
+        for i, case in enumerate(self.cases()):
+            other = np.random.default_rng(i).standard_normal(case.scores.size) * 3.0
+            ends = [self._mean(case, s) for s in (case.scores, other)]
+            middle = self._mean(case, (case.scores + other) / 2)
+            assert np.isnan(middle) or middle <= sum(ends) / 2 + 1e-12
+
+    def test_declared_upper_bound_holds(self) -> None:
+        """Never below the risk that it declares to bound, ties counted as errors."""
+        loss: Any = self.make()
+        if getattr(loss, "upper_bounds", None) != "pap":
+            return
+        for case in self.cases():
+            tied = LossCase(case.relevance, case.qid, np.round(case.scores))
+            values = self._values(tied)[0]
+            for g, label in enumerate(case.groups.labels):
+                rows = case.qid == label
+                positive = case.relevance[rows] >= loss.min_relevance
+                s, t = tied.scores[rows][positive], tied.scores[rows][~positive]
+                if not np.isnan(values[g]):
+                    assert values[g] >= pap_risk(s.tolist(), t.tolist(), loss.k) - 1e-12
+
+    def test_declared_shift_invariance_holds(self) -> None:
+        """A shift of each group's scores changes no value, and the gradient sums to 0."""
+        if not getattr(self.make(), "shift_invariant", False):
+            return
+        for case in self.cases():
+            shift = np.random.default_rng(0).standard_normal(case.groups.n_groups)
+            moved = self._values(case, case.scores + shift[case.groups.index])[0]
+            np.testing.assert_allclose(moved, self._values(case)[0], rtol=1e-9, atol=1e-12)
+            assert abs(self._values(case)[1].sum()) < 1e-12
+
+    def _target(self, case: LossCase) -> Any:
+        return self.make().prepare(case.relevance, case.groups)
+
+    def _values(self, case: LossCase, scores: PerRow | None = None) -> tuple[PerGroup, PerRow]:
+        at = case.scores if scores is None else scores
+        return self.make().value_and_grad(at, self._target(case))
+
+    def _mean(self, case: LossCase, scores: PerRow) -> float:
+        values = self._values(case, scores)[0]
+        defined = values[~np.isnan(values)]
+        return float(defined.mean()) if defined.size else np.nan
+
+    def _slopes(self, case: LossCase, row: int) -> tuple[float, float]:
+        """Return the slopes to the left and to the right; 0 where no group is defined."""
+        here = self._mean(case, case.scores)
+        slopes: list[float] = []
+        for step in (-_STEP, _STEP):
+            moved = case.scores.copy()
+            moved[row] += step
+            slope = (self._mean(case, moved) - here) / step
+            slopes.append(0.0 if np.isnan(slope) else slope)
+        return slopes[0], slopes[1]
+
+    def _second(self, case: LossCase, row: int) -> float:
+        """Return the second derivative by one row, from the gradient's central difference."""
+        slopes: list[float] = []
+        for step in (-_STEP, _STEP):
+            moved = case.scores.copy()
+            moved[row] += step
+            slopes.append(float(self._values(case, moved)[1][row]))
+        return (slopes[1] - slopes[0]) / (2 * _STEP)

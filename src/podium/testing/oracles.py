@@ -1,0 +1,351 @@
+"""What every metric is, by brute force: plain Python in the shape of the definitions.
+
+Nothing here sorts in place, stops early or shares code with the metrics. A tie rule is applied by
+writing down every order of equal scores that there is, so lists must be short (about six items).
+Rational metrics come out as exact fractions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from podium.errors import ArgumentError, UnsettledError
+from podium.types import Ties
+
+Value: TypeAlias = Fraction | float | None
+"""An exact or a floating value; None where the metric is undefined."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One group's list, as the caller gave it.
+
+    Attributes
+    ----------
+    scores, relevance : one per item of the list
+        In any order.
+    item : one per item
+        Ids, for ties="id".
+    hidden : tuple of float
+        Relevances > 0 of items that are not in the list.
+    n_items : int or None
+        Items that there were to rank; None where the list may go on for ever.
+    min_relevance : float
+        Relevance from which an item is positive.
+    """
+
+    scores: tuple[float, ...]
+    relevance: tuple[float, ...]
+    item: tuple[Any, ...] = ()
+    hidden: tuple[float, ...] = ()
+    n_items: int | None = None
+    min_relevance: float = 1.0
+
+    @property
+    def grades(self) -> list[float]:
+        """All relevances > 0, falling, in the list or not."""
+        return sorted((r for r in self.relevance + self.hidden if r > 0), reverse=True)
+
+    @property
+    def n_pos(self) -> int:
+        return sum(self.positive(r) for r in self.grades)
+
+    @property
+    def n_neg(self) -> int | None:
+        return None if self.n_items is None else self.n_items - self.n_pos
+
+    def positive(self, relevance: float) -> bool:
+        return relevance >= self.min_relevance
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One order of a listing: its relevances from the top, and the listing that they are of."""
+
+    top: tuple[float, ...]
+    of: Listing
+
+    @property
+    def flags(self) -> list[bool]:
+        return [self.of.positive(r) for r in self.top]
+
+
+def brute_force(name: str, listing: Listing, ties: Ties = "worst", **arguments: Any) -> Value:
+    """Return a metric of one list under a tie rule, by its definition.
+
+    Parameters
+    ----------
+    name : str
+        As in `podium.metrics.REGISTRY`.
+    listing : Listing
+        At most about six items, for the orders of equal scores are enumerated.
+    ties : {"worst", "best", "average", "id"}
+        "random" has no single value: see `all_values`.
+    **arguments
+        k and the metric's options, all of them.
+
+    Raises
+    ------
+    UnsettledError
+        If the value depends on how the list goes on below its end.
+
+    Examples
+    --------
+    >>> brute_force("precision", Listing((2.0, 1.0), (1.0, 0.0)), k=2)
+    Fraction(1, 2)
+    """
+    if definition(name).half_pairs and ties == "average" and listing.n_pos:
+        return _settled(name, listing.relevance, listing.scores, listing, arguments)
+    values = all_values(name, listing, ties, **arguments)
+    return _mean(values) if ties == "average" else values[0]
+
+
+def all_values(
+    name: str, listing: Listing, ties: Ties = "average", **arguments: Any
+) -> list[Value]:
+    """Return a metric's value in every order that a tie rule allows ("average": in all)."""
+    found = bool(listing.grades) if definition(name).graded else listing.n_pos > 0
+    return [
+        _value(name, ranked, arguments) if found else None for ranked in orders(listing, ties)
+    ]
+
+
+def orders(listing: Listing, ties: Ties) -> Iterator[Ranked]:
+    """Yield the orders that a tie rule allows: all of them for "average", else one.
+
+    "worst" puts the less relevant of two items with one score first, "best" the more relevant,
+    "id" the one with the greater id.
+    """
+    rows = range(len(listing.scores))
+    blocks = [
+        [i for i in rows if listing.scores[i] == s] for s in sorted(set(listing.scores))[::-1]
+    ]
+    if ties == "average":
+        every = itertools.product(*map(itertools.permutations, blocks))
+        # Orders that differ only in items of one relevance are equally many for each list.
+        yield from dict.fromkeys(_ranked(listing, itertools.chain(*choice)) for choice in every)
+        return
+    keys: dict[str, Callable[[int], Any]] = {
+        "worst": lambda i: listing.relevance[i],
+        "best": lambda i: -listing.relevance[i],
+        "id": lambda i: -sorted(listing.item).index(listing.item[i]),
+    }
+    yield _ranked(listing, (i for block in blocks for i in sorted(block, key=keys[ties])))
+
+
+def _ranked(listing: Listing, rows: Iterable[int]) -> Ranked:
+    return Ranked(tuple(listing.relevance[i] for i in rows), listing)
+
+
+def _value(name: str, ranked: Ranked, arguments: dict[str, Any]) -> Value:
+    if not definition(name).half_pairs:
+        return definition(name).function(ranked, **arguments)
+    n = len(ranked.top)
+    return _settled(name, ranked.top, [float(n - i) for i in range(n)], ranked.of, arguments)
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    if None in values:
+        return None
+    return sum(v for v in values if v is not None) / len(values)
+
+
+# --- Pairs: sums over pairs of a positive and a negative, of whole lists -------------------------
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A whole list as the paper writes it: scores of the positives and of the negatives."""
+
+    positives: tuple[float, ...]
+    negatives: tuple[float, ...]
+    endless: bool
+
+    def top(self, n_positives: int, n_negatives: int) -> Fraction:
+        """Sum over the best positives and negatives: 1 if the positive is above, 1/2 if tied."""
+        best = sorted(self.positives)[::-1][:n_positives]
+        against = sorted(self.negatives)[::-1][:n_negatives]
+        return sum(
+            (_credit(s, t) for s, t in itertools.product(best, against)), start=Fraction(0)
+        )
+
+
+def _credit(s: float, t: float) -> Fraction:
+    return Fraction(1) if s > t else Fraction(1, 2) if s == t else Fraction(0)
+
+
+def _settled(
+    name: str,
+    relevance: Sequence[float],
+    scores: Sequence[float],
+    listing: Listing,
+    arguments: dict[str, Any],
+) -> Value:
+    """Return the value if it is the same however the list goes on."""
+    function = definition(name).function
+    lists = _completions(relevance, scores, listing, arguments.get("k", 1))
+    values = {function(whole, **arguments) for whole in lists}
+    if len(values) > 1:
+        raise UnsettledError(f"the value may be any of {', '.join(sorted(map(str, values)))}")
+    return values.pop()
+
+
+def _completions(
+    relevance: Sequence[float], scores: Sequence[float], listing: Listing, k: int
+) -> Iterator[Scored]:
+    """Yield every way in which a list may go on below its end, at distinct scores."""
+    hidden = sum(listing.positive(r) for r in listing.hidden)
+    # An endless list goes on with at least the k negatives that a metric can read.
+    rest = k if listing.n_items is None else listing.n_items - len(scores) - hidden
+    below = [min(scores, default=0.0) - 1.0 - i for i in range(hidden + rest)]
+    shown = list(zip(scores, map(listing.positive, relevance), strict=True))
+    for places in itertools.combinations(below, hidden):
+        yield Scored(
+            positives=tuple(s for s, positive in shown if positive) + places,
+            negatives=tuple(s for s, positive in shown if not positive)
+            + tuple(s for s in below if s not in places),
+            endless=listing.n_items is None,
+        )
+
+
+def _pairs(whole: Scored, n_positives: int, k: int, clip: bool) -> Value:
+    n_neg = len(whole.negatives)
+    if n_neg < k and not (clip and n_neg > 0):
+        return None
+    n_top = min(k, n_neg)
+    return whole.top(n_positives, n_top) / (n_positives * n_top)
+
+
+def _pap(whole: Scored, *, k: int, clip: bool) -> Value:
+    return _pairs(whole, min(k, len(whole.positives)), k, clip)
+
+
+def _pauc(whole: Scored, *, k: int, clip: bool) -> Value:
+    return _pairs(whole, len(whole.positives), k, clip)
+
+
+def _auc(whole: Scored) -> Value:
+    if whole.endless:
+        raise UnsettledError("the number of negatives is not known")
+    n_pos, n_neg = len(whole.positives), len(whole.negatives)
+    return whole.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
+
+
+# --- Ranks: sums over the ranks of the list that there is ----------------------------------------
+
+
+def _auc_at(ranked: Ranked, *, k: int) -> Value:
+    if len(ranked.top) < k and len(ranked.top) != ranked.of.n_items:
+        raise UnsettledError(f"fewer than {k} items")
+    flags = ranked.flags[:k]
+    above = [a and not b for a, b in itertools.combinations(flags, 2)]
+    n_pos, n_neg = flags.count(True), flags.count(False)
+    return Fraction(above.count(True), n_pos * n_neg) if n_pos and n_neg else None
+
+
+def _precision(ranked: Ranked, *, k: int) -> Value:
+    return Fraction(ranked.flags[:k].count(True), k)
+
+
+def _reachable(ranked: Ranked, k: int | None, norm: str) -> int:
+    n_pos = ranked.of.n_pos
+    return n_pos if k is None or norm == "n_pos" else min(k, n_pos)
+
+
+def _recall(ranked: Ranked, *, k: int | None, norm: str) -> Value:
+    return Fraction(ranked.flags[:k].count(True), _reachable(ranked, k, norm))
+
+
+def _r_precision(ranked: Ranked) -> Value:
+    return _precision(ranked, k=ranked.of.n_pos)
+
+
+def _hit_rate(ranked: Ranked, *, k: int | None) -> Value:
+    return Fraction(any(ranked.flags[:k]))
+
+
+def _rr(ranked: Ranked, *, k: int | None) -> Value:
+    return max((Fraction(1, r) for r, f in enumerate(ranked.flags[:k], 1) if f), default=Fraction())
+
+
+def _ap(ranked: Ranked, *, k: int | None, norm: str) -> Value:
+    top = ranked.flags[:k]
+    at_hits = [Fraction(sum(top[:rank]), rank) for rank, hit in enumerate(top, 1) if hit]
+    divisor = max(len(at_hits), 1) if norm == "retrieved" else _reachable(ranked, k, norm)
+    return sum(at_hits, start=Fraction()) / divisor
+
+
+def _rbp(ranked: Ranked, *, k: int | None, p: float) -> Value:
+    return sum((1 - p) * p**i for i, hit in enumerate(ranked.flags[:k]) if hit)
+
+
+def _dcg(ranked: Ranked, *, k: int | None, gain: str, discount: str) -> Value:
+    total = 0.0
+    for rank, relevance in enumerate(ranked.top[:k], 1):
+        worth = 2**relevance - 1 if gain == "exp2" else relevance
+        if discount == "log2":
+            total += worth / math.log2(rank + 1)
+        else:
+            total += worth if rank <= 2 else worth / math.log2(rank)
+    return total
+
+
+def _ndcg(ranked: Ranked, **arguments: Any) -> Value:
+    ideal = Ranked(tuple(ranked.of.grades), ranked.of)
+    got, best = _dcg(ranked, **arguments), _dcg(ideal, **arguments)
+    return None if got is None or best is None else got / best
+
+
+def _err(ranked: Ranked, *, k: int | None, max_grade: float) -> Value:
+    total = 0.0
+    for rank, relevance in enumerate(ranked.top[:k], 1):
+        reached = math.prod(1 - (2**r - 1) / 2**max_grade for r in ranked.top[: rank - 1])
+        total += reached * (2**relevance - 1) / 2**max_grade / rank
+    return total
+
+
+def _topk_loss(ranked: Ranked, *, k: int) -> Value:
+    zeros = (0.0,) * k
+    best = (*ranked.of.grades, *zeros)[:k]
+    return Fraction((*ranked.top, *zeros)[:k] != best)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric's function on a `Ranked` list, or on a `Scored` one if half a pair can count."""
+
+    function: Callable[..., Value]
+    graded: bool = False
+    half_pairs: bool = False
+
+
+DEFINITIONS: dict[str, Definition] = {
+    "pap": Definition(_pap, half_pairs=True),
+    "pauc": Definition(_pauc, half_pairs=True),
+    "auc": Definition(_auc, half_pairs=True),
+    "auc@k": Definition(_auc_at),
+    "precision": Definition(_precision),
+    "recall": Definition(_recall),
+    "r_precision": Definition(_r_precision),
+    "hit_rate": Definition(_hit_rate),
+    "rr": Definition(_rr),
+    "ap": Definition(_ap),
+    "rbp": Definition(_rbp),
+    "dcg": Definition(_dcg, graded=True),
+    "ndcg": Definition(_ndcg, graded=True),
+    "err": Definition(_err, graded=True),
+    "topk_loss": Definition(_topk_loss, graded=True),
+}
+"""The brute-force definition of every metric, by its name in `podium.metrics.REGISTRY`."""
+
+
+def definition(name: str) -> Definition:
+    """Return a metric's definition, or say that it has none here."""
+    if name not in DEFINITIONS:
+        raise ArgumentError(f"{name} has no brute-force definition. Add it to DEFINITIONS.")
+    return DEFINITIONS[name]

@@ -1,0 +1,183 @@
+"""Laws of every registered loss: the contract, read from its declarations, and their witnesses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import losses
+from podium.groups import Groups
+from podium.testing.contracts import LossContract
+from podium.testing.loss_oracles import pap_risk
+
+VARIANTS: dict[str, Callable[[], Any]] = {
+    "pap-ramp": lambda: losses.PApRamp(2),
+    "pap-ramp clip": lambda: losses.PApRamp(3, clip=True, min_relevance=2),
+    "pap-avg": lambda: losses.PApAverage(2),
+    "pap-avg clip": lambda: losses.PApAverage(3, clip=True, min_relevance=2),
+    "pap-max": lambda: losses.PApMax(2),
+    "pap-max clip": lambda: losses.PApMax(3, clip=True, min_relevance=2),
+    "pap-ts": lambda: losses.PApTightStruct(2),
+    "pap-ts clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
+    "logistic": losses.Logistic,
+    "logistic per group": lambda: losses.Logistic(per="group", min_relevance=2),
+}
+
+NAMES = list(losses.REGISTRY)
+
+
+def test_every_registered_loss_is_under_contract() -> None:
+    assert {make().name for make in VARIANTS.values()} == set(losses.REGISTRY)
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+class TestContract(LossContract):
+    @pytest.fixture(autouse=True)
+    def _pick(self, variant: str) -> None:
+        self.variant = variant
+
+    def make(self) -> Any:
+        return VARIANTS[self.variant]()
+
+
+def one(loss: Any, positives: list[float], negatives: list[float]) -> float:
+    scores = np.array([*positives, *negatives])
+    relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    return float(
+        loss.value_and_grad(scores, loss.prepare(relevance, Groups.single(scores.size)))[0][0]
+    )
+
+
+def get(name: str, k: int) -> Any:
+    fields = {f.name for f in dataclasses.fields(losses.REGISTRY[name])}
+    return losses.get(name, **({"k": k} if "k" in fields else {}))
+
+
+# Where a loss does not declare convexity: two score vectors whose midpoint lies above the mean.
+NOT_CONVEX = {
+    # Either of two positives above the negative is enough, both halfway are not.
+    "pap-ramp": ([1.0, 0.0], [0.0, 1.0], [0.0]),
+    "pap-ts": ([1.0, 0.0], [0.0, 1.0], [0.0]),
+}
+
+# Where a loss does not declare smoothness: the score of the one positive at a kink.
+NOT_SMOOTH = {"pap-ramp": 1.0, "pap-avg": 1.0, "pap-max": 1.0, "pap-ts": 1.0}
+
+# Where a loss does not declare to bound pAp@k's risk: scores and k at which it lies below.
+NOT_A_BOUND = {
+    "pap-avg": ([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3),
+    "logistic": ([0.0], [0.0], 1),
+}
+
+
+def test_what_is_not_declared_has_a_witness() -> None:
+    assert {n for n in NAMES if not losses.REGISTRY[n].convex} == set(NOT_CONVEX)
+    assert {n for n in NAMES if not losses.REGISTRY[n].smooth} == set(NOT_SMOOTH)
+    assert {n for n in NAMES if losses.REGISTRY[n].upper_bounds is None} == set(NOT_A_BOUND)
+
+
+@pytest.mark.parametrize("name", list(NOT_CONVEX))
+def test_nonconvexity_has_a_midpoint_above(name: str) -> None:
+    a, b, negatives = NOT_CONVEX[name]
+    loss = get(name, 1)
+    middle = [(x + y) / 2 for x, y in zip(a, b, strict=True)]
+    assert one(loss, middle, negatives) > (one(loss, a, negatives) + one(loss, b, negatives)) / 2
+
+
+@pytest.mark.parametrize("name", list(NOT_SMOOTH))
+def test_kinks_have_two_slopes(name: str) -> None:
+    loss, at = get(name, 1), NOT_SMOOTH[name]
+    here, left, right = (one(loss, [at + step], [0.0]) for step in (0.0, -0.5, 0.5))
+    assert here - left != right - here
+
+
+@pytest.mark.parametrize("name", list(NOT_A_BOUND))
+def test_missing_bound_has_a_case_below_the_risk(name: str) -> None:
+    positives, negatives, k = NOT_A_BOUND[name]
+    assert one(get(name, k), positives, negatives) < pap_risk(positives, negatives, k)
+
+
+def test_average_is_no_upper_bound_in_the_papers_own_margin() -> None:
+    # (beta, 1)-margin holds, (100 - 1 - 1)/3 - 0 >= 1, and yet 2 of 3 positives lie below.
+    s, t = [100.0, -1.0, -1.0], [0.0, 0.0, 0.0]
+    assert pap_risk(s, t, 3) == 2 / 3
+    assert one(losses.PApRamp(3), s, t) == pytest.approx((0 + 2 + 2) / 3)
+    assert one(losses.PApAverage(3), s, t) == 0.0
+    # With more positives than k: the second of the top two is an error.
+    assert pap_risk([10.0, -1.0, -1.0], [0.0, 0.0], 2) == 1 / 2
+    assert one(losses.PApAverage(2), [10.0, -1.0, -1.0], [0.0, 0.0]) == 0.0
+
+
+def test_tight_struct_as_the_algorithm_has_it() -> None:
+    # Positives at .5, .4 and .3 against two at 0, k = 2: the third lies above, so it adds nothing.
+    s, t = [0.5, 0.4, 0.3], [0.0, 0.0]
+    assert one(losses.PApTightStruct(2), s, t) == pytest.approx((0.5 + 0.6) / 2)
+    assert one(losses.PApRamp(2), s, t) == pytest.approx((0.5 + 0.6) / 2)
+
+
+scores_on_a_grid = st.lists(st.integers(-4, 4).map(lambda i: i / 2), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores_on_a_grid, scores_on_a_grid, st.integers(1, 6), st.integers(0, 10**6))
+def test_ties_share_the_gradient_whatever_the_row_order(
+    positives: list[float], negatives: list[float], k: int, seed: int
+) -> None:
+    scores = np.array([*positives, *negatives])
+    relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    order = np.random.default_rng(seed).permutation(scores.size)
+    groups = Groups.single(scores.size)
+    for name in NAMES:
+        loss = get(name, min(k, len(negatives)))
+        value, grad = loss.value_and_grad(scores, loss.prepare(relevance, groups))
+        moved = loss.value_and_grad(scores[order], loss.prepare(relevance[order], groups))
+        np.testing.assert_allclose(moved[0], value, atol=1e-12)
+        np.testing.assert_allclose(moved[1], grad[order], atol=1e-12)
+        for label in (0.0, 1.0):
+            for score in set(scores[relevance == label]):
+                same = grad[(scores == score) & (relevance == label)]
+                np.testing.assert_allclose(same, same[0], atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores_on_a_grid, scores_on_a_grid, st.integers(1, 6), st.integers(0, 10**6))
+def test_subgradient_of_a_convex_loss_supports_it(
+    positives: list[float], negatives: list[float], k: int, seed: int
+) -> None:
+    """f(z) >= f(x) + g.(z - x) for all z, at ties and kinks too."""
+    scores = np.array([*positives, *negatives])
+    relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    other = np.random.default_rng(seed).choice([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0], scores.size)
+    for name in NAMES:
+        loss = get(name, min(k, len(negatives)))
+        if not loss.convex:
+            continue
+        target = loss.prepare(relevance, Groups.single(scores.size))
+        value, grad = loss.value_and_grad(scores, target)
+        there = loss.value_and_grad(other, target)[0][0]
+        assert there >= value[0] + grad @ (other - scores) - 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_are_repetitions(name: str) -> None:
+    """A group of weight 3 counts like three copies of it."""
+    rng = np.random.default_rng(5)
+    scores, relevance = rng.standard_normal(12), np.tile([1.0, 0.0, 0.0, 1.0], 3)
+    qid, weight = np.repeat([0, 1, 2], 4), np.repeat([1.0, 3.0, 0.0], 4)
+    loss = get(name, 2)
+    values, grad = loss.value_and_grad(
+        scores, loss.prepare(relevance, Groups.from_qid(qid), weights=weight)
+    )
+    rows = np.concatenate([np.arange(4), *([np.arange(4, 8)] * 3)])
+    copies = loss.prepare(relevance[rows], Groups.from_qid(np.repeat(np.arange(4), 4)))
+    copied, copied_grad = loss.value_and_grad(scores[rows], copies)
+    assert np.nanmean(values) == pytest.approx(np.mean(copied))
+    np.testing.assert_allclose(grad[:4], copied_grad[:4])
+    np.testing.assert_allclose(grad[4:8], copied_grad[4:].reshape(3, 4).sum(axis=0))
+    np.testing.assert_array_equal(grad[8:], 0.0)

@@ -1,0 +1,100 @@
+"""Laws of the rankers: scikit-learn's contract, refits, row order, groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import losses
+from podium.groups import Groups
+from podium.rankers import LinearRanker
+
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+
+LOSSES = [name if name == "logistic" else f"{name}@3" for name in losses.REGISTRY]
+
+
+@parametrize_with_checks([LinearRanker()])
+def test_linear_ranker_follows_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((240, 5))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3, 0.0]) + 0.3 * rng.standard_normal(240)
+    return X, (utility > 0.8).astype(float), rng.integers(0, 12, 240)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_refit_gives_the_same_bits(loss: str) -> None:
+    X, y, qid = problem()
+    ranker = LinearRanker(loss, max_iter=60)
+    first = ranker.fit(X, y, qid).coef_.tobytes()
+    assert clone(ranker).fit(X, y, qid).coef_.tobytes() == first
+    assert ranker.fit(X, y, qid).coef_.tobytes() == first
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_shuffled_rows_give_the_same_ranker(loss: str) -> None:
+    X, y, qid = problem()
+    order = np.random.default_rng(1).permutation(y.size)
+    ranker = LinearRanker(loss, max_iter=60)
+    one = ranker.fit(X, y, qid).coef_
+    other = ranker.fit(X[order], y[order], qid[order]).coef_
+    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
+    assert one.any()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_names_of_groups_do_not_matter(loss: str) -> None:
+    X, y, qid = problem()
+    ranker = LinearRanker(loss, max_iter=60)
+    one = ranker.fit(X, y, qid).coef_
+    renamed = np.array([f"user {9 - q % 10}{q}" for q in qid])
+    np.testing.assert_allclose(ranker.fit(X, y, renamed).coef_, one, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_group_sizes_are_qid_of_grouped_rows(loss: str) -> None:
+    X, y, qid = problem()
+    order = np.argsort(qid, kind="stable")
+    ranker = LinearRanker(loss, max_iter=60)
+    by_qid = ranker.fit(X[order], y[order], qid[order]).coef_
+    by_size = ranker.fit(X[order], y[order], group=np.bincount(qid)).coef_
+    assert by_size.tobytes() == by_qid.tobytes()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weight_by_group_is_weight_by_row(loss: str) -> None:
+    X, y, qid = problem()
+    weights = np.arange(1.0, 13.0)
+    ranker = LinearRanker(loss, max_iter=60)
+    by_group = ranker.fit(X, y, qid, sample_weight=weights).coef_
+    by_row = ranker.fit(X, y, qid, sample_weight=weights[Groups.from_qid(qid).index]).coef_
+    assert by_group.tobytes() == by_row.tobytes()
+    assert not np.allclose(by_group, ranker.fit(X, y, qid).coef_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_group_of_weight_zero_is_as_good_as_absent(loss: str) -> None:
+    X, y, qid = problem()
+    kept = qid != 4
+    ranker = LinearRanker(loss, max_iter=60)
+    without = ranker.fit(X[kept], y[kept], qid[kept]).coef_
+    zero = ranker.fit(X, y, qid, sample_weight=kept.astype(float)).coef_
+    np.testing.assert_allclose(zero, without, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [name for name in LOSSES if name != "logistic"])
+def test_losses_of_differences_learn_no_intercept(loss: str) -> None:
+    X, y, qid = problem()
+    assert LinearRanker(loss, max_iter=20).fit(X, y, qid).intercept_ == 0.0
+    shifted = LinearRanker(loss, max_iter=20).fit(X + 2.0, y, qid)
+    np.testing.assert_allclose(
+        shifted.coef_, LinearRanker(loss, max_iter=20).fit(X, y, qid).coef_, rtol=1e-6, atol=1e-9
+    )

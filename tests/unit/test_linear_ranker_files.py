@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from podium import losses, rankers
+from podium.errors import ArgumentError, DataError
+from podium.metrics import parse
+from podium.rankers import LinearRanker
+
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+Y = (X[:, 0] > 0.3).astype(float)
+QID = np.arange(40) // 10
+
+
+def fitted(**params: Any) -> LinearRanker:
+    return LinearRanker(
+        **{"loss": "pap-ramp@2", "max_iter": 15, "eval_measure": "pap@2", **params}
+    ).fit(X, Y, QID)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"loss": losses.PApMax(3, clip=True)},
+        {"loss": None, "radius": 2.5},
+        {"eval_measure": parse("ndcg(gain=exp2)@5"), "patience": None},
+        {"l2": np.float64(0.25)},
+    ],
+)
+def test_model_survives_its_file(params: dict[str, Any], tmp_path: Path) -> None:
+    model = fitted(**params)
+    rankers.save(model, tmp_path / "model")
+    again = rankers.load(tmp_path / "model")
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    assert again.intercept_ == model.intercept_
+    assert again.score(X, Y, QID) == model.score(X, Y, QID) > 0
+    for name, value in model.get_params().items():
+        assert again.get_params()[name] == (str(value) if name == "eval_measure" else value)
+    for name in ("n_iter_", "objective_", "stop_reason_", "best_iteration_", "n_features_in_"):
+        assert getattr(again, name) == getattr(model, name)
+    np.testing.assert_array_equal(again.history_["objective"], model.history_["objective"])
+    assert again.fit(X, Y, QID).coef_.tobytes() == model.coef_.tobytes()
+
+
+def test_feature_names_survive(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
+    frame = pandas.DataFrame(X, columns=["price", "recency", "views"])
+    model = LinearRanker(max_iter=15).fit(frame, Y, QID)
+    rankers.save(model, tmp_path / "model")
+    again = rankers.load(tmp_path / "model")
+    assert again.feature_names_in_.tolist() == ["price", "recency", "views"]
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[["views", "recency", "price"]])
+
+
+def test_file_is_safetensors_with_json_in_its_header(tmp_path: Path) -> None:
+    rankers.save(fitted(), tmp_path / "model.safetensors")
+    with safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
+        assert file.get_tensor("coef_").shape == (3,)
+        header = json.loads(file.metadata()["podium"])
+    assert (header["format"], header["class"]) == (1, "LinearRanker")
+    assert header["params"]["loss"] == "pap-ramp@2"
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("old")
+    rankers.save(fitted(), tmp_path / "model")
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+    assert rankers.load(tmp_path / "model").n_features_in_ == 3
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    class Own(losses.PApRamp):
+        pass
+
+    (tmp_path / "model").write_text("old")
+    with pytest.raises(ArgumentError, match="not in the registry"):
+        rankers.save(fitted(loss=Own(2)), tmp_path / "model")
+    assert (tmp_path / "model").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+def test_save_refuses_what_it_cannot_load(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="model must be a 'LinearRanker', got Pipeline"):
+        rankers.save(make_pipeline(fitted()), tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        rankers.save(LinearRanker(), tmp_path / "model")
+    with pytest.raises(ArgumentError, match="folder that does not exist"):
+        rankers.save(fitted(), tmp_path / "no" / "model")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.005, 0.1, 0.5, 0.99])
+def test_truncated_file_is_refused_in_one_sentence(share: float, tmp_path: Path) -> None:
+    rankers.save(fitted(), tmp_path / "model")
+    whole = (tmp_path / "model").read_bytes()
+    (tmp_path / "model").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(DataError, match=r"model is cut short or no model file") as caught:
+        rankers.load(tmp_path / "model")
+    assert "\n" not in str(caught.value)
+
+
+def test_pickle_and_text_are_refused(tmp_path: Path) -> None:
+    for content in (pickle.dumps({"a": 1}), b"user,item\n1,2\n" * 100):
+        (tmp_path / "model").write_bytes(content)
+        with pytest.raises(DataError, match="no model file"):
+            rankers.load(tmp_path / "model")
+
+
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(DataError, match="is not a file"):
+            rankers.load(path)
+
+
+def rewrite(path: Path, change: Any) -> None:
+    """Save a model and put a changed header into its file."""
+    rankers.save(fitted(), path)
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["podium"])
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    text = change(header, arrays)
+    text = text if isinstance(text, str) else json.dumps(header)
+    save_file(arrays, path, metadata={"podium": text})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h.update({"class": "os.system"}), "class must be one of 'LinearRanker'"),
+        (lambda h, a: h.update(format=2), "has model format 2, and this version of podium reads 1"),
+        (lambda h, a: h.pop("params"), "describes no valid model"),
+        (lambda h, a: h["params"].update(shell="rm"), "describes no valid model .*shell"),
+        (lambda h, a: h["params"].update(loss={"name": "evil"}), "loss must be one of"),
+        (lambda h, a: h["fitted"].update(n_features_in_=7), "coef_ has shape"),
+        (lambda h, a: a.pop("coef_"), "describes no valid model"),
+        (lambda h, a: h["fitted"].update(predict="x"), "describes no valid model .*predict"),
+        (lambda h, a: "[1, 2]", "not one that podium saved"),
+        (lambda h, a: "{", "not one that podium saved"),
+    ],
+)
+def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    rewrite(path, change)
+    with pytest.raises(DataError, match=message):
+        rankers.load(path)
+
+
+def test_other_safetensors_files_are_refused(tmp_path: Path) -> None:
+    save_file({"w": np.zeros(3)}, tmp_path / "model")
+    with pytest.raises(DataError, match="a safetensors file, but not one that podium saved"):
+        rankers.load(tmp_path / "model")

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+
+PAP = [losses.PApRamp, losses.PApAverage, losses.PApMax, losses.PApTightStruct]
+
+# Three positives at 2, 0.5 and -1; three negatives at 1, 0 and -3; k = 2, so beta = 2.
+SCORES = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
+RELEVANCE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+HINGES = {  # (1 - s + t)+ for t = 1 and t = 0
+    2.0: (1 - 2 + 1, 0.0),
+    0.5: (1 - 0.5 + 1, 1 - 0.5 + 0),
+    -1.0: (1 + 1 + 1, 1 + 1 + 0),
+}
+
+
+def run(loss: Any, scores: Any = SCORES, relevance: Any = RELEVANCE, **kw: Any) -> Any:
+    target = loss.prepare(np.asarray(relevance), Groups.single(len(relevance)), **kw)
+    return loss.value_and_grad(np.asarray(scores), target)
+
+
+def test_ramp_value_and_gradient() -> None:
+    values, grad = run(losses.PApRamp(2))
+    assert values[0] == pytest.approx((sum(HINGES[2.0]) + sum(HINGES[0.5])) / (2 * 2))
+    # (2, 1) lies on the margin and counts; (0.5, 1) and (0.5, 0) err.
+    np.testing.assert_allclose(grad, np.array([-1, 2, -2, 1, 0, 0]) / 4)
+
+
+def test_max_value_and_gradient() -> None:
+    values, grad = run(losses.PApMax(2))
+    assert values[0] == pytest.approx((sum(HINGES[0.5]) + sum(HINGES[-1.0])) / (2 * 2))
+    np.testing.assert_allclose(grad, np.array([0, 2, -2, 2, -2, 0]) / 4)
+
+
+def test_average_value_and_gradient() -> None:
+    values, grad = run(losses.PApAverage(2))
+    mean = (2 + 0.5 - 1) / 3
+    assert values[0] == pytest.approx(((1 - mean + 1) + (1 - mean + 0)) / 2)
+    np.testing.assert_allclose(grad, np.array([-2 / 3, 1, -2 / 3, 1, -2 / 3, 0]) / 2)
+
+
+def test_tight_struct_value_and_gradient() -> None:
+    values, grad = run(losses.PApTightStruct(2))
+    ramp = sum(HINGES[2.0]) + sum(HINGES[0.5])
+    rest = (1 - -1) + (0 - -1)  # t - s of the third positive, without a margin
+    assert values[0] == pytest.approx((ramp + rest) / (2 * 2))
+    np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 4)
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_all_are_one_at_equal_scores(cls: Any) -> None:
+    assert run(cls(2), np.zeros(6))[0][0] == 1.0
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_equal_scores_share_the_gradient(cls: Any) -> None:
+    """All rows tie: every negative is as good a candidate for the top as any other."""
+    grad = run(cls(1), np.zeros(6))[1]
+    # Tight-struct counts the two lower positives as well: a tie is on their margin of 0.
+    pairs = 3 if cls is losses.PApTightStruct else 1
+    np.testing.assert_allclose(grad, np.where(RELEVANCE > 0, -1, 1) * pairs / 3)
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_values_keep_their_digits_far_from_zero(cls: Any) -> None:
+    here = run(cls(2))[0][0]
+    assert run(cls(2), SCORES + 2.0**40)[0][0] == here
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_group_without_positive_or_with_few_negatives_is_left_out(cls: Any) -> None:
+    relevance = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+    qid = np.array([0, 0, 1, 1, 2, 2])
+    loss = cls(2)
+    target = loss.prepare(relevance, Groups.from_qid(qid))
+    values, grad = loss.value_and_grad(np.arange(6.0), target)
+    assert np.isnan(values).all()
+    np.testing.assert_array_equal(grad, 0.0)
+    assert target.defined.tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_clip_uses_the_negatives_there_are(cls: Any) -> None:
+    scores, relevance = np.array([0.5, 0.0, -0.5]), np.array([1.0, 0.0, 0.0])
+    clipped = run(cls(10, clip=True), scores, relevance)
+    exact = run(cls(2), scores, relevance)
+    assert clipped[0][0] == exact[0][0] == pytest.approx((0.5 + 0.0) / 2)
+    np.testing.assert_array_equal(clipped[1], exact[1])
+
+
+def test_min_relevance_decides_what_is_positive() -> None:
+    grades = np.array([2.0, 1.0, 0.0])
+    graded = run(losses.PApRamp(1, min_relevance=2), [0.5, 0.0, -9.0], grades)
+    assert graded[0][0] == pytest.approx(1 - 0.5 + 0.0)
+
+
+def test_mean_is_weighted_by_group() -> None:
+    qid = np.array([0, 0, 1, 1])
+    loss = losses.PApRamp(1)
+    weights = np.array([1.0, 1.0, 3.0, 3.0])
+    target = loss.prepare(np.array([1.0, 0.0, 1.0, 0.0]), Groups.from_qid(qid), weights=weights)
+    values = loss.value_and_grad(np.array([0.0, 0.0, 0.0, 1.0]), target)[0]
+    assert values.mean() == pytest.approx((1 * 1.0 + 3 * 2.0) / (1 + 3))
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_weights_that_vary_in_a_group_name_its_qid(cls: Any) -> None:
+    groups = Groups.from_qid(["a", "a", "b", "b"])
+    with pytest.raises(ArgumentError, match=r"weights must be constant.* in qid 'b'"):
+        cls(1).prepare(np.array([1.0, 0, 1, 0]), groups, weights=np.array([1.0, 1, 2, 3]))
+
+
+def test_bad_weights_are_refused() -> None:
+    groups, relevance = Groups.from_qid(["a", "a"]), np.array([1.0, 0.0])
+    for loss in (losses.PApRamp(1), losses.Logistic()):
+        with pytest.raises(
+            ArgumentError, match=r"weights must be >= 0, got -1 at row 1 \(qid 'a'\)"
+        ):
+            loss.prepare(relevance, groups, weights=np.array([1.0, -1.0]))
+        with pytest.raises(ArgumentError, match="weights must have one value per row, 2, got 3"):
+            loss.prepare(relevance, groups, weights=np.ones(3))
+        with pytest.raises(ArgumentError, match="weights are"):
+            loss.prepare(relevance, groups, weights=np.zeros(2))
+
+
+@pytest.mark.parametrize("loss", [losses.PApRamp(1), losses.Logistic()])
+def test_bad_scores_and_relevance_are_refused(loss: Any) -> None:
+    groups = Groups.from_qid(["u1", "u2"])
+    target = loss.prepare(np.array([1.0, 0.0]), groups)
+    with pytest.raises(ArgumentError, match=r"scores has 1 non-finite value, first at row 1.*'u2'"):
+        loss.value_and_grad(np.array([0.0, np.nan]), target)
+    with pytest.raises(ArgumentError, match="equal length, got 3 and 2"):
+        loss.value_and_grad(np.zeros(3), target)
+    with pytest.raises(ArgumentError, match="relevance must be >= 0, got -1 at row 0"):
+        loss.prepare(np.array([-1.0, 0.0]), groups)
+    with pytest.raises(ArgumentError, match="relevance and qid must have equal length"):
+        loss.prepare(np.ones(3), groups)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, None])
+def test_k_below_one_is_refused(bad: Any) -> None:
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
+        losses.PApMax(bad)
+
+
+def test_min_relevance_must_be_above_zero() -> None:
+    for make in (
+        lambda: losses.PApRamp(1, min_relevance=0),
+        lambda: losses.Logistic(min_relevance=0),
+    ):
+        with pytest.raises(ArgumentError, match="min_relevance must be a number > 0"):
+            make()
+
+
+def test_per_must_be_row_or_group() -> None:
+    with pytest.raises(ArgumentError, match="per must be one of 'row' or 'group'"):
+        losses.Logistic(per="list")
+
+
+def test_why_undefined_counts_what_is_missing() -> None:
+    loss = losses.PApRamp(2)
+    target = loss.prepare(np.array([1.0, 0, 0, 0]), Groups.from_qid([0, 0, 1, 1]))
+    text = loss.why_undefined(target)
+    assert "2 negatives in a group, but 1 have no positive and 1 too few negatives" in text
+
+
+def test_logistic_is_exact_at_extreme_scores() -> None:
+    values, grad = run(losses.Logistic(), [1e4, 1e4, -1e4, -1e4], [1.0, 0.0, 1.0, 0.0])
+    assert values[0] == (0 + 1e4 + 1e4 + 0) / 4
+    np.testing.assert_array_equal(grad, np.array([0, 1, -1, 0]) / 4)
+
+
+def test_logistic_per_row_and_per_group() -> None:
+    relevance, qid = np.array([1.0, 0.0, 0.0]), np.array([0, 1, 1])
+    scores = np.array([1.0, 2.0, 3.0])
+    rows = np.log1p(np.exp([-1.0, 2.0, 3.0]))
+    for per, expected in (("row", rows.mean()), ("group", (rows[0] + rows[1:].mean()) / 2)):
+        loss = losses.Logistic(per=per)
+        values = loss.value_and_grad(scores, loss.prepare(relevance, Groups.from_qid(qid)))[0]
+        assert values.mean() == pytest.approx(expected)
+
+
+def test_logistic_row_weights_are_a_weighted_mean() -> None:
+    relevance, weights = np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, 5.0])
+    rows = np.log1p(np.exp([-1.0, 2.0, 3.0]))
+    for per in ("row", "group"):
+        values, _ = run(losses.Logistic(per=per), [1.0, 2.0, 3.0], relevance, weights=weights)
+        assert values[0] == pytest.approx(weights @ rows / weights.sum())
+
+
+def test_logistic_leaves_out_groups_without_rows() -> None:
+    loss = losses.Logistic()
+    target = loss.prepare(np.array([1.0, 0.0]), Groups.from_sizes([1, 0, 1]))
+    values, _ = loss.value_and_grad(np.zeros(2), target)
+    assert np.isnan(values).tolist() == [False, True, False]
+    assert np.nanmean(values) == pytest.approx(np.log(2))
+
+
+def test_curvature_of_pairs_is_twice_their_weight() -> None:
+    loss = losses.PApRamp(2)
+    target = loss.prepare(RELEVANCE, Groups.single(6))
+    bound = loss.curvature(SCORES, target)
+    # Two pairs of weight 1/4 for each selected row; the rest gets a floor below that.
+    np.testing.assert_allclose(bound[[0, 1, 2, 3]], 2 * 2 / 4)
+    assert (bound[[4, 5]] < 1e-3).all()
+
+
+@pytest.mark.parametrize("cls", PAP)
+def test_a_pair_on_the_margin_counts(cls: Any) -> None:
+    values, grad = run(cls(1), [1.0, 0.0], [1.0, 0.0])
+    assert values[0] == 0.0
+    np.testing.assert_array_equal(grad, [-1.0, 1.0])
+
+
+def test_logistic_curvature_is_the_second_derivative() -> None:
+    loss = losses.Logistic()
+    target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
+    bound = loss.curvature(np.array([0.0, np.log(3.0), 800.0]), target)
+    np.testing.assert_allclose(bound[:2], np.array([1 / 2 * 1 / 2, 3 / 4 * 1 / 4]) / 3)
+    assert 0 < bound[2] < 1e-15
