@@ -11,7 +11,7 @@ import importlib
 import operator
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,15 +21,19 @@ from podium.errors import ArgumentError, MissingExtraError
 T = TypeVar("T", bound=str)
 
 
+@overload
+def cutoff(k: Any, *, name: str = "k", required: Literal[True] = True) -> int: ...
+@overload
+def cutoff(k: Any, *, name: str = "k", required: bool) -> int | None: ...
 def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
     """Return k as an int >= 1; None (the whole list) only where it is not required."""
     if k is None and not required:
         return None
     try:
-        value = operator.index(k)
+        value = 0 if k is None or isinstance(k, bool) else operator.index(k)
     except TypeError:
         value = 0
-    if value < 1 or isinstance(k, bool):
+    if value < 1:
         whole = "" if required else " or None (the whole list)"
         raise ArgumentError(f"{name} must be an integer >= 1{whole}, got {k!r}.")
     return value
@@ -154,3 +158,64 @@ def _group(qid: Any, row: Any) -> str:
 
 def _kind(values: Any) -> str:
     return f"an array of {values.dtype}" if hasattr(values, "dtype") else type(values).__name__
+
+
+def weights(
+    values: ArrayLike, n_rows: int, qid: Any = None, *, name: str = "weights"
+) -> NDArray[np.float64]:
+    """Return finite weights >= 0, one for each row."""
+    array = column(values, name)
+    if array.size != n_rows:
+        raise ArgumentError(f"{name} must have one value per row, {n_rows}, got {array.size}.")
+    finite(array, name, qid, advice="Set them to 0 to leave those rows out.")
+    if array.size and array.min() < 0:
+        row = int(np.argmax(array < 0))
+        raise ArgumentError(
+            f"{name} must be >= 0, got {array[row]:g} at row {row}{_group(qid, row)}."
+        )
+    return array
+
+
+def open_fraction(value: Any, name: str) -> float:
+    """Return value as a float between 0 and 1, both left out."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = np.nan
+    if not 0.0 < result < 1.0:
+        raise ArgumentError(f"{name} must be a number > 0 and < 1, got {value!r}.")
+    return result
+
+
+def no_infinity(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Return values that are finite or nan (undefined)."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise ArgumentError(
+            f"{name} must be finite, or nan where undefined, got {int(infinite.sum())} infinite, "
+            f"first at position {int(np.argmax(infinite))}."
+        )
+    return values
+
+
+def probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return float64 values in [0, 1] or nan."""
+    array = column(values, name)
+    bad = (array < 0) | (array > 1)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ArgumentError(
+            f"{name} must lie in [0, 1], got {array[first]:g} at position {first}."
+        )
+    return array
+
+
+def seed(value: Any) -> int:
+    """Return a seed as an int >= 0."""
+    try:
+        result = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        result = -1
+    if result < 0:
+        raise ArgumentError(f"seed must be an integer >= 0, got {value!r}.")
+    return result

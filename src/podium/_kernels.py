@@ -7,15 +7,13 @@ contiguous arrays, write into arrays that they are given, check nothing, and add
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import numba
 import numpy as np
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call, keep the code on disk, release the lock while it runs.
 
     error_model="numpy": a division by zero gives nan, which is what an undefined group is.
@@ -39,67 +37,105 @@ def counting_order(codes, offsets, order):
 
 
 @kernel
+def sort_falling(keys, order, n, spare):
+    """Reorder order[:n] so that keys[order] falls; equal keys keep their order.
+
+    A merge sort over insertion-sorted runs of 16: as fast as NumPy's on lists of the usual
+    length, and compiled in a fraction of the time that numba takes for np.argsort.
+    """
+    for start in range(0, n, 16):
+        for i in range(start + 1, min(start + 16, n)):
+            moved = order[i]
+            key = keys[moved]
+            j = i
+            while j > start and keys[order[j - 1]] < key:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = moved
+    width = 16
+    while width < n:
+        for start in range(0, n - width, 2 * width):
+            middle, end = start + width, min(start + 2 * width, n)
+            if keys[order[middle - 1]] >= keys[order[middle]]:
+                continue
+            for i in range(start, middle):  # an assignment of slices compiles ten times slower
+                spare[i] = order[i]
+            i, j = start, middle
+            for k in range(start, end):
+                if i == middle:
+                    break
+                if j == end or keys[spare[i]] >= keys[order[j]]:
+                    order[k] = spare[i]
+                    i += 1
+                else:
+                    order[k] = order[j]
+                    j += 1
+        width *= 2
+
+
+@kernel
+def _falls(values, lo, hi):
+    for i in range(lo, hi - 1):
+        if not values[i] > values[i + 1]:
+            return False
+    return True
+
+
+@kernel
+def _longest(offsets):
+    longest = 0
+    for g in range(offsets.size - 1):
+        longest = max(longest, offsets[g + 1] - offsets[g])
+    return longest
+
+
+@kernel
 def rank_rows(offsets, scores, tie_keys, sign, values, tied):
     """Reorder `values` within each group by falling score; equal scores by rising sign * key.
 
     `tie_keys` may be empty (equal scores then keep their order), or `values` itself: a group's
-    order is known before its values move. `tied`, where not empty,
-    becomes True for a row whose score equals the next row's of its group. Groups whose scores
-    fall strictly (the usual input) are only read.
+    order is known before its values move. `tied`, where not empty, becomes True for a row whose
+    score equals the next row's of its group. Groups whose scores fall strictly (the usual
+    input) are only read.
     """
-    longest = 0
-    for g in range(offsets.size - 1):
-        longest = max(longest, offsets[g + 1] - offsets[g])
-    spare_scores = np.empty(longest)
-    spare_values = np.empty(longest)
+    longest = _longest(offsets)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys, moved = np.empty(longest), np.empty(longest)
     for g in range(offsets.size - 1):
         lo, hi = offsets[g], offsets[g + 1]
-        falling = True
-        for i in range(lo, hi - 1):
-            if not scores[i] > scores[i + 1]:
-                falling = False
-                break
-        if falling:
+        if _falls(scores, lo, hi):
             continue
         n = hi - lo
-        order = np.argsort(-scores[lo:hi], kind="mergesort")
         for i in range(n):
-            spare_scores[i] = scores[lo + order[i]]
+            order[i] = i
+            keys[i] = -sign * tie_keys[lo + i] if tie_keys.size else 0.0
         if tie_keys.size:
-            start = 0
-            for i in range(1, n + 1):
-                if i == n or spare_scores[i] != spare_scores[start]:
-                    if i - start > 1:
-                        block = order[start:i].copy()
-                        by_key = np.argsort(sign * tie_keys[lo + block], kind="mergesort")
-                        for j in range(block.size):
-                            order[start + j] = block[by_key[j]]
-                    start = i
+            sort_falling(keys, order, n, spare)
         for i in range(n):
-            spare_values[i] = values[lo + order[i]]
-        values[lo:hi] = spare_values[:n]
+            keys[i] = scores[lo + i]
+        sort_falling(keys, order, n, spare)
+        for i in range(n):
+            moved[i] = values[lo + order[i]]
+        for i in range(n):
+            values[lo + i] = moved[i]
         if tied.size:
             for i in range(n - 1):
-                tied[lo + i] = spare_scores[i] == spare_scores[i + 1]
+                tied[lo + i] = keys[order[i]] == keys[order[i + 1]]
 
 
 @kernel
 def ideal_order(offsets, relevance, out):
     """Write each group's relevances in falling order."""
+    longest = _longest(offsets)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for g in range(offsets.size - 1):
         lo, hi = offsets[g], offsets[g + 1]
-        for i in range(lo, hi):
-            value = relevance[i]
-            if hi - lo > 64:
-                out[i] = value
-                continue
-            j = i
-            while j > lo and out[j - 1] < value:
-                out[j] = out[j - 1]
-                j -= 1
-            out[j] = value
-        if hi - lo > 64:
-            out[lo:hi] = -np.sort(-out[lo:hi])
+        n = hi - lo
+        for i in range(n):
+            order[i] = i
+        sort_falling(relevance[lo:hi], order, n, spare)
+        for i in range(n):
+            out[lo + i] = relevance[lo + order[i]]
 
 
 @kernel

@@ -17,6 +17,7 @@ from podium.errors import ArgumentError
 
 A = TypeVar("A", bound=np.generic)
 
+_LARGEST = np.iinfo(np.int64).max  # hashed ids can be unsigned and larger
 _DENSE = 4  # a span of integer labels up to 4 times the rows is counted rather than sorted
 
 
@@ -121,7 +122,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return codes and the distinct labels, rising, with ``distinct[codes] == labels``."""
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
-        if high - low < _DENSE * labels.size + 1000:
+        if high <= _LARGEST and high - low < _DENSE * labels.size + 1000:
             shifted = np.subtract(labels, low, dtype=np.int64)
             present = np.zeros(high - low + 1, np.bool_)
             present[shifted] = True

@@ -93,8 +93,9 @@ class Ranking:
             Relevance from which an item counts as positive.
         ties : {"worst", "best", "average", "id", "random"}
             How equal scores are ordered: relevant items last ("worst": a tie is an error),
-            first, as the mean over all orders (only for measures where that mean is exact),
-            by falling `item` (trec_eval's rule), or at random.
+            first, as the mean over all orders (only for measures where that mean is exact; pap
+            and pauc count half of each tied pair), by falling `item` (trec_eval's rule), or at
+            random.
         item : (n_rows,), optional
             Integer or string ids; needed by ties="id" only.
         n_items : int, optional
@@ -109,7 +110,7 @@ class Ranking:
         ------
         ArgumentError
             For lengths that differ, a non-finite score, a negative relevance, an unknown rule,
-            or more rows in a group than n_items.
+            or more items in a group than n_items.
         """
         labels = None if qid is None else np.asarray(qid)
         score_column = _check.scores(scores, labels)
@@ -127,7 +128,7 @@ class Ranking:
             groups.gather(score_column),
             ordered.copy() if ordered is grades else ordered,
             ideal=_positives(ordered, groups.offsets, extra),
-            n_items=_totals(groups, n_items, whole=unretrieved is None),
+            n_items=_totals(groups, n_items, extra),
             min_relevance=min_relevance,
             ties=ties,
             item=None if item is None else groups.gather(_item(item, groups.n_rows)),
@@ -161,9 +162,9 @@ class Ranking:
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
         keys, sign = _tie_keys(rule, relevance, item, seed)
         tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
-        rank_rows(groups.offsets, scores, keys, sign, relevance, tied)
+        rank_rows(groups.offsets, _frozen(scores), keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
-        ideal_order(ideal[0], ideal[1], best)
+        ideal_order(ideal[0], _frozen(ideal[1]), best)
         return cls(
             Groups(groups.labels, groups.offsets),
             relevance,
@@ -217,6 +218,13 @@ def count_between(flags: Mask, offsets: Offsets) -> Counts:
     return total[offsets[1:]] - total[offsets[:-1]]
 
 
+def _frozen(values: PerRow) -> PerRow:
+    """Return a read-only view: a kernel is compiled once for those, whoever made the array."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
 def _tie_keys(
     rule: Ties, relevance: PerRow, item: NDArray[Any] | None, seed: int
 ) -> tuple[NDArray[np.float64], float]:
@@ -268,16 +276,17 @@ def _unretrieved(
     return np.concatenate([[0], np.cumsum(counts)]), grades[keep][order]
 
 
-def _totals(groups: Groups, n_items: int | None, *, whole: bool) -> Counts:
+def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] | None) -> Counts:
     """Return n_items of each group: as given, the rows there are, or unknown."""
     if n_items is None:
-        return groups.sizes if whole else np.full(groups.n_groups, _UNKNOWN)
+        return groups.sizes if extra is None else np.full(groups.n_groups, _UNKNOWN)
     total = _check.cutoff(n_items, name="n_items")
-    longer = np.flatnonzero(groups.sizes > total)
+    known = groups.sizes if extra is None else groups.sizes + np.diff(extra[0])
+    longer = np.flatnonzero(known > total)
     if longer.size:
         raise ArgumentError(
-            f"n_items must be at least the length of every list, got {total} where qid "
-            f"{_check.label(groups.labels[longer[0]])} has {groups.sizes[longer[0]]} rows."
+            f"n_items must be at least the length of every list and its unretrieved items, got "
+            f"{total} where qid {_check.label(groups.labels[longer[0]])} has {known[longer[0]]}."
         )
     return np.full(groups.n_groups, total)
 

@@ -133,9 +133,16 @@ def compare_evaluations(
 
 def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Keep the groups that all evaluations hold."""
-    first, *others = evaluations.values()
+    if len(evaluations) < 2:
+        raise ArgumentError(f"evaluations must hold at least two, got {len(evaluations)}.")
+    (baseline, first), *others = evaluations.items()
     common = first.labels
-    for other in others:
+    for name, other in others:
+        if other.values.keys() != first.values.keys():
+            raise ArgumentError(
+                f"evaluations must be of the same measures, got {', '.join(first.values)} of "
+                f"{baseline} and {', '.join(other.values)} of {name}."
+            )
         common = np.intersect1d(common, other.labels, assume_unique=True)
     if not common.size:
         raise ArgumentError("runs share no user. Check that their ids are of the same kind.")

@@ -157,7 +157,7 @@ class Evaluation:
 
     def _cutoff(self, k: int | None) -> int:
         if k is not None:
-            return _check.cutoff(k) or 0
+            return _check.cutoff(k)
         cutoffs = [m.k for m in map(parse, self.values) if m.k is not None]
         if not cutoffs:
             raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")

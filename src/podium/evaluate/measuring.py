@@ -36,7 +36,7 @@ def evaluate(
     Parameters
     ----------
     rankings : Ranking or iterable of Ranking
-        Of a stream, only the measures' values are kept.
+        Of a stream, only the measures' values are kept. Each group is in one block only.
     measures : str, Measure, or several
         For example ["pap@10", "ndcg@10"].
     undefined : {"skip", "zero", "one", "error"}
@@ -61,17 +61,11 @@ def evaluate(
     ]
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
-    values = {str(m): np.concatenate([b.values[str(m)] for b in blocks]) for m in parsed}
+    joined = blocks[0] if len(blocks) == 1 else _join(blocks)
     if undefined == "error":
-        _refuse_undefined(values, np.concatenate([b.labels for b in blocks]))
+        _refuse_undefined(joined.values, joined.labels)
     return replace(
-        blocks[0],
-        labels=np.concatenate([b.labels for b in blocks]),
-        n_pos=np.concatenate([b.n_pos for b in blocks]),
-        values=values,
-        weights={
-            name: np.concatenate([b.weights[name] for b in blocks]) for name in blocks[0].weights
-        },
+        joined,
         undefined=undefined,
         level=_check.open_fraction(level, "level"),
         interval=_check.choice(interval, "interval", ("t", "bootstrap")),
@@ -144,6 +138,26 @@ def _block(ranking: Ranking, measures: list[Measure]) -> Evaluation:
         values={str(m): m(ranking) for m in measures},
         weights={name: w for name, w in weights.items() if w is not None},
         conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
+    )
+
+
+def _join(blocks: Sequence[Evaluation]) -> Evaluation:
+    """Put blocks together by rising label, whatever order the stream brought them in."""
+    labels = np.concatenate([b.labels for b in blocks])
+    order = np.argsort(labels, kind="stable")
+    twice = labels[order][1:][labels[order][1:] == labels[order][:-1]]
+    if twice.size:
+        raise ArgumentError(
+            f"rankings hold group {_check.label(twice[0])} twice. Put all rows of a group into "
+            "one Ranking."
+        )
+    first = blocks[0]
+    return replace(
+        first,
+        labels=labels[order],
+        n_pos=np.concatenate([b.n_pos for b in blocks])[order],
+        values={n: np.concatenate([b.values[n] for b in blocks])[order] for n in first.values},
+        weights={n: np.concatenate([b.weights[n] for b in blocks])[order] for n in first.weights},
     )
 
 

@@ -51,9 +51,13 @@ class Metric:
     ideal_defined : bool
         The best list reaches the best bound.
     linear : bool
-        Its mean over the orders of equal scores is what ties="average" gives, exactly.
+        ties="average" is offered, and gives the exact mean over the orders of equal scores.
+    half_pairs : bool
+        ties="average" counts one half for each tied pair instead, as the area under a ROC curve
+        does. Over all pairs (auc) the two agree; among the top k they do not.
     exceptions : mapping
-        Option values under which `monotone` and `ideal_defined` do not hold.
+        Option values under which `monotone` or `ideal_defined` does not hold, by option, by
+        property; `holds` reads them.
     weights : callable, optional
         ``weights(ranking, k=..., **options)``: what each group's value is divided by, so that
         the sum of value x weight over the sum of weights is the pooled form.
@@ -68,7 +72,10 @@ class Metric:
     monotone: bool = True
     ideal_defined: bool = True
     linear: bool = False
-    exceptions: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    half_pairs: bool = False
+    exceptions: Mapping[str, Mapping[str, tuple[Any, ...]]] = field(
+        default_factory=dict[str, Mapping[str, tuple[Any, ...]]]
+    )
     weights: Callable[..., PerGroup] | None = None
 
     @property
@@ -76,6 +83,12 @@ class Metric:
         """Defaults of the options, by name."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "k"}
+
+    def holds(self, law: Literal["monotone", "ideal_defined"], options: Mapping[str, Any]) -> bool:
+        """Whether a declared property holds under these option values."""
+        chosen = {**self.options, **options}
+        excepted = self.exceptions.get(law, {})
+        return getattr(self, law) and all(chosen[n] not in v for n, v in excepted.items())
 
     @property
     def worst(self) -> float:
@@ -100,7 +113,7 @@ def metric(
         def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
             if entry.cutoff != "none":
                 _check.cutoff(options.get("k"), required=entry.cutoff == "required")
-            if ranking.ties == "average" and not entry.linear:
+            if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
                 raise ArgumentError(
                     f"ties='average' is undefined for {name}, whose mean over the orders of "
                     "equal scores has no exact form here. Use 'worst', 'best', 'random' or 'id'."

@@ -66,7 +66,7 @@ def precision(ranking: Ranking, *, k: int) -> PerGroup:
     aliases=("r",),
     linear=True,
     weights=_recall_weights,
-    exceptions={"norm": "n_pos"},
+    exceptions={"ideal_defined": {"norm": ("n_pos",)}},
 )
 def recall(
     ranking: Ranking, *, k: int | None = None, norm: Literal["n_pos", "min"] = "n_pos"
@@ -178,7 +178,7 @@ def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     "ap",
     cutoff="optional",
     aliases=("map", "average_precision"),
-    exceptions={"norm": ("n_pos", "retrieved")},
+    exceptions={"ideal_defined": {"norm": ("n_pos",)}, "monotone": {"norm": ("retrieved",)}},
 )
 def ap(
     ranking: Ranking,

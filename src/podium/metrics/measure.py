@@ -80,7 +80,7 @@ def parse(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if match is None:
         raise ArgumentError(
             f"measure {text!r} is not of the form name@k or name(option=value)@k, as ndcg@10."
@@ -123,6 +123,8 @@ def _options(metric: Metric, inside: str) -> tuple[tuple[str, Any], ...]:
                 f"{metric.name} has no option {name!r}.{_check.nearest(name, metric.options)} "
                 f"It takes: {known}."
             )
+        if name in given:
+            raise ArgumentError(f"{metric.name} names option {name!r} twice. Keep one.")
         given[name] = _value(metric, name, value)
     return tuple(sorted((n, v) for n, v in given.items() if v != metric.options[n]))
 

@@ -35,7 +35,7 @@ def _auc_pairs(ranking: Ranking) -> PerGroup:
     return (ranking.n_pos * np.maximum(ranking.n_neg, 0)).astype(np.float64)
 
 
-@metric("pap", cutoff="required", aliases=("pAp",), linear=True, weights=_pap_pairs)
+@metric("pap", cutoff="required", aliases=("pAp",), half_pairs=True, weights=_pap_pairs)
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between top positives and top negatives.
 
@@ -63,7 +63,9 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
 
     Notes
     -----
-    Ties: a tied pair counts 0 under "worst" (the paper's definition), one half under "average".
+    Ties: a tied pair counts 0 under "worst" (the paper's definition), one half under "average",
+    as in the area under a ROC curve. That is not the mean over the orders of equal scores: a
+    group with one score throughout gets 1/2, however many negatives there are.
     Where the number of items is not known, a list is taken to go on with negatives.
     Cost: one pass over the top 2k - 1 of each list.
 
@@ -88,7 +90,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     return correct / (top_pos * top_neg)
 
 
-@metric("pauc", cutoff="required", linear=True, weights=_pauc_pairs)
+@metric("pauc", cutoff="required", half_pairs=True, weights=_pauc_pairs)
 def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between all positives and the k top negatives.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import config_context
 from sklearn.metrics import make_scorer as make_sklearn_scorer
 
 from podium.metrics.measure import Measure, parse
@@ -28,9 +29,9 @@ def make_scorer(measure: str | Measure, *, min_relevance: float = 1.0, ties: Tie
     Returns
     -------
     scorer
-        ``scorer(estimator, X, y, qid=qid)``. It requests `qid`, so that GridSearchCV passes it on
-        once ``sklearn.set_config(enable_metadata_routing=True)`` is set; without qid all rows
-        are one group. Greater is better: a loss has its sign flipped. nan where no group is
+        ``scorer(estimator, X, y, qid=qid)``. It requests `qid`, so that GridSearchCV passes it on;
+        scikit-learn takes qid only after ``sklearn.set_config(enable_metadata_routing=True)``.
+        Without qid all rows are one group. Greater is better: a loss has its sign flipped. nan where no group is
         defined.
 
     Examples
@@ -51,4 +52,5 @@ def make_scorer(measure: str | Measure, *, min_relevance: float = 1.0, ties: Tie
         response_method=("decision_function", "predict"),
         greater_is_better=parsed.metric.higher_is_better,
     )
-    return scorer.set_score_request(qid=True)
+    with config_context(enable_metadata_routing=True):  # the request is refused without
+        return scorer.set_score_request(qid=True)

@@ -33,7 +33,7 @@ def coverage(items: ArrayLike, n_items: int) -> float:
     >>> coverage([1, 2, 2, 5], 10)
     0.3
     """
-    total = _check.cutoff(n_items, name="n_items") or 0
+    total = _check.cutoff(n_items, name="n_items")
     distinct = np.unique(_check.one_dimensional(np.asarray(items), "items")).size
     if distinct > total:
         raise ArgumentError(
