@@ -204,9 +204,7 @@ def probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
     bad = (array < 0) | (array > 1)
     if bad.any():
         first = int(np.argmax(bad))
-        raise ArgumentError(
-            f"{name} must lie in [0, 1], got {array[first]:g} at position {first}."
-        )
+        raise ArgumentError(f"{name} must lie in [0, 1], got {array[first]:g} at position {first}.")
     return array
 
 

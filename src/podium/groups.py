@@ -65,7 +65,7 @@ class Groups:
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
-        """Group consecutive rows by the size of each group (LightGBM's form), labelled 0, 1, …"""
+        """Group consecutive rows by the size of each group (LightGBM's form), labelled from 0."""
         counts = np.asarray(sizes)
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
             raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")

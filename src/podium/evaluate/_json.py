@@ -14,6 +14,7 @@ def as_json(result: Summary | PairedTest) -> dict[str, Any]:
 
 
 def number(value: Any) -> Any:
+    """Return None for nan and infinity, a list for a tuple, and anything else as it is."""
     if isinstance(value, tuple):
         bounds: list[float] = [float(v) for v in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         return [number(v) for v in bounds]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from podium import _check, stats
 from podium.errors import ArgumentError
 from podium.evaluate._json import as_json
-from podium.evaluate.segments import Segment, by_engagement, by_quantile, by_value
+from podium.evaluate.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.metrics import Measure, parse
 from podium.stats import IntervalMethod, Summary
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
@@ -122,7 +122,7 @@ class Evaluation:
         else:
             raise ArgumentError(
                 f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
-                f"{_check.nearest(by, ['engagement', 'n_pos'])} Pass users to divide by a column."
+                f"{_check.nearest(by, BUILT_IN)} Pass users to divide by a column."
             )
         return replace(self, segments=self.segments + new)
 

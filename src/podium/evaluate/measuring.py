@@ -11,6 +11,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluate.evaluation import Evaluation
+from podium.evaluate.segments import BUILT_IN
 from podium.metrics import Measure, parse_all
 from podium.ranking import Ranking
 from podium.stats import IntervalMethod
@@ -125,7 +126,8 @@ def measure(
     }
     result = replace(result, conventions={**result.conventions, **chosen})
     for name in [by] if isinstance(by, str) else by:
-        key = None if users is None else data.user_column(users, name, result.labels)
+        own = users is None or name in BUILT_IN
+        key = None if own else data.user_column(users, name, result.labels)
         result = result.segmented(name, key)
     return result
 

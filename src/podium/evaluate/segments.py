@@ -9,6 +9,9 @@ import numpy as np
 from podium.errors import ArgumentError
 from podium.types import Counts, Labels, Mask
 
+BUILT_IN = ("engagement", "n_pos")
+"""Divisions that need no table of users."""
+
 _QUANTILES = 4
 
 
@@ -22,6 +25,7 @@ class Segment:
 
 
 def by_engagement(n_pos: Counts, k: int) -> tuple[Segment, ...]:
+    """Divide the groups into those whose positives all fit into k, and the others."""
     few = n_pos <= k
     return (
         Segment("engagement", f"n_pos <= {k}", few),
@@ -45,6 +49,7 @@ def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
 
 
 def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
+    """Divide the groups by the value that each has in a column."""
     if key.shape != (n_groups,):
         raise ArgumentError(
             f"key must have one value per group, got shape {key.shape} for {n_groups} groups."

@@ -20,8 +20,9 @@ def _cutoffs(ranking: Ranking, *, k: int) -> PerGroup:
 
 def _reachable(ranking: Ranking, k: int | None, norm: str) -> PerGroup:
     """Return n_pos, or as many of them as fit into k."""
-    fits = norm == "min" and k is not None
-    return (np.minimum(ranking.n_pos, k) if fits else ranking.n_pos).astype(np.float64)
+    if norm == "min" and k is not None:
+        return np.minimum(ranking.n_pos, k).astype(np.float64)
+    return ranking.n_pos.astype(np.float64)
 
 
 def _recall_weights(ranking: Ranking, *, k: int | None = None, norm: str = "n_pos") -> PerGroup:

@@ -31,8 +31,8 @@ def make_scorer(measure: str | Measure, *, min_relevance: float = 1.0, ties: Tie
     scorer
         ``scorer(estimator, X, y, qid=qid)``. It requests `qid`, so that GridSearchCV passes it on;
         scikit-learn takes qid only after ``sklearn.set_config(enable_metadata_routing=True)``.
-        Without qid all rows are one group. Greater is better: a loss has its sign flipped. nan where no group is
-        defined.
+        Without qid all rows are one group. Greater is better: a loss has its sign flipped. nan
+        where no group is defined.
 
     Examples
     --------

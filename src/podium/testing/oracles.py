@@ -60,6 +60,7 @@ class Listing:
         return None if self.n_items is None else self.n_items - self.n_pos
 
     def positive(self, relevance: float) -> bool:
+        """Whether an item of this relevance is positive."""
         return relevance >= self.min_relevance
 
 
@@ -110,9 +111,7 @@ def all_values(
 ) -> list[Value]:
     """Return a metric's value in every order that a tie rule allows ("average": in all)."""
     found = bool(listing.grades) if definition(name).graded else listing.n_pos > 0
-    return [
-        _value(name, ranked, arguments) if found else None for ranked in orders(listing, ties)
-    ]
+    return [_value(name, ranked, arguments) if found else None for ranked in orders(listing, ties)]
 
 
 def orders(listing: Listing, ties: Ties) -> Iterator[Ranked]:
@@ -170,9 +169,7 @@ class Scored:
         """Sum over the best positives and negatives: 1 if the positive is above, 1/2 if tied."""
         best = sorted(self.positives)[::-1][:n_positives]
         against = sorted(self.negatives)[::-1][:n_negatives]
-        return sum(
-            (_credit(s, t) for s, t in itertools.product(best, against)), start=Fraction(0)
-        )
+        return sum((_credit(s, t) for s, t in itertools.product(best, against)), start=Fraction(0))
 
 
 def _credit(s: float, t: float) -> Fraction:

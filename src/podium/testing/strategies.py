@@ -156,7 +156,9 @@ def variants(metric: Metric) -> list[dict[str, Any]]:
             values[name] = NUMBERS.get(name, (default,))
         else:
             values[name] = choices(metric, name)
-    return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+    return [
+        dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())
+    ]
 
 
 def all_measures(cutoffs: Sequence[int] = (1, 2, 3, 5)) -> list[Measure]:

@@ -1,0 +1,414 @@
+"""What every registered metric promises, read from its declaration.
+
+Registering a metric puts it under these laws; brute force of its value is in tests/oracles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from podium.errors import ArgumentError, UnsettledError
+from podium.groups import Groups
+from podium.metrics import REGISTRY, Measure, Metric, parse
+from podium.ranking import Ranking
+from podium.testing import oracles
+from podium.testing.strategies import Case, all_measures, cases
+from podium.types import PerGroup
+
+LAW = settings(max_examples=40)
+STRICT_RULES = ("worst", "best", "id")
+CLOSE = {"rtol": 1e-12, "atol": 1e-15}
+
+MEASURES = {
+    name: [m for m in all_measures() if m.metric is metric] for name, metric in REGISTRY.items()
+}
+
+each_metric = pytest.mark.parametrize("name", sorted(REGISTRY))
+each_averaged = pytest.mark.parametrize(
+    "name", [n for n, m in REGISTRY.items() if m.linear or m.half_pairs]
+)
+
+
+def options(measure: Measure) -> dict[str, Any]:
+    return {**measure.metric.options, **dict(measure.options)}
+
+
+def value_or_unsettled(measure: Measure, ranking: Ranking) -> PerGroup | None:
+    try:
+        return measure(ranking)
+    except UnsettledError:
+        return None
+
+
+def rows(case: Case, order: list[int]) -> Case:
+    """The same case with its rows in another order."""
+    return replace(
+        case,
+        scores=tuple(case.scores[i] for i in order),
+        relevance=tuple(case.relevance[i] for i in order),
+        qid=tuple(case.qid[i] for i in order),
+        item=tuple(case.item[i] for i in order),
+    )
+
+
+def same(measure: Measure, a: Ranking, b: Ranking) -> None:
+    first, second = value_or_unsettled(measure, a), value_or_unsettled(measure, b)
+    assert (first is None) == (second is None), measure
+    if first is not None:
+        np.testing.assert_array_equal(first, second, err_msg=str(measure))
+
+
+def worse_or_equal(metric: Metric, low: PerGroup, high: PerGroup) -> bool:
+    """Whether `low` is nowhere better than `high`; nan only where both are."""
+    sign = 1.0 if metric.higher_is_better else -1.0
+    both = ~np.isnan(low)
+    np.testing.assert_array_equal(np.isnan(low), np.isnan(high))
+    return bool(np.all(sign * low[both] <= sign * high[both] + 1e-12))
+
+
+# --- Values -------------------------------------------------------------------------------------
+
+
+@each_metric
+@given(case=cases(), ties=st.sampled_from(("worst", "best", "id", "random")))
+@LAW
+def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
+    name: str, case: Case, ties: str
+) -> None:
+    ranking, metric = case.ranking(ties), REGISTRY[name]
+    found = ranking.n_relevant if metric.graded else ranking.n_pos
+    for measure in MEASURES[name]:
+        values = value_or_unsettled(measure, ranking)
+        if values is None:
+            continue
+        assert values.dtype == np.float64
+        assert values.shape == (ranking.n_groups,)
+        assert np.all(np.isnan(values[found == 0]))
+        defined = values[~np.isnan(values)]
+        low, high = metric.bounds
+        assert np.all((low <= defined) & (defined <= high + 1e-12))
+        if name not in ("pap", "pauc", "auc", "auc@k"):  # those need negatives as well
+            assert defined.size == np.count_nonzero(found)
+
+
+@each_averaged
+@given(case=cases(max_groups=2))
+@LAW
+def test_averaged_metric_stays_in_its_bounds(name: str, case: Case) -> None:
+    for measure in MEASURES[name]:
+        values = value_or_unsettled(measure, case.ranking("average"))
+        if values is not None:
+            defined = values[~np.isnan(values)]
+            low, high = measure.metric.bounds
+            assert np.all((low <= defined) & (defined <= high + 1e-12))
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if not (m.linear or m.half_pairs)])
+def test_average_is_refused_where_it_is_not_exact(name: str) -> None:
+    ranking = Ranking.from_scores([1.0, 1.0], [1, 0], ties="average")
+    for measure in MEASURES[name]:
+        with pytest.raises(ArgumentError, match="ties='average' is undefined for"):
+            measure(ranking)
+
+
+# --- What must not matter -----------------------------------------------------------------------
+
+
+@each_metric
+@given(data=st.data(), case=cases(), ties=st.sampled_from((*STRICT_RULES, "average")))
+@LAW
+def test_metric_ignores_row_order(name: str, data: Any, case: Case, ties: str) -> None:
+    metric = REGISTRY[name]
+    assume(ties != "average" or metric.linear or metric.half_pairs)
+    order = data.draw(st.permutations(range(len(case.qid))))
+    a, b = case.ranking(ties), rows(case, order).ranking(ties)
+    for measure in MEASURES[name]:
+        first, second = value_or_unsettled(measure, a), value_or_unsettled(measure, b)
+        assert (first is None) == (second is None)
+        if first is not None:
+            # a mean over equal scores adds in row order
+            np.testing.assert_allclose(first, second, rtol=1e-12 if ties == "average" else 0)
+
+
+@each_metric
+@given(case=cases(), shift=st.sampled_from((1, 10**6, 10**13)))
+@LAW
+def test_metric_ignores_group_labels(name: str, case: Case, shift: int) -> None:
+    numbers = {label: i for i, label in enumerate(sorted(set(case.qid), reverse=True))}
+    relabelled = replace(
+        case,
+        qid=tuple(shift * numbers[q] for q in case.qid),
+        unretrieved=None
+        if case.unretrieved is None
+        else tuple((r, shift * numbers[q]) for r, q in case.unretrieved),
+    )
+    for measure in MEASURES[name]:
+        first = value_or_unsettled(measure, case.ranking())
+        second = value_or_unsettled(measure, relabelled.ranking())
+        assert (first is None) == (second is None)
+        if first is not None:
+            np.testing.assert_array_equal(first, second[::-1])
+
+
+@each_metric
+@given(
+    case=cases(),
+    ties=st.sampled_from(STRICT_RULES),
+    rising=st.sampled_from((np.exp, np.cbrt, lambda x: 1e6 * x - 3e6, lambda x: 1e-6 * x)),
+)
+@LAW
+def test_metric_ignores_strictly_increasing_score_maps(
+    name: str, case: Case, ties: str, rising: Any
+) -> None:
+    mapped = replace(case, scores=tuple(rising(np.array(case.scores)).tolist()))
+    for measure in MEASURES[name]:
+        same(measure, case.ranking(ties), mapped.ranking(ties))
+
+
+@each_metric
+@given(case=cases(), ties=st.sampled_from(STRICT_RULES))
+@LAW
+def test_metric_of_a_batch_equals_each_list_alone(name: str, case: Case, ties: str) -> None:
+    for measure in MEASURES[name]:
+        together = value_or_unsettled(measure, case.ranking(ties))
+        alone = [value_or_unsettled(measure, _only(case, q).ranking(ties)) for q in _labels(case)]
+        assert (together is None) == any(v is None for v in alone)
+        if together is not None:
+            np.testing.assert_array_equal(together, np.concatenate(alone))
+
+
+def _labels(case: Case) -> list[Any]:
+    return sorted(set(case.qid))
+
+
+def _only(case: Case, label: Any) -> Case:
+    kept = rows(case, [i for i, q in enumerate(case.qid) if q == label])
+    hidden = case.unretrieved
+    return replace(
+        kept, unretrieved=None if hidden is None else tuple(x for x in hidden if x[1] == label)
+    )
+
+
+# --- What must matter ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
+@given(data=st.data(), case=cases(max_groups=1))
+@LAW
+def test_swapping_a_better_item_upwards_never_makes_a_metric_worse(
+    name: str, data: Any, case: Case
+) -> None:
+    listed = sorted(range(len(case.scores)), key=lambda i: -case.scores[i])
+    distinct = replace(rows(case, listed), scores=tuple(float(-i) for i in range(len(listed))))
+    grades = distinct.relevance
+    swaps = [(i, j) for j in range(len(grades)) for i in range(j) if grades[i] < grades[j]]
+    assume(swaps)
+    i, j = data.draw(st.sampled_from(swaps))
+    order = list(range(len(grades)))
+    order[i], order[j] = j, i
+    swapped = replace(distinct, relevance=tuple(grades[o] for o in order))
+    for measure in MEASURES[name]:
+        before = value_or_unsettled(measure, distinct.ranking())
+        after = value_or_unsettled(measure, swapped.ranking())
+        if (
+            before is not None
+            and after is not None
+            and measure.metric.holds("monotone", options(measure))
+        ):
+            assert worse_or_equal(measure.metric, before, after), measure
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.ideal_defined])
+@given(case=cases())
+@LAW
+def test_ideal_list_reaches_the_best_value(name: str, case: Case) -> None:
+    ideal = replace(case, scores=case.relevance, unretrieved=None, n_items=None).ranking("best")
+    for measure in MEASURES[name]:
+        if measure.metric.holds("ideal_defined", options(measure)):
+            values = measure(ideal)
+            defined = values[~np.isnan(values)]
+            np.testing.assert_allclose(defined, measure.metric.best, rtol=1e-12)
+
+
+def test_exceptions_to_the_declared_laws_are_real() -> None:
+    """Each option value that is excepted does break the law, on a list that shows it."""
+    ideal = Ranking.from_scores([3.0, 2.0, 1.0], [1, 1, 0])
+    assert parse("recall@1")(ideal)[0] == 1 / 2
+    assert parse("ap@1")(ideal)[0] == 1 / 2
+    before = Ranking.from_scores([4.0, 3.0, 2.0, 1.0], [1, 0, 0, 1])
+    after = Ranking.from_scores([4.0, 3.0, 2.0, 1.0], [1, 0, 1, 0])
+    assert parse("ap(norm=retrieved)@3")(before)[0] == 1
+    assert parse("ap(norm=retrieved)@3")(after)[0] == (1 / 1 + 2 / 3) / 2
+    assert parse("auc@3")(before)[0] == 1
+    assert parse("auc@3")(after)[0] == 1 / 2
+    assert np.isnan(parse("auc@2")(ideal)[0])
+    excepted = {
+        (m.name, law, option, value)
+        for m in REGISTRY.values()
+        for law, by_option in m.exceptions.items()
+        for option, values in by_option.items()
+        for value in values
+    }
+    assert excepted == {
+        ("recall", "ideal_defined", "norm", "n_pos"),
+        ("ap", "ideal_defined", "norm", "n_pos"),
+        ("ap", "monotone", "norm", "retrieved"),
+    }
+
+
+# --- Ties ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
+@given(case=cases(), rule=st.sampled_from(("id", "random", "average")), seed=st.integers(0, 99))
+@LAW
+def test_every_tie_rule_lies_between_worst_and_best(
+    name: str, case: Case, rule: str, seed: int
+) -> None:
+    metric = REGISTRY[name]
+    assume(rule != "average" or metric.linear or metric.half_pairs)
+    worst, between, best = (case.ranking(r, seed=seed) for r in ("worst", rule, "best"))
+    for measure in MEASURES[name]:
+        if not metric.holds("monotone", options(measure)):
+            continue
+        values = [value_or_unsettled(measure, r) for r in (worst, between, best)]
+        if any(v is None for v in values):
+            continue
+        assert worse_or_equal(metric, values[0], values[1]), measure
+        assert worse_or_equal(metric, values[1], values[2]), measure
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
+@given(case=cases(max_groups=1))
+@LAW
+def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Case) -> None:
+    (listing,) = case.listings().values()
+    orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
+    for measure in MEASURES[name]:
+        if not measure.metric.holds("monotone", options(measure)):
+            continue
+        found = [v for r in orders if (v := value_or_unsettled(measure, r)) is not None]
+        ends = [value_or_unsettled(measure, case.ranking(rule)) for rule in ("worst", "best")]
+        if len(found) < len(orders) or any(v is None for v in ends):
+            continue
+        extremes = (
+            [min(found), max(found)]
+            if measure.metric.higher_is_better
+            else [max(found), min(found)]
+        )
+        np.testing.assert_array_equal(ends, extremes, err_msg=str(measure))
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.linear])
+@given(case=cases(max_groups=1))
+@LAW
+def test_average_is_the_mean_over_all_orders_of_the_ties(name: str, case: Case) -> None:
+    (listing,) = case.listings().values()
+    orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
+    for measure in MEASURES[name]:
+        average = value_or_unsettled(measure, case.ranking("average"))
+        if average is not None:
+            mean = np.mean([measure(ranking) for ranking in orders], axis=0)
+            np.testing.assert_allclose(average, mean, **CLOSE, err_msg=str(measure))
+
+
+def _in_order(case: Case, top: tuple[float, ...]) -> Ranking:
+    n = len(top)
+    return replace(case, scores=tuple(float(n - i) for i in range(n)), relevance=top).ranking()
+
+
+def test_average_of_pap_counts_half_a_pair_which_is_not_the_mean_over_orders() -> None:
+    scores, relevance = [1.0] * 4, [1, 0, 0, 0]
+    half = parse("pap@1")(Ranking.from_scores(scores, relevance, ties="average"))
+    # The positive is first in 1 of the 4 places that it takes equally often.
+    over_orders = [
+        parse("pap@1")(Ranking.from_scores([4, 3, 2, 1], np.roll(relevance, i)))[0]
+        for i in range(4)
+    ]
+    assert half.tolist() == [1 / 2]
+    assert np.mean(over_orders) == 1 / 4
+
+
+# --- Pairs of the top ---------------------------------------------------------------------------
+
+
+@given(sizes=st.lists(st.integers(1, 8), min_size=1, max_size=4), k=st.integers(1, 5))
+@LAW
+def test_a_constant_scorer_gains_nothing_by_pairs_under_worst(sizes: list[int], k: int) -> None:
+    groups = Groups.from_sizes(sizes)
+    relevance = np.arange(groups.n_rows) % 2
+    ranking = Ranking.from_scores(np.zeros(groups.n_rows), relevance, groups.index)
+    for text in (f"pap@{k}", f"pauc@{k}", f"pap(clip=true)@{k}", "auc"):
+        values = parse(text)(ranking)
+        assert np.all(np.isnan(values) | (values == 0))
+    some_pair = (ranking.n_pos > 0) & (ranking.n_neg > 0)
+    np.testing.assert_array_equal(parse("auc")(ranking) == 0, some_pair)
+
+
+@given(case=cases(), k=st.integers(1, 6), clip=st.booleans())
+@LAW
+def test_pap_is_pauc_where_all_positives_fit_into_k(case: Case, k: int, clip: bool) -> None:
+    ranking, inside = case.ranking(), f"(clip={clip})@{k}"
+    pap, pauc = (value_or_unsettled(parse(name + inside), ranking) for name in ("pap", "pauc"))
+    assume(pap is not None and pauc is not None)
+    few = ranking.n_pos <= k
+    np.testing.assert_array_equal(pap[few], pauc[few])
+    assert np.all(~(pap < pauc))  # the positives left out are the lowest
+
+
+@given(case=cases(whole=True))
+@LAW
+def test_pauc_of_all_negatives_is_auc(case: Case) -> None:
+    for label in _labels(case):
+        ranking = _only(case, label).ranking()
+        n_neg = int(ranking.n_neg[0])
+        assume(n_neg > 0)
+        np.testing.assert_array_equal(parse(f"pauc@{n_neg}")(ranking), parse("auc")(ranking))
+
+
+@given(case=cases(max_groups=2, max_items=12, whole=True), k=st.integers(1, 4))
+@LAW
+def test_perfect_pap_is_perfect_precision_where_positives_fill_the_top(case: Case, k: int) -> None:
+    ranking = case.ranking()
+    pap, precision = parse(f"pap@{k}")(ranking), parse(f"precision@{k}")(ranking)
+    enough = (ranking.n_pos >= k) & ~np.isnan(pap)
+    np.testing.assert_array_equal(pap[enough] == 1, precision[enough] == 1)
+    # With h hits on top, h of the k best negatives stand below rank k, and so below each hit.
+    hits = precision[enough] * k
+    assert np.all(pap[enough] >= hits * hits / k**2 - 1e-12)
+
+
+@pytest.mark.parametrize("ties", ["worst", "best", "id"])
+@given(case=cases(max_groups=3, max_items=14, whole=True), k=st.integers(1, 5))
+@LAW
+def test_pap_needs_only_the_top_2k_minus_1_items(ties: str, case: Case, k: int) -> None:
+    whole = case.ranking(ties)
+    enough = whole.n_neg >= k  # a list of unknown length is taken to have k negatives
+    cut = truncated(whole, 2 * k - 1)
+    np.testing.assert_array_equal(parse(f"pap@{k}")(whole)[enough], parse(f"pap@{k}")(cut)[enough])
+
+
+def test_pap_of_a_list_of_2k_minus_2_items_can_be_unsettled() -> None:
+    whole = Ranking.from_scores([5.0, 4.0, 3.0, 2.0, 1.0], [1, 0, 1, 0, 1])
+    assert parse("pap@2")(truncated(whole, 3)).tolist() == parse("pap@2")(whole).tolist()
+    with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
+        parse("pap@2")(truncated(whole, 2))
+
+
+def truncated(ranking: Ranking, depth: int) -> Ranking:
+    """The ranking of one that only knows the first ranks, and the positives below them."""
+    place = np.concatenate([np.arange(n) for n in ranking.groups.sizes.tolist()])
+    kept, label = place < depth, ranking.groups.labels[ranking.groups.index]
+    return Ranking.from_scores(
+        -place[kept],
+        ranking.relevance[kept],
+        label[kept],
+        min_relevance=ranking.min_relevance,
+        unretrieved=(ranking.relevance[~kept], label[~kept]),
+    )

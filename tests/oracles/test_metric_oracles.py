@@ -1,0 +1,160 @@
+"""The compiled metrics against brute force, for every metric, option, cutoff and tie rule."""
+
+from __future__ import annotations
+
+import collections
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium.errors import ArgumentError, UnsettledError
+from podium.metrics import REGISTRY, Measure
+from podium.testing import oracles
+from podium.testing.oracles import Listing, brute_force
+from podium.testing.strategies import Case, all_measures, cases, variants
+
+MEASURES = {
+    name: [m for m in all_measures() if m.metric is metric] for name, metric in REGISTRY.items()
+}
+CHECKED = settings(max_examples=40)
+
+
+def arguments(measure: Measure) -> dict[str, object]:
+    given_k = {} if measure.metric.cutoff == "none" else {"k": measure.k}
+    return {**measure.metric.options, **dict(measure.options), **given_k}
+
+
+def expected(measure: Measure, case: Case, ties: str) -> list[float] | None:
+    """Value of each group by brute force, or None where one is unsettled."""
+    values = []
+    for listing in case.listings().values():
+        try:
+            value = brute_force(measure.metric.name, listing, ties, **arguments(measure))
+        except UnsettledError:
+            return None
+        values.append(math.nan if value is None else float(value))
+    return values
+
+
+def check(name: str, case: Case, ties: str) -> None:
+    ranking = case.ranking(ties)
+    for measure in MEASURES[name]:
+        wanted = expected(measure, case, ties)
+        if wanted is None:
+            with pytest.raises(UnsettledError):
+                measure(ranking)
+        else:
+            np.testing.assert_allclose(
+                measure(ranking), wanted, rtol=1e-12, atol=1e-15, err_msg=str(measure)
+            )
+
+
+def test_every_metric_has_a_definition() -> None:
+    assert set(oracles.DEFINITIONS) == set(REGISTRY)
+    for name, metric in REGISTRY.items():
+        assert oracles.DEFINITIONS[name].graded == metric.graded
+
+
+def test_unknown_metric_has_no_definition() -> None:
+    with pytest.raises(ArgumentError, match="nope has no brute-force definition"):
+        brute_force("nope", Listing((1.0,), (1.0,)))
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+@given(case=cases(), ties=st.sampled_from(("worst", "best", "id")))
+@CHECKED
+def test_metric_equals_brute_force(name: str, case: Case, ties: str) -> None:
+    check(name, case, ties)
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.linear or m.half_pairs])
+@given(case=cases(max_groups=2))
+@CHECKED
+def test_average_equals_brute_force(name: str, case: Case) -> None:
+    check(name, case, "average")
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+@given(case=cases(max_groups=2), seed=st.integers(0, 100))
+@CHECKED
+def test_random_ties_give_one_of_the_orders(name: str, case: Case, seed: int) -> None:
+    metric = REGISTRY[name]
+    for options in variants(metric):
+        call = dict(options) if metric.cutoff == "none" else {"k": 2, **options}
+        try:
+            values = metric.function(case.ranking("random", seed=seed), **call)
+        except UnsettledError:
+            continue
+        for value, listing in zip(values, case.listings().values(), strict=True):
+            possible = _possible(name, listing, call)
+            assert any(np.isclose(value, p, rtol=1e-12, equal_nan=True) for p in possible)
+
+
+def _possible(name: str, listing: Listing, call: dict[str, object]) -> list[float]:
+    result = []
+    for ranked in oracles.orders(listing, "average"):
+        in_order = Listing(
+            scores=tuple(range(len(ranked.top), 0, -1)),
+            relevance=ranked.top,
+            hidden=listing.hidden,
+            n_items=listing.n_items,
+            min_relevance=listing.min_relevance,
+        )
+        try:
+            value = brute_force(name, in_order, **call)
+        except UnsettledError:
+            continue
+        result.append(math.nan if value is None else float(value))
+    return result
+
+
+def test_random_ties_reach_every_order() -> None:
+    seen = collections.Counter(
+        float(
+            REGISTRY["rr"].function(
+                Case((1.0,) * 3, (1, 0, 0), (1,) * 3, (1, 2, 3)).ranking("random", seed=seed)
+            )[0]
+        )
+        for seed in range(60)
+    )
+    assert set(seen) == {1 / 1, 1 / 2, 1 / 3}
+
+
+def test_generated_lists_have_ties_empty_groups_and_both_classes() -> None:
+    seen: collections.Counter[str] = collections.Counter()
+
+    @given(case=cases())
+    @settings(max_examples=300, database=None, derandomize=True)
+    def collect(case: Case) -> None:
+        seen["cases"] += 1
+        listings = case.listings().values()
+        flags = [[x.positive(r) for r in x.relevance] for x in listings]
+        seen["ties"] += any(len(set(x.scores)) < len(x.scores) for x in listings)
+        seen["ties of both classes"] += any(map(_tie_of_both, listings))
+        seen["nothing positive"] += any(x.n_pos == 0 for x in listings)
+        seen["only positives"] += any(all(f) for f in flags)
+        seen["both classes"] += any(any(f) and not all(f) for f in flags)
+        seen["grades"] += any(len(set(x.relevance)) > 2 for x in listings)
+        seen["several groups"] += len(flags) > 1
+        seen["rows not grouped"] += len(flags) < sum(
+            a != b for a, b in zip((None, *case.qid), case.qid, strict=False)
+        )
+        seen["string labels"] += isinstance(case.qid[0], str)
+        seen["integer labels"] += isinstance(case.qid[0], int)
+        seen["unretrieved positives"] += any(x.hidden for x in listings)
+        seen["n_items known, list truncated"] += case.n_items is not None
+        seen["n_items unknown"] += case.unretrieved is not None and case.n_items is None
+
+    collect()
+    rare = {what: n for what, n in seen.items() if n < 0.1 * seen["cases"]}
+    assert seen["cases"] >= 100
+    assert not rare
+    assert len(seen) == 14
+
+
+def _tie_of_both(x: Listing) -> bool:
+    rows = list(zip(x.scores, map(x.positive, x.relevance), strict=True))
+    return any((s, not positive) in rows for s, positive in rows)

@@ -1,0 +1,144 @@
+"""Comparison: alignment of groups, directions of wins, and the correction for many tests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import stats
+from podium.errors import ArgumentError
+from podium.evaluate import compare_evaluations, evaluate
+from podium.evaluate.evaluation import Evaluation
+from podium.ranking import Ranking
+
+N, SIZE = 24, 6
+MEASURES = ["rr", "ndcg@3", "topk_loss@1"]
+
+
+def run(noise: float, *, labels: Any = None, seed: int = 0, **options: Any) -> Evaluation:
+    """Evaluate lists with two positives in six, ranked the better the smaller the noise."""
+    rng = np.random.default_rng(seed)
+    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
+    scores = relevance + noise * rng.normal(size=N * SIZE)
+    names = np.arange(N) if labels is None else np.asarray(labels)
+    return evaluate(
+        Ranking.from_scores(scores, relevance, np.repeat(names, SIZE)), MEASURES, **options
+    )
+
+
+def test_tests_are_paired_by_group_against_the_first_run() -> None:
+    a, b, c = run(2.0), run(1.0, seed=1), run(0.1, seed=2)
+    found = compare_evaluations({"a": a, "b": b, "c": c})
+    assert found.baseline == "a"
+    assert set(found.tests) == set(MEASURES)
+    assert found.tests["rr"]["b"] == stats.paired(a.values["rr"], b.values["rr"])
+    assert found.tests["rr"]["c"].difference == pytest.approx(c.means["rr"] - a.means["rr"])
+
+
+def test_a_win_is_a_better_value_also_for_a_loss() -> None:
+    found = compare_evaluations({"noisy": run(5.0), "clear": run(0.01, seed=1)})
+    gain, loss = found.tests["rr"]["clear"], found.tests["topk_loss@1"]["clear"]
+    assert gain.difference > 0 > loss.difference
+    assert gain.wins == loss.wins > 0
+    assert gain.losses == loss.losses == 0
+    assert loss.wins + loss.losses + loss.equal == N
+
+
+def test_groups_that_only_some_runs_hold_are_left_out() -> None:
+    a, b = run(2.0), run(1.0, labels=np.arange(10, 10 + N), seed=1)
+    found = compare_evaluations({"a": a, "b": b})
+    shared = np.arange(10, N)
+    for e in found.evaluations.values():
+        assert e.labels.tolist() == shared.tolist()
+    expected = stats.paired(a.values["rr"][10:], b.values["rr"][: N - 10])
+    assert found.tests["rr"]["b"] == expected
+
+
+def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
+    whole = run(1.0)
+    rng = np.random.default_rng(0)
+    relevance = np.tile([1, 1, 0, 0, 0, 0], N)
+    scores = relevance + 1.0 * rng.normal(size=N * SIZE)
+    blocks = [
+        Ranking.from_scores(scores[6 * i : 6 * i + 6], relevance[:6], np.full(6, i))
+        for i in reversed(range(1, N))
+    ]
+    found = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
+    test = found.tests["rr"]["stream"]
+    assert (test.wins, test.losses, test.equal) == (0, 0, N - 1)
+
+
+def test_segments_follow_their_groups() -> None:
+    a = run(2.0).segmented("odd", np.arange(N) % 2)
+    b = run(1.0, labels=np.arange(5, 5 + N), seed=1)
+    kept = compare_evaluations({"a": a, "b": b}).evaluations["a"]
+    assert [s.mask.tolist() for s in kept.segments] == [
+        (np.arange(5, N) % 2 == 0).tolist(),
+        (np.arange(5, N) % 2 == 1).tolist(),
+    ]
+
+
+def test_holm_corrects_over_all_measures_and_runs() -> None:
+    runs = {"a": run(2.0), "b": run(1.0, seed=1), "c": run(0.3, seed=2)}
+    found = compare_evaluations(runs)
+    cells = [(m, r) for m in MEASURES for r in ("b", "c")]
+    raw = [found.tests[m][r].randomisation_p_value for m, r in cells]
+    np.testing.assert_allclose([found.holm[m][r] for m, r in cells], stats.holm(raw))
+    smallest = int(np.argmin(raw))
+    m, r = cells[smallest]
+    assert found.holm[m][r] == pytest.approx(min(1, len(cells) * raw[smallest]))
+
+
+def test_equal_runs_differ_by_nothing() -> None:
+    found = compare_evaluations({"a": run(1.0), "b": run(1.0)})
+    test = found.tests["rr"]["b"]
+    assert (test.difference, test.randomisation_p_value, test.equal) == (0, 1, N)
+    assert found.holm["rr"]["b"] == 1
+
+
+@pytest.mark.parametrize(("undefined", "n_groups"), [("skip", 1), ("zero", 2), ("one", 2)])
+def test_undefined_groups_follow_the_policy(undefined: Any, n_groups: int) -> None:
+    relevance, qid = [1, 0, 0, 0], [1, 1, 2, 2]
+    a, b = (
+        evaluate(Ranking.from_scores(s, relevance, qid), "rr", undefined=undefined)
+        for s in ([1.0, 2.0, 2.0, 1.0], [2.0, 1.0, 2.0, 1.0])
+    )
+    test = compare_evaluations({"a": a, "b": b}).tests["rr"]["b"]
+    assert test.n_groups == n_groups
+    assert test.difference == (1 - 1 / 2) / n_groups
+    assert (test.wins, test.equal) == (1, n_groups - 1)
+
+
+def test_json_lists_every_difference() -> None:
+    found = compare_evaluations({"a": run(2.0), "b": run(0.5, seed=1)})
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (plain["runs"], plain["baseline"]) == (["a", "b"], "a")
+    entry = plain["measures"]["rr"]
+    assert set(entry["means"]) == {"a", "b"}
+    (difference,) = entry["differences"]
+    assert (difference["run"], difference["baseline"]) == ("b", "a")
+    assert difference["holm_p_value"] == found.holm["rr"]["b"]
+    assert difference["difference"] == found.tests["rr"]["b"].difference
+    assert plain["conventions"]["ties"] == "worst"
+
+
+def test_runs_that_share_no_group_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="runs share no user"):
+        compare_evaluations({"a": run(1.0), "b": run(1.0, labels=np.arange(100, 100 + N))})
+
+
+def test_one_run_is_not_a_comparison() -> None:
+    for runs in ({}, {"a": run(1.0)}):
+        with pytest.raises(ArgumentError, match=f"must hold at least two, got {len(runs)}"):
+            compare_evaluations(runs)
+
+
+def test_runs_must_be_evaluated_by_the_same_measures() -> None:
+    other = evaluate(Ranking.from_scores([1.0], [1]), "rr")
+    with pytest.raises(
+        ArgumentError, match=r"must be of the same measures, got rr, ndcg@3, .* of a "
+    ):
+        compare_evaluations({"a": run(1.0), "b": other})

@@ -1,0 +1,291 @@
+"""Evaluation: means, policies for undefined groups, pooled forms, segments, JSON, streams."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import stats
+from podium.errors import ArgumentError, UnsettledError
+from podium.evaluate import Evaluation, evaluate
+from podium.metrics import parse
+from podium.ranking import Ranking
+from podium.testing import oracles
+from podium.testing.strategies import Case, cases
+
+# Group 1 has both positives first, group 2 its one positive last, group 3 nothing to find.
+SCORES = [9.0, 8.0, 7.0, 6.0, 9.0, 8.0, 7.0, 9.0, 8.0]
+RELEVANCE = [1, 1, 0, 0, 0, 0, 1, 0, 0]
+QID = [1, 1, 1, 1, 2, 2, 2, 3, 3]
+
+
+@pytest.fixture
+def ranking() -> Ranking:
+    return Ranking.from_scores(SCORES, RELEVANCE, QID)
+
+
+def test_means_are_over_the_groups_where_a_measure_is_defined(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["rr", "pap@2", "precision@2"])
+    assert e.means == {
+        "rr": (1 / 1 + 1 / 3) / 2,
+        "pap@2": (4 / 4 + 0 / 2) / 2,
+        "precision@2": (2 / 2 + 0 / 2) / 2,
+    }
+    assert e.measures == ["rr", "pap@2", "precision@2"]
+    assert e.labels.tolist() == [1, 2, 3]
+    assert e.n_pos.tolist() == [2, 1, 0]
+    assert (e.n_groups, e.summary("rr").n_groups, e.summary("rr").n_undefined) == (3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("undefined", "expected"), [("skip", (1 + 0) / 2), ("zero", (1 + 0 + 0) / 3), ("one", 2 / 3)]
+)
+def test_undefined_groups_count_as_the_policy_says(
+    ranking: Ranking, undefined: Any, expected: float
+) -> None:
+    e = evaluate(ranking, "pap@2", undefined=undefined)
+    summary = e.summary("pap@2")
+    assert summary.mean == pytest.approx(expected, rel=1e-15)
+    assert summary.n_undefined == 1
+    assert summary.n_groups == (2 if undefined == "skip" else 3)
+    assert e.conventions["undefined"] == undefined
+
+
+def test_undefined_groups_can_be_refused(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match="rr is undefined for 1 of 3 groups, first qid 3"):
+        evaluate(ranking, "rr", undefined="error")
+    defined = Ranking.from_scores(SCORES[:7], RELEVANCE[:7], QID[:7])
+    assert evaluate(defined, "rr", undefined="error").means == {"rr": (1 + 1 / 3) / 2}
+
+
+def test_summary_is_that_of_stats_with_the_evaluations_level(ranking: Ranking) -> None:
+    e = evaluate(ranking, "rr", level=0.8)
+    assert e.summary("rr") == stats.summarize([1, 1 / 3, np.nan], level=0.8)
+    b = evaluate(ranking, "rr", interval="bootstrap", seed=3)
+    assert b.summary("rr") == stats.summarize([1, 1 / 3, np.nan], method="bootstrap", seed=3)
+
+
+def test_aliases_find_what_was_evaluated(ranking: Ranking) -> None:
+    e = evaluate(ranking, "map@2")
+    assert e.summary("ap(norm=n_pos)@2") == e.summary(parse("ap@2"))
+
+
+def test_a_single_defined_group_has_a_mean_and_no_interval() -> None:
+    s = evaluate(Ranking.from_scores([2.0, 1.0], [1, 0]), "rr").summary("rr")
+    assert s.mean == 1
+    assert np.isnan([s.std_error, *s.interval]).all()
+
+
+def test_evaluation_reads_as_text(ranking: Ranking) -> None:
+    lines = str(evaluate(ranking, ["rr", "precision@2"])).splitlines()
+    assert lines[0] == "3 groups"
+    assert lines[1].startswith("rr")
+    assert "0.6667" in lines[1]
+    assert lines[1].endswith("1 undefined")
+
+
+# --- Pooled -------------------------------------------------------------------------------------
+
+
+def test_pooled_pap_is_correct_pairs_over_pairs(ranking: Ranking) -> None:
+    pooled = evaluate(ranking, "pap@2").pooled("pap@2")
+    assert pooled.mean == (4 + 0) / (2 * 2 + 1 * 2)
+    assert (pooled.n_groups, pooled.n_undefined) == (2, 1)
+
+
+@given(case=cases(whole=True), k=st.integers(1, 4), clip=st.booleans())
+@settings(max_examples=60)
+def test_pooled_pairs_equal_a_count_over_all_groups(case: Case, k: int, clip: bool) -> None:
+    text = f"pap(clip={clip})@{k}"
+    correct = pairs = 0
+    for x in case.listings().values():
+        value = oracles.brute_force("pap", x, k=k, clip=clip)
+        if value is not None:
+            n = min(k, x.n_pos) * min(k, x.n_neg)
+            correct, pairs = correct + value * n, pairs + n
+    got = evaluate(case.ranking(), text).pooled(text).mean
+    assert np.isnan(got) if pairs == 0 else got == pytest.approx(float(correct / pairs), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pauc@2", (4 + 0) / (2 * 2 + 1 * 2)),
+        ("auc", (4 + 0) / (2 * 2 + 1 * 2)),
+        ("precision@2", (2 + 0) / (2 + 2)),
+        ("recall@2", (2 + 0) / (2 + 1)),
+        ("recall(norm=min)@1", (1 + 0) / (1 + 1)),
+    ],
+)
+def test_pooled_forms_weigh_groups_by_what_they_divide_by(
+    ranking: Ranking, text: str, expected: float
+) -> None:
+    assert evaluate(ranking, text).pooled(text).mean == pytest.approx(expected, rel=1e-15)
+
+
+def test_measures_without_a_pooled_form_say_which_have_one(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["rr", "pap@2"])
+    with pytest.raises(ArgumentError, match=r"rr has no pooled form\. .*: pap@2"):
+        e.pooled("rr")
+    with pytest.raises(ArgumentError, match="have one here: none"):
+        evaluate(ranking, "rr").pooled("rr")
+
+
+# --- Segments -----------------------------------------------------------------------------------
+
+
+def segments(e: Evaluation) -> dict[str, list[bool]]:
+    return {s.name: s.mask.tolist() for s in e.segments}
+
+
+def test_engagement_divides_by_the_smallest_cutoff(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["ndcg@3", "pap@1"]).segmented("engagement")
+    assert segments(e) == {"n_pos <= 1": [False, True, True], "n_pos > 1": [True, False, False]}
+    assert segments(evaluate(ranking, "rr").segmented("engagement", k=2)) == {
+        "n_pos <= 2": [True, True, True],
+        "n_pos > 2": [False, False, False],
+    }
+
+
+def test_engagement_needs_a_cutoff(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match="by='engagement' needs k: no measure has a cutoff"):
+        evaluate(ranking, "rr").segmented("engagement")
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
+        evaluate(ranking, "rr").segmented("engagement", k=0)
+
+
+@given(n_pos=st.lists(st.integers(0, 6), min_size=1, max_size=30))
+@settings(max_examples=60)
+def test_n_pos_segments_hold_every_group_that_has_positives_once(n_pos: list[int]) -> None:
+    n = 7 * len(n_pos)
+    relevance = np.concatenate([np.arange(7) < p for p in n_pos]).astype(float)
+    e = evaluate(Ranking.from_scores(-np.arange(n), relevance, np.arange(n) // 7), "rr")
+    masks = [s.mask for s in e.segmented("n_pos").segments]
+    inside = np.sum(masks, axis=0) if masks else np.zeros(len(n_pos))
+    assert inside.tolist() == [float(p > 0) for p in n_pos]
+    assert len(masks) <= 4
+    assert all(m.any() for m in masks)
+
+
+def test_n_pos_segments_are_quarters() -> None:
+    sizes = np.repeat([1, 2, 3, 4, 5, 6, 7, 8], 9)
+    relevance = np.concatenate([np.arange(9) < p for p in range(1, 9)]).astype(float)
+    e = evaluate(Ranking.from_scores(-np.arange(72), relevance, sizes), "rr").segmented("n_pos")
+    assert {s.name: int(s.mask.sum()) for s in e.segments} == {
+        "n_pos 1-2": 2, "n_pos 3-4": 2, "n_pos 5-6": 2, "n_pos 7-8": 2,
+    }  # fmt: skip
+
+
+def test_each_value_of_a_key_is_a_segment(ranking: Ranking) -> None:
+    e = evaluate(ranking, "rr").segmented("country", ["UK", "DE", "UK"]).segmented("n_pos")
+    assert [(s.by, s.name) for s in e.segments][:2] == [("country", "DE"), ("country", "UK")]
+    assert e.segments[1].mask.tolist() == [True, False, True]
+    assert {s.by for s in e.segments} == {"country", "n_pos"}
+
+
+def test_a_key_has_one_value_per_group(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match=r"key must have one value per group, got shape \(2,\)"):
+        evaluate(ranking, "rr").segmented("country", ["UK", "DE"])
+
+
+def test_an_unknown_division_suggests_the_nearest(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match=r"got 'engagment'\. Did you mean 'engagement'\?"):
+        evaluate(ranking, "rr").segmented("engagment")
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["pap@2", "rr"]).segmented("engagement")
+    found = json.loads(json.dumps(e.to_dict(pooled=True), allow_nan=False))
+    assert set(found) == {"measures", "segments", "conventions"}
+    assert found["measures"]["pap@2"]["mean"] == 1 / 2
+    assert found["measures"]["pap@2"]["pooled"]["mean"] == 4 / 6
+    assert "pooled" not in found["measures"]["rr"]
+    assert found["measures"]["rr"]["n_undefined"] == 1
+    assert len(found["measures"]["rr"]["interval"]) == 2
+    first = found["segments"][0]
+    assert (first["by"], first["name"], first["n_groups"]) == ("engagement", "n_pos <= 2", 3)
+    assert set(first["measures"]) == {"pap@2", "rr"}
+    assert found["segments"][1]["measures"]["rr"]["mean"] is None
+    assert found["conventions"] == {"ties": "worst", "min_relevance": 1.0, "undefined": "skip"}
+
+
+def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
+    e = evaluate(ranking, "rr").segmented("age", np.array([3, 4, 3]))
+    assert [s["name"] for s in json.loads(json.dumps(e.to_dict()))["segments"]] == ["3", "4"]
+
+
+# --- Streams ------------------------------------------------------------------------------------
+
+
+@given(case=cases(whole=True), data=st.data())
+@settings(max_examples=40)
+def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
+    measures = ["pap@2", "ndcg@3", "rr"]
+    blocks = data.draw(st.permutations(sorted(set(case.qid))))
+    parts = (
+        Ranking.from_scores(
+            *([column[i] for i, q in enumerate(case.qid) if q == label]
+              for column in (case.scores, case.relevance, case.qid)),
+            min_relevance=case.min_relevance,
+        )
+        for label in blocks
+    )  # fmt: skip
+    whole, streamed = evaluate(case.ranking(), measures), evaluate(parts, measures)
+    assert streamed.labels.tolist() == whole.labels.tolist()
+    assert streamed.n_pos.tolist() == whole.n_pos.tolist()
+    for name in measures:
+        np.testing.assert_array_equal(streamed.values[name], whole.values[name])
+    np.testing.assert_array_equal(streamed.weights["pap@2"], whole.weights["pap@2"])
+
+
+def test_a_stream_must_hold_each_group_once(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match="rankings hold group 1 twice"):
+        evaluate([ranking, ranking], "rr")
+    with pytest.raises(ArgumentError, match="rankings must hold at least one Ranking"):
+        evaluate([], "rr")
+
+
+def test_undefined_groups_of_a_stream_are_counted_over_all_blocks(ranking: Ranking) -> None:
+    other = Ranking.from_scores([1.0], [0], [0])
+    with pytest.raises(ArgumentError, match="rr is undefined for 2 of 4 groups, first qid 0"):
+        evaluate([ranking, other], "rr", undefined="error")
+
+
+# --- Errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"undefined": "drop"}, "undefined must be one of 'skip', 'zero', 'one' or 'error'"),
+        ({"undefined": "skp"}, "Did you mean 'skip'"),
+        ({"level": 95}, "level must be a number > 0 and < 1, got 95"),
+        ({"level": 0}, "level must be a number > 0 and < 1, got 0"),
+        ({"interval": "normal"}, "interval must be one of 't' or 'bootstrap'"),
+        ({"measures": "ndgc@3"}, "Did you mean 'ndcg'"),
+        ({"measures": []}, "measures must name at least one measure"),
+        ({"measures": ["rr", "mrr"]}, "measures names rr twice"),
+    ],
+)
+def test_bad_arguments_are_named(ranking: Ranking, changed: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        evaluate(ranking, **{"measures": "rr", **changed})
+
+
+def test_a_measure_that_was_not_evaluated_is_named(ranking: Ranking) -> None:
+    with pytest.raises(ArgumentError, match=r"ndcg@3 was not evaluated\. There are: rr"):
+        evaluate(ranking, "rr").summary("ndcg@3")
+
+
+def test_unsettled_lists_stop_an_evaluation() -> None:
+    short = Ranking.from_scores([1.0], [0], unretrieved=([1], [0]))
+    with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
+        evaluate(short, "pap@2")

@@ -1,0 +1,120 @@
+"""measure and compare: from a truth and runs to values, with segments and conventions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError, UnsettledError
+from podium.evaluate import compare, measure
+
+TRUTH = {"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]}
+RUN = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
+OTHER = {"user": [2, 1, 1], "item": ["a", "b", "a"], "score": [0.1, 0.2, 0.3]}
+USERS = {"user": [3, 2, 1], "country": ["x", "y", "x"]}
+
+
+def test_a_run_is_measured_user_by_user() -> None:
+    e = measure(TRUTH, RUN, ["rr", "recall@2"], missing="skip")
+    assert e.labels.tolist() == [1, 2]
+    assert e.values["rr"].tolist() == [1, 0]
+    assert e.means == {"rr": (1 + 0) / 2, "recall@2": (1 / 2 + 0 / 1) / 2}
+
+
+def test_users_that_the_run_lacks_are_refused_counted_or_left_out() -> None:
+    with pytest.raises(ArgumentError, match="run lacks 1 of 3 users, first 3"):
+        measure(TRUTH, RUN, "rr")
+    assert measure(TRUTH, RUN, "rr", missing="zero").means == {"rr": (1 + 0 + 0) / 3}
+    assert measure(TRUTH, RUN, "rr", missing="skip").means == {"rr": (1 + 0) / 2}
+
+
+def test_absent_users_get_the_worst_value_of_a_loss() -> None:
+    e = measure(TRUTH, RUN, "topk_loss@1", missing="zero")
+    assert e.values["topk_loss@1"].tolist() == [0, 1, 1]
+
+
+def test_conventions_are_kept_for_the_record() -> None:
+    e = measure(TRUTH, RUN, "rr", missing="zero", ties="best", undefined="zero", n_items=9)
+    assert e.conventions == {
+        "ties": "best",
+        "min_relevance": 1.0,
+        "undefined": "zero",
+        "missing": "zero",
+        "n_items": 9,
+    }
+
+
+def test_segments_by_column_of_users_and_built_in_together() -> None:
+    e = measure(TRUTH, RUN, "recall@1", missing="zero", by=["engagement", "country"], users=USERS)
+    found = {(s.by, s.name): s.mask.tolist() for s in e.segments}
+    assert found == {
+        ("engagement", "n_pos <= 1"): [False, True, True],
+        ("engagement", "n_pos > 1"): [True, False, False],
+        ("country", "x"): [True, False, True],
+        ("country", "y"): [False, True, False],
+    }
+    assert (
+        json.loads(json.dumps(e.to_dict()))["segments"][2]["measures"]["recall@1"]["mean"] == 1 / 4
+    )
+
+
+def test_one_division_may_be_given_as_a_text() -> None:
+    e = measure(TRUTH, RUN, "rr", missing="zero", by="n_pos")
+    assert {s.by for s in e.segments} == {"n_pos"}
+
+
+def test_a_column_needs_a_table_of_users() -> None:
+    with pytest.raises(ArgumentError, match=r"got 'country'.* Pass users to divide by a column"):
+        measure(TRUTH, RUN, "rr", missing="zero", by="country")
+
+
+def test_the_frame_has_a_row_per_group() -> None:
+    frame = measure(TRUTH, RUN, ["rr", "ndcg@1"], missing="zero").to_frame()
+    assert frame.columns == ["group", "n_pos", "rr", "ndcg@1"]
+    assert frame["rr"].to_list() == [1, 0, 0]
+
+
+def test_ratings_need_a_threshold() -> None:
+    truth = {"user": [1, 1], "item": ["a", "c"], "rating": [5, 2]}
+    run = {"user": [1, 1], "item": ["a", "c"], "score": [1.0, 2.0]}
+    with pytest.raises(ArgumentError, match="min_relevance"):
+        measure(truth, run, "rr")
+    assert measure(truth, run, "rr", min_relevance=4).means == {"rr": 1 / 2}
+
+
+def test_lists_that_are_too_short_say_how_many() -> None:
+    truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
+    run = {"user": [1, 2], "item": ["a", "a"], "score": [1.0, 1.0]}
+    with pytest.raises(
+        UnsettledError, match="1 of 2 groups are unsettled, first qid 1 with 1 items"
+    ):
+        measure(truth, run, "pap@2")
+
+
+def test_tables_of_two_runs_are_compared_by_user() -> None:
+    found = compare(TRUTH, {"run": RUN, "other": OTHER}, ["rr", "recall@2"], missing="skip")
+    test = found.tests["recall@2"]["other"]
+    assert test.difference == ((2 / 2 + 1 / 1) - (1 / 2 + 0 / 1)) / 2
+    assert (test.wins, test.losses, test.equal) == (2, 0, 0)
+    assert json.loads(json.dumps(found.to_dict()))["runs"] == ["run", "other"]
+
+
+@pytest.mark.parametrize("runs", [{}, {"only": RUN}])
+def test_a_comparison_needs_two_runs(runs: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"runs must hold at least two runs, got {len(runs)}"):
+        compare(TRUTH, runs, "rr")
+
+
+def test_random_ties_follow_the_seed() -> None:
+    n = 60
+    truth = {"user": np.arange(n), "item": np.zeros(n, int)}
+    run = {
+        "user": np.repeat(np.arange(n), 3),
+        "item": np.tile([0, 1, 2], n),
+        "score": np.ones(3 * n),
+    }
+    values = [measure(truth, run, "rr", ties="random", seed=s).values["rr"] for s in (1, 1, 2)]
+    assert values[0].tolist() == values[1].tolist() != values[2].tolist()

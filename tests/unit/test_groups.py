@@ -1,0 +1,107 @@
+"""Groups: rows in any order, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.errors import ArgumentError
+from podium.groups import Groups, encode
+
+LABELS = st.one_of(
+    st.lists(st.integers(-3, 9), max_size=20),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
+    st.lists(st.text("abé ", max_size=3), min_size=1, max_size=20),
+)
+
+
+@given(qid=LABELS)
+def test_groups_hold_the_rows_of_each_label_in_their_order(qid: list[object]) -> None:
+    groups = Groups.from_qid(np.array(qid) if qid else [])
+    rows = np.arange(len(qid))
+    assert groups.labels.tolist() == sorted(set(qid))
+    assert groups.n_rows == len(qid)
+    gathered = groups.gather(rows)
+    for g, label in enumerate(groups.labels.tolist()):
+        inside = gathered[groups.offsets[g] : groups.offsets[g + 1]].tolist()
+        assert inside == [i for i, q in enumerate(qid) if q == label]
+
+
+@given(qid=LABELS)
+def test_scatter_undoes_gather(qid: list[object]) -> None:
+    groups = Groups.from_qid(np.array(qid) if qid else [])
+    rows = np.arange(len(qid))
+    assert groups.scatter(groups.gather(rows)).tolist() == rows.tolist()
+    assert [groups.labels[g] for g in groups.index] == list(qid)
+
+
+def test_grouped_rows_are_not_copied() -> None:
+    values = np.arange(3.0)
+    groups = Groups.from_qid([1, 1, 2])
+    assert groups.order is None
+    assert groups.gather(values) is values
+    assert groups.scatter(values) is values
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64])
+def test_labels_keep_their_type(dtype: type) -> None:
+    groups = Groups.from_qid(np.array([100, 3, 100], dtype))
+    assert groups.labels.dtype == dtype
+    assert groups.labels.tolist() == [3, 100]
+
+
+def test_labels_may_be_hashes_beyond_signed_integers() -> None:
+    groups = Groups.from_qid(np.array([2**63 + 3, 2**63 + 1, 2**63 + 3], np.uint64))
+    assert groups.labels.tolist() == [2**63 + 1, 2**63 + 3]
+    assert groups.sizes.tolist() == [1, 2]
+
+
+def test_narrow_labels_may_span_more_than_their_type() -> None:
+    assert Groups.from_qid(np.array([100, -100, 100], np.int8)).labels.tolist() == [-100, 100]
+
+
+def test_object_arrays_of_strings_are_strings() -> None:
+    groups = Groups.from_qid(np.array(["b", "a"], dtype=object))
+    assert groups.labels.dtype.kind == "U"
+
+
+def test_no_rows_are_no_groups() -> None:
+    groups = Groups.from_qid([])
+    assert (groups.n_groups, groups.n_rows, groups.offsets.tolist()) == (0, 0, [0])
+
+
+def test_sizes_label_groups_by_number_and_may_be_zero() -> None:
+    groups = Groups.from_sizes([2, 0, 1])
+    assert groups.labels.tolist() == [0, 1, 2]
+    assert groups.offsets.tolist() == [0, 2, 2, 3]
+    assert Groups.single(3).sizes.tolist() == [3]
+
+
+@pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
+def test_sizes_must_be_counts(sizes: list[object]) -> None:
+    with pytest.raises(ArgumentError, match="sizes must be integers >= 0"):
+        Groups.from_sizes(sizes)
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [[1.5, 2.0], [True, False], [b"a"], np.array([1, "a"], dtype=object), np.array(["NaT"], "M8")],
+)
+def test_qid_must_hold_integers_or_strings(qid: object) -> None:
+    with pytest.raises(ArgumentError, match="qid must hold integers or strings, got"):
+        Groups.from_qid(qid)
+
+
+def test_qid_has_one_dimension() -> None:
+    with pytest.raises(ArgumentError, match=r"qid must have one dimension, got shape \(2, 1\)"):
+        Groups.from_qid([[1], [2]])
+
+
+@given(values=LABELS)
+def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> None:
+    labels = np.array(values if values else [0])
+    codes, distinct = encode(labels)
+    assert distinct[codes].tolist() == labels.tolist()
+    assert distinct.tolist() == sorted(set(labels.tolist()))

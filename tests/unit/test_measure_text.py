@@ -1,0 +1,158 @@
+"""Measures as text: what parses, what it parses to, and what each mistake is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.errors import ArgumentError
+from podium.metrics import ALIASES, REGISTRY, Measure, Metric, choices, parse, parse_all
+from podium.testing.strategies import all_measures
+
+
+def values_of(metric: Metric, option: str) -> st.SearchStrategy[Any]:
+    default = metric.options[option]
+    if isinstance(default, bool):
+        return st.booleans()
+    if isinstance(default, float):
+        return st.floats(1e-6, 0.999999) if option == "p" else st.floats(1e-3, 1e6)
+    return st.sampled_from(choices(metric, option))
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A measure's text with any name, alias, options in any order, spaces and cutoff."""
+    metric = REGISTRY[draw(st.sampled_from(sorted(REGISTRY)))]
+    aliases = [a for a, name in ALIASES.items() if name == metric.name]
+    name = draw(st.sampled_from([metric.name.removesuffix("@k"), *aliases]))
+    chosen = draw(st.permutations(sorted(metric.options)))
+    chosen = chosen[: draw(st.integers(0, len(chosen)))]
+    space = draw(st.sampled_from(("", " ")))
+    inside = f",{space}".join(f"{o}{space}={draw(values_of(metric, o))}" for o in chosen)
+    needs_k = metric.cutoff == "required" or (metric.cutoff == "optional" and draw(st.booleans()))
+    cutoff = f"{space}@{draw(st.integers(1, 10**6))}" if needs_k else ""
+    return f"{space}{name}({inside}){cutoff}" if inside or space else f"{name}{cutoff}"
+
+
+@given(text=texts())
+def test_text_parses_back_to_the_same_measure(text: str) -> None:
+    measure = parse(text)
+    assert parse(str(measure)) == measure
+    assert hash(parse(str(measure))) == hash(measure)
+    assert str(parse(str(measure))) == str(measure)
+    assert " " not in str(measure)
+
+
+@pytest.mark.parametrize("measure", all_measures(), ids=str)
+def test_every_measure_of_the_registry_parses_back(measure: Measure) -> None:
+    assert parse(str(measure)) == measure
+    assert parse(measure) is measure
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ndcg@10", Measure("ndcg", 10)),
+        ("ndcg", Measure("ndcg")),
+        (
+            "ndcg(gain=exp2, discount=letor)@5",
+            Measure("ndcg", 5, (("discount", "letor"), ("gain", "exp2"))),
+        ),
+        ("ndcg(gain=linear)@5", Measure("ndcg", 5)),
+        ("pap(clip=TRUE)@3", Measure("pap", 3, (("clip", True),))),
+        ("rbp(p=0.8)", Measure("rbp")),
+        ("err(max_grade=1)", Measure("err", None, (("max_grade", 1.0),))),
+        ("auc", Measure("auc")),
+        ("auc@5", Measure("auc", 5)),
+        ("p@5", Measure("precision", 5)),
+        ("prec@5", Measure("precision", 5)),
+        ("r@5", Measure("recall", 5)),
+        ("hr@5", Measure("hit_rate", 5)),
+        ("hit@5", Measure("hit_rate", 5)),
+        ("success@5", Measure("hit_rate", 5)),
+        ("map@5", Measure("ap", 5)),
+        ("average_precision", Measure("ap")),
+        ("mrr@5", Measure("rr", 5)),
+        ("recip_rank", Measure("rr")),
+        ("reciprocal_rank", Measure("rr")),
+        ("rprec", Measure("r_precision")),
+        ("pAp@4", Measure("pap", 4)),
+        ("roc_auc", Measure("auc")),
+    ],
+)
+def test_text_means(text: str, expected: Measure) -> None:
+    assert parse(text) == expected
+
+
+def test_text_leaves_defaults_out() -> None:
+    assert str(parse("map( norm = min )@10")) == "ap(norm=min)@10"
+    assert str(parse("ap(norm=n_pos)@10")) == "ap@10"
+    assert str(parse("rbp(p=0.50)")) == "rbp(p=0.5)"
+    assert str(parse("pap(clip=true)@2")) == "pap(clip=true)@2"
+
+
+def test_aliases_stand_for_metrics_and_hide_none() -> None:
+    assert set(ALIASES.values()) <= set(REGISTRY)
+    assert not set(ALIASES) & {name.removesuffix("@k") for name in REGISTRY}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ndgc@10", r"measure 'ndgc' is not known\. Did you mean 'ndcg'\? There are: ap, auc, "),
+        ("mapp@10", r"measure 'mapp' is not known\. Did you mean 'map'\?"),
+        ("zzz", r"measure 'zzz' is not known\. There are: "),
+        ("pap", "pap needs a cutoff: write pap@10"),
+        ("p", "p needs a cutoff: write p@10"),
+        ("topk_loss", "topk_loss needs a cutoff"),
+        ("r_precision@5", r"r_precision takes no cutoff, got 'r_precision@5'\. Write r_precision"),
+        ("ndcg@0", "k must be an integer >= 1, got '0' in 'ndcg@0'"),
+        ("ndcg@-1", "k must be an integer >= 1, got '-1'"),
+        ("ndcg@1.5", "k must be an integer >= 1, got '1.5'"),
+        ("ndcg@ten", "k must be an integer >= 1, got 'ten'"),
+        ("ndcg(gian=exp2)@5", r"ndcg has no option 'gian'\. Did you mean 'gain'\? It takes: "),
+        ("precision(norm=min)@5", r"precision has no option 'norm'.* It takes: none"),
+        ("ndcg(gain=exp)@5", r"gain must be one of 'linear' or 'exp2', got 'exp'.*mean 'exp2'\?"),
+        ("ap(norm)@5", "norm must be one of 'n_pos', 'min' or 'retrieved', got ''"),
+        ("ap(norm=min,norm=n_pos)@5", "ap names option 'norm' twice"),
+        ("pap(clip=yes)@5", "clip must be one of 'true' or 'false', got 'yes'"),
+        ("rbp(p=high)", "p must be a number >= 0, got 'high'"),
+        ("err(max_grade=-1)", "max_grade must be a number >= 0, got '-1'"),
+        ("", "measure '' is not of the form name@k"),
+        ("ndcg@10@5", "measure 'ndcg@10@5' is not of the form"),
+        ("ndcg@", "is not of the form"),
+        ("ndcg(gain=exp2", "is not of the form"),
+        ("ndcg 10", "is not of the form"),
+        (10, "measure 10 is not of the form"),
+        (None, "measure None is not of the form"),
+    ],
+)
+def test_wrong_text_is_told_what_to_write(text: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        parse(text)
+
+
+def test_several_measures_parse_in_order() -> None:
+    assert [str(m) for m in parse_all(["map@5", Measure("rr")])] == ["ap@5", "rr"]
+    assert [str(m) for m in parse_all("map@5")] == ["ap@5"]
+    assert parse_all(Measure("rr")) == [Measure("rr")]
+
+
+def test_several_measures_must_be_some_and_different() -> None:
+    with pytest.raises(ArgumentError, match="measures must name at least one measure"):
+        parse_all([])
+    with pytest.raises(ArgumentError, match="measures names ap@5 twice"):
+        parse_all(["ap@5", "map(norm=n_pos)@5"])
+
+
+def test_registry_declares_bounds_that_hold_the_worst_and_the_best() -> None:
+    for metric in REGISTRY.values():
+        low, high = metric.bounds
+        assert low < high
+        ends = (
+            (metric.worst, metric.best) if metric.higher_is_better else (metric.best, metric.worst)
+        )
+        assert ends == metric.bounds

@@ -1,0 +1,291 @@
+"""Each metric on lists that can be done by hand, as arithmetic; every option; every error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import metrics
+from podium.errors import ArgumentError, UnsettledError
+from podium.groups import Groups
+from podium.metrics import REGISTRY, coverage, novelty, parse
+from podium.ranking import Ranking
+
+LOG3 = np.log2(3)
+
+
+def listed(*relevance: float, **conventions: Any) -> Ranking:
+    """One list with these relevances from the top."""
+    return Ranking.from_scores(-np.arange(len(relevance)), relevance, **conventions)
+
+
+def value(text: str, ranking: Ranking) -> float:
+    (result,) = parse(text)(ranking).tolist()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("text", "relevance", "expected"),
+    [
+        # 2 positives on top of the 2 best negatives but for one pair
+        ("pap@2", [1, 0, 1, 0, 1], 3 / 4),
+        ("pap@2", [0, 0, 1, 1, 1], 0 / 4),
+        ("pap@3", [1, 0, 0, 0], 3 / 3),
+        ("pap(clip=true)@3", [0, 1, 0], 1 / 2),
+        ("pauc@2", [1, 0, 1, 0, 1], (2 + 1 + 0) / 6),
+        ("pauc(clip=true)@9", [1, 0, 1, 0, 1], (2 + 1 + 0) / 6),
+        ("auc", [0, 1, 0, 1], (1 + 0) / 4),
+        ("auc@3", [0, 1, 0, 1], 1 / 2),
+        ("auc@9", [0, 1, 0, 1], 1 / 4),
+        ("precision@3", [1, 0, 1, 1], 2 / 3),
+        ("precision@8", [1, 0, 1, 1], 3 / 8),
+        ("recall@3", [1, 0, 1, 1], 2 / 3),
+        ("recall(norm=min)@2", [1, 0, 1, 1], 1 / 2),
+        ("recall", [0, 1], 1),
+        ("r_precision", [1, 0, 1, 1], 2 / 3),
+        ("hit_rate@1", [0, 1], 0),
+        ("hit_rate@2", [0, 1], 1),
+        ("hit_rate", [0, 0, 1], 1),
+        ("rr", [0, 0, 1, 1], 1 / 3),
+        ("rr@2", [0, 0, 1, 1], 0),
+        ("ap", [1, 0, 1, 0], (1 / 1 + 2 / 3) / 2),
+        ("ap@2", [1, 0, 1, 1], (1 / 1) / 3),
+        ("ap(norm=min)@2", [1, 0, 1, 1], (1 / 1) / 2),
+        ("ap(norm=retrieved)@2", [1, 0, 1, 1], (1 / 1) / 1),
+        ("ap(norm=retrieved)@1", [0, 1], 0),
+        ("rbp", [1, 0, 1], 0.2 * 1 + 0.2 * 0.8**2),
+        ("rbp(p=0.5)@2", [1, 0, 1], 0.5),
+        ("dcg", [2, 0, 1], 2 + 1 / np.log2(4)),
+        ("dcg@1", [2, 0, 1], 2),
+        ("dcg(gain=exp2)", [2, 0, 1], 3 + 1 / np.log2(4)),
+        ("dcg(discount=letor)", [2, 1, 1], 2 + 1 + 1 / LOG3),
+        ("ndcg", [1, 0, 2], (1 + 2 / 2) / (2 + 1 / LOG3)),
+        ("ndcg@2", [0, 1, 2], (1 / LOG3) / (2 + 1 / LOG3)),
+        ("ndcg(gain=exp2)@2", [0, 1, 2], (1 / LOG3) / (3 + 1 / LOG3)),
+        ("ndcg(discount=letor)@2", [0, 1, 2], 1 / (2 + 1)),
+        ("err(max_grade=1)", [1, 0, 1], 1 / 2 + (1 - 1 / 2) * (1 / 2) / 3),
+        ("err@2", [4, 2, 4], 15 / 16 + (1 / 16) * (3 / 16) / 2),
+        ("topk_loss@1", [2, 0, 1], 0),
+        ("topk_loss@2", [2, 0, 1], 1),
+        ("topk_loss@2", [1, 1, 1], 0),
+        ("topk_loss@9", [1, 0], 0),
+    ],
+)
+def test_metric_by_hand(text: str, relevance: list[float], expected: float) -> None:
+    assert value(text, listed(*relevance)) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pap@1", {"worst": 0, "average": 1 / 2, "best": 1}),
+        ("pauc@2", {"worst": 0, "average": 1 / 2, "best": 1}),
+        ("auc", {"worst": 0, "average": 1 / 2, "best": 1}),
+        ("precision@1", {"worst": 0, "average": 1 / 3, "best": 1}),
+        ("recall@2", {"worst": 0, "average": 2 / 3, "best": 1}),
+        ("r_precision", {"worst": 0, "average": 1 / 3, "best": 1}),
+        ("dcg", {"worst": 1 / 2, "average": (1 + 1 / LOG3 + 1 / 2) / 3, "best": 1}),
+        ("ndcg@1", {"worst": 0, "average": 1 / 3, "best": 1}),
+        ("rr", {"worst": 1 / 3, "best": 1}),
+        ("topk_loss@1", {"worst": 1, "best": 0}),
+    ],
+)
+def test_one_positive_among_three_equal_scores(text: str, expected: dict[Any, float]) -> None:
+    for ties, wanted in expected.items():
+        ranking = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], ties=ties)
+        assert value(text, ranking) == pytest.approx(wanted, rel=1e-15), ties
+
+
+# --- Undefined groups ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_a_group_without_positives_is_undefined(name: str) -> None:
+    arguments = {} if REGISTRY[name].cutoff == "none" else {"k": 1}
+    both = Ranking.from_scores([2.0, 1.0, 2.0, 1.0], [0, 0, 1, 0], [1, 1, 2, 2])
+    values = REGISTRY[name].function(both, **arguments)
+    assert np.isnan(values[0])
+    if name != "auc@k":  # one item is not a pair
+        assert not np.isnan(values[1])
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_an_empty_ranking_has_no_values(name: str) -> None:
+    arguments = {} if REGISTRY[name].cutoff == "none" else {"k": 1}
+    assert REGISTRY[name].function(Ranking.from_scores([], [], []), **arguments).shape == (0,)
+
+
+def test_pairs_are_undefined_without_negatives_or_with_fewer_than_k() -> None:
+    for text in ("auc", "pap@1", "pauc@1", "pap(clip=true)@1", "auc@1"):
+        assert np.isnan(value(text, listed(1, 1)))
+    assert np.isnan(value("pap@3", listed(1, 0, 0)))
+    assert np.isnan(value("pauc@3", listed(1, 0, 0)))
+    assert np.isnan(value("auc@2", listed(1, 1, 0)))
+
+
+def test_min_relevance_decides_what_is_positive_and_gains_stay_grades() -> None:
+    strict = listed(1, 2, 0, min_relevance=2)
+    assert value("precision@1", strict) == 0
+    assert value("rr", strict) == 1 / 2
+    assert value("ndcg@1", strict) == 1 / 2
+    low = listed(0.5, 0, min_relevance=1)
+    assert np.isnan(value("rr", low))
+    assert value("ndcg", low) == 1
+
+
+# --- Lists that go on ---------------------------------------------------------------------------
+
+
+def cut(*relevance: float, hidden: int, n_items: int | None = None) -> Ranking:
+    return listed(*relevance, unretrieved=(np.ones(hidden), np.zeros(hidden, int)), n_items=n_items)
+
+
+@pytest.mark.parametrize(
+    ("text", "ranking", "expected"),
+    [
+        ("pap@1", cut(0, hidden=1), 0),
+        ("pap@2", cut(1, 1, hidden=3), 1),
+        ("pap@2", cut(1, 0, 1, hidden=3), 3 / 4),
+        ("pap@3", cut(1, 0, hidden=0), 1),
+        ("pauc@1", cut(1, 0, hidden=3), 1 / 4),
+        ("auc", cut(1, 0, hidden=0, n_items=11), 1),
+        ("auc", cut(0, 1, 0, hidden=0, n_items=11), 9 / 10),
+        ("auc@2", cut(1, 0, hidden=3), 1),
+        ("auc@5", cut(1, 0, hidden=0, n_items=2), 1),
+        ("recall@5", cut(1, 0, hidden=3), 1 / 4),
+        ("precision@5", cut(1, 0, hidden=3), 1 / 5),
+        ("ndcg@2", cut(1, 0, hidden=3), 1 / (1 + 1 / LOG3)),
+        ("ap@5", cut(1, 0, hidden=3), 1 / 4),
+        ("topk_loss@3", cut(1, 1, hidden=1), 1),
+    ],
+)
+def test_unretrieved_positives_count(text: str, ranking: Ranking, expected: float) -> None:
+    assert value(text, ranking) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "pap@2",
+            (
+                r"pap@2 needs min\(k, n_pos\) positives or k negatives in each list: 2 of 4 groups "
+                r"are unsettled, first qid 'b' with 2 items\. List at least 2k - 1 = 3 items"
+            ),
+        ),
+        ("pauc@2", "pauc@2 needs all positives or k negatives in each list: 2 of 4 groups"),
+        ("auc", "auc needs the whole list: 3 of 4 groups .* first qid 'a'.* pass n_items"),
+        ("auc@3", "auc@3 needs k items in each list: 3 of 4 groups are unsettled, first qid 'a'"),
+    ],
+)
+def test_unsettled_lists_are_counted(text: str, message: str) -> None:
+    qid = np.repeat(["a", "b", "c", "d"], 2)
+    relevance = [1, 0, 1, 0, 1, 0, 0, 0]  # 'd' has no positive: undefined, not unsettled
+    ranking = Ranking.from_scores(-np.arange(8), relevance, qid, unretrieved=([1, 1], ["b", "c"]))
+    with pytest.raises(UnsettledError, match=message):
+        parse(text)(ranking)
+
+
+def test_absent_groups_get_the_worst_value_and_are_never_unsettled() -> None:
+    ranking = Ranking.from_grouped(
+        Groups(np.array(["absent", "empty", "there"]), np.array([0, 0, 0, 2])),
+        np.array([2.0, 1.0]),
+        np.array([1.0, 0.0]),
+        ideal=(np.array([0, 1, 1, 2]), np.array([1.0, 1.0])),
+        n_items=np.array([-1, -1, 2]),
+        absent=np.array([True, True, False]),
+    )
+    for metric in REGISTRY.values():
+        arguments = {} if metric.cutoff == "none" else {"k": 1}
+        values = metric.function(ranking, **arguments)
+        assert values[0] == metric.worst
+        assert np.isnan(values[1])
+
+
+# --- Arguments ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.cutoff != "none"])
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3", True])
+def test_k_must_be_a_positive_integer(name: str, k: Any) -> None:
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
+        REGISTRY[name].function(listed(1, 0), k=k)
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.cutoff == "required"])
+def test_required_k_must_not_be_none(name: str) -> None:
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1, got None"):
+        REGISTRY[name].function(listed(1, 0), k=None)
+
+
+@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.cutoff == "optional"])
+def test_k_of_none_is_the_whole_list_and_larger_k_change_nothing_else(name: str) -> None:
+    ranking = listed(0, 1, 0, 1, 0)
+    whole = REGISTRY[name].function(ranking, k=None)
+    np.testing.assert_array_equal(whole, REGISTRY[name].function(ranking, k=5))
+    np.testing.assert_array_equal(whole, REGISTRY[name].function(ranking, k=np.int64(10**12)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: metrics.recall(r, norm="max"), "norm must be one of 'n_pos' or 'min'"),
+        (lambda r: metrics.ap(r, norm="max"), "norm must be one of 'n_pos', 'min' or 'retrieved'"),
+        (lambda r: metrics.ndcg(r, gain="exp"), "gain must be one of 'linear' or 'exp2'"),
+        (lambda r: metrics.dcg(r, discount="ln"), "discount must be one of 'log2' or 'letor'"),
+        (lambda r: metrics.rbp(r, p=1.0), "p must be a number > 0"),
+        (lambda r: metrics.rbp(r, p=0.0), "p must be a number > 0"),
+        (lambda r: metrics.err(r, max_grade=0), "max_grade must be a number > 0"),
+        (
+            lambda r: metrics.err(r, max_grade=1),
+            (
+                r"max_grade must be at least the highest relevance, got 1 where a relevance is 2\. "
+                r"Write err\(max_grade=2\)"
+            ),
+        ),
+    ],
+)
+def test_wrong_options_are_named(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call(listed(2, 0))
+
+
+def test_precision_needs_k() -> None:
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1, got None"):
+        metrics.precision(listed(1))  # type: ignore[call-arg]
+
+
+# --- What a run shows ---------------------------------------------------------------------------
+
+
+def test_coverage_is_the_share_of_distinct_items() -> None:
+    assert coverage(["a", "b", "b"], 8) == 2 / 8
+    assert coverage([], 3) == 0
+
+
+def test_coverage_refuses_a_catalogue_smaller_than_the_run() -> None:
+    with pytest.raises(ArgumentError, match=r"n_items must be at least .* got 1 where .* shows 2"):
+        coverage([1, 2], 1)
+    with pytest.raises(ArgumentError, match="n_items must be an integer >= 1"):
+        coverage([1, 2], 0)
+
+
+def test_novelty_is_the_mean_surprise_in_bits() -> None:
+    past = ["a"] * 4 + ["b"] * 2 + ["c"] * 2
+    surprise_a, surprise_b, unseen = 1, 2, -np.log2(0.5 / 8)
+    values = novelty(["a", "b", "z"], Groups.from_sizes([2, 1, 0]), past)
+    assert values[:2].tolist() == [(surprise_a + surprise_b) / 2, unseen]
+    assert np.isnan(values[2])
+
+
+def test_novelty_needs_interactions() -> None:
+    with pytest.raises(ArgumentError, match="interactions must name at least one"):
+        novelty(["a"], Groups.single(1), [])
+
+
+def test_unknown_attributes_of_the_package_are_refused() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        metrics.nope  # noqa: B018
+    assert set(metrics.__all__) <= {*vars(metrics), "make_scorer"}

@@ -1,0 +1,211 @@
+"""Ranking: what a list looks like from the top under each convention, and every error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.ranking import TIES, Ranking
+
+TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
+
+
+def test_rows_are_ranked_by_falling_score_within_their_group() -> None:
+    r = Ranking.from_scores([1.0, 5.0, 3.0, 4.0], [1, 2, 3, 4], ["b", "a", "b", "a"])
+    assert r.groups.labels.tolist() == ["a", "b"]
+    assert r.relevance.tolist() == [2, 4, 3, 1]
+
+
+def test_without_qid_all_rows_are_one_group() -> None:
+    r = Ranking.from_scores([1.0, 2.0], [0, 1])
+    assert r.groups.labels.tolist() == [0]
+    assert r.relevance.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("worst", [0, 0, 1, 2]), ("best", [0, 2, 1, 0])])
+def test_equal_scores_stand_by_relevance(ties: Any, expected: list[float]) -> None:
+    assert Ranking.from_scores(*TIED, ties=ties).relevance.tolist() == expected
+
+
+@pytest.mark.parametrize("item", [[7, 8, 9, 1], ["a", "b", "c", "d"], ["9", "98", "99", "0"]])
+def test_equal_scores_stand_by_falling_id(item: Any) -> None:
+    r = Ranking.from_scores(*TIED, ties="id", item=item)
+    assert r.relevance.tolist() == [0, 2, 0, 1]
+
+
+def test_string_ids_are_compared_as_strings_and_integers_as_integers() -> None:
+    scores, relevance = [1.0, 1.0], [1, 0]
+    as_text = Ranking.from_scores(scores, relevance, ties="id", item=["10", "9"])
+    as_number = Ranking.from_scores(scores, relevance, ties="id", item=[10, 9])
+    assert as_text.relevance.tolist() == [0, 1]
+    assert as_number.relevance.tolist() == [1, 0]
+
+
+def test_random_ties_follow_the_seed() -> None:
+    scores, relevance = np.zeros(50), np.arange(50)
+    lists = [
+        Ranking.from_scores(scores, relevance, ties="random", seed=s).relevance.tolist()
+        for s in (1, 1, 2)
+    ]
+    assert lists[0] == lists[1] != lists[2]
+    assert sorted(lists[0]) == list(range(50))
+
+
+def test_average_marks_ranks_whose_score_goes_on() -> None:
+    r = Ranking.from_scores(*TIED, ties="average")
+    assert r.tied.tolist() == [False, True, True, False]
+    ones = np.array([0.0, 3.0, 0.0, 0.0])
+    assert r.averaged(ones).tolist() == [0, 3 / 3, 3 / 3, 3 / 3]
+
+
+def test_the_last_row_of_a_group_is_not_tied_with_the_next_group() -> None:
+    r = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], [1, 1, 2], ties="average")
+    assert r.tied.tolist() == [True, False, False]
+
+
+LENGTHS = (1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 500, 1025)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 9, 10**9])
+@pytest.mark.parametrize("shape", ["any", "rising", "falling"])
+def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: str) -> None:
+    rng = np.random.default_rng(levels)
+    for n in LENGTHS:
+        scores = rng.integers(0, levels, n).astype(float)
+        if shape != "any":
+            scores = np.sort(scores)[:: 1 if shape == "rising" else -1]
+        relevance = rng.integers(0, 4, n)
+        item = rng.permutation(n)
+        rows = list(zip(scores, relevance, item, strict=True))
+        expected = {
+            "worst": sorted(rows, key=lambda row: (-row[0], row[1])),
+            "best": sorted(rows, key=lambda row: (-row[0], -row[1])),
+            "id": sorted(rows, key=lambda row: (-row[0], -row[2])),
+            "average": sorted(rows, key=lambda row: -row[0]),
+        }
+        for ties, wanted in expected.items():
+            r = Ranking.from_scores(scores, relevance, ties=ties, item=item)  # type: ignore[arg-type]
+            assert r.relevance.tolist() == [row[1] for row in wanted], (n, ties)
+            assert r.ideal.tolist() == sorted(relevance[relevance > 0].tolist(), reverse=True)
+
+
+def test_callers_arrays_are_left_alone() -> None:
+    scores, relevance = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    Ranking.from_scores(scores, relevance)
+    assert (scores.tolist(), relevance.tolist()) == ([1, 2], [1, 0])
+
+
+def test_counts_of_a_whole_list() -> None:
+    r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
+    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [2])
+    assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
+
+
+def test_fractional_relevance_may_be_positive() -> None:
+    assert Ranking.from_scores([1.0], [0.3], min_relevance=0.25).n_pos.tolist() == [1]
+
+
+def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> None:
+    r = Ranking.from_scores(
+        [2.0, 1.0, 3.0], [1, 0, 0], [1, 1, 2], unretrieved=([1, 3, 0, 1], [2, 1, 2, 1])
+    )
+    assert r.ideal.tolist() == [3, 1, 1, 1]
+    assert r.n_pos.tolist() == [3, 1]
+    assert (r.n_neg.tolist(), r.whole.tolist()) == ([-1, -1], [False, False])
+
+
+def test_n_items_tells_how_many_negatives_there_are() -> None:
+    r = Ranking.from_scores([2.0, 1.0], [1, 0], n_items=10, unretrieved=([1], [0]))
+    assert (r.n_pos.tolist(), r.n_neg.tolist()) == ([2], [8])
+
+
+def test_an_empty_ranking_has_no_groups() -> None:
+    r = Ranking.from_scores([], [], [])
+    assert r.n_groups == 0
+    assert r.n_pos.size == r.n_neg.size == 0
+
+
+def test_groups_without_rows_are_kept() -> None:
+    r = Ranking.from_grouped(
+        Groups.from_sizes([0, 1]),
+        np.ones(1),
+        np.ones(1),
+        ideal=(np.array([0, 0, 1]), np.ones(1)),
+        n_items=np.array([0, 1]),
+    )
+    assert r.n_pos.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scores": [1.0]}, "scores and relevance must have equal length, got 1 and 2"),
+        ({"relevance": [1]}, "scores and relevance must have equal length, got 2 and 1"),
+        ({"qid": [1]}, "scores and qid must have equal length, got 2 and 1"),
+        ({"item": [1]}, "scores and item must have equal length, got 2 and 1"),
+        (
+            {"scores": [1.0, np.nan]},
+            r"scores has 1 non-finite value, first at row 1 \(qid 8\)\. Drop those rows",
+        ),
+        (
+            {"scores": [np.inf, -np.inf], "qid": ["u1", "u2"]},
+            r"scores has 2 non-finite values, first at row 0 \(qid 'u1'\)",
+        ),
+        ({"relevance": [0, np.nan]}, "relevance has 1 non-finite value, first at row 1"),
+        (
+            {"relevance": [0, -2]},
+            r"relevance must be >= 0, got -2 at row 1 \(qid 8\)\. Shift the grades",
+        ),
+        ({"scores": ["a", "b"]}, "scores must hold numbers, got list"),
+        ({"scores": np.array(["a", "b"])}, "scores must hold numbers, got an array of <U1"),
+        ({"scores": [[1.0, 2.0]]}, r"scores must have one dimension, got shape \(1, 2\)"),
+        ({"qid": [1.0, 2.0]}, "qid must hold integers or strings, got float64"),
+        ({"item": [[1], [2]]}, r"item must have one dimension, got shape \(2, 1\)"),
+        ({"ties": "wrost"}, r"ties must be one of 'worst', .*got 'wrost'.*mean 'worst'\?"),
+        ({"ties": None}, "ties must be one of"),
+        ({"ties": "id", "item": None}, "ties='id' needs item, the id of each row"),
+        ({"min_relevance": 0}, "min_relevance must be a number > 0, got 0"),
+        ({"min_relevance": np.nan}, "min_relevance must be a number > 0, got nan"),
+        ({"min_relevance": "high"}, "min_relevance must be a number > 0, got 'high'"),
+        ({"n_items": 0}, "n_items must be an integer >= 1"),
+        ({"n_items": 1.5}, "n_items must be an integer >= 1"),
+        ({"qid": [8, 8], "n_items": 1}, "n_items must be at least .* got 1 where qid 8 has 2"),
+        (
+            {"n_items": 2, "unretrieved": ([1, 1], [7, 7])},
+            "its unretrieved items, got 2 where qid 7 has 3",
+        ),
+        (
+            {"unretrieved": ([1], [9])},
+            "unretrieved names qid 9, of which scores has no row",
+        ),
+        (
+            {"unretrieved": ([1], ["7"])},
+            "unretrieved names qid '7', of which scores has no row",
+        ),
+        (
+            {"unretrieved": ([1, 1], [7])},
+            "unretrieved relevance and unretrieved qid must have equal length, got 2 and 1",
+        ),
+        ({"unretrieved": ([-1], [7])}, "unretrieved relevance must be >= 0, got -1"),
+    ],
+)
+def test_bad_arguments_are_named(changed: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {
+        "scores": [2.0, 1.0],
+        "relevance": [1, 0],
+        "qid": [7, 8],
+        "item": [1, 2],
+    }
+    with pytest.raises(ArgumentError, match=message):
+        Ranking.from_scores(**{**arguments, **changed})
+
+
+def test_every_tie_rule_is_accepted() -> None:
+    for ties in TIES:
+        r = Ranking.from_scores(*TIED, ties=ties, item=[1, 2, 3, 4])
+        assert r.ties == ties
+        assert sorted(r.relevance.tolist()) == [0, 0, 1, 2]
