@@ -11,7 +11,7 @@ import importlib
 import operator
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,7 +149,7 @@ def extra(module: str, name: str, purpose: str) -> ModuleType:
 
 def label(value: Any) -> str:
     """Return a group label as it reads in a message: 7 or 'u93'."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    return repr(cast("Any", value).item() if isinstance(value, np.generic) else value)
 
 
 def _group(qid: Any, row: Any) -> str:

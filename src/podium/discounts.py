@@ -76,4 +76,4 @@ def persistence(n_ranks: int, p: float) -> NDArray[np.float64]:
     ----------
     moffat2008.
     """
-    return (1.0 - p) * p ** np.arange(n_ranks)
+    return (1.0 - p) * np.power(p, np.arange(n_ranks, dtype=np.float64))

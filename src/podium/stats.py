@@ -342,12 +342,12 @@ def _bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) -
     if values.size < 2 or np.ptp(values) == 0:
         return _t_interval(_mean(values), _std_error(values), values.size, level)
     mean, means = values.mean(), _bootstrap_means(values, n_resamples, seed)
-    below = ((means < mean).mean() + (means <= mean).mean()) / 2
-    bias = ndtri(np.clip(below, 0.5 / n_resamples, 1 - 0.5 / n_resamples))
+    below = float((means < mean).mean() + (means <= mean).mean()) / 2
+    bias = float(ndtri(min(max(below, 0.5 / n_resamples), 1 - 0.5 / n_resamples)))
     centred = values - mean
     acceleration = (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
-    shifted = bias + ndtri([(1 - level) / 2, (1 + level) / 2])
-    shares = ndtr(bias + shifted / (1 - acceleration * shifted))
+    shifted = bias + np.asarray(ndtri([(1 - level) / 2, (1 + level) / 2]), np.float64)
+    shares = np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)), np.float64)
     bounds: NDArray[np.float64] = np.quantile(means, shares)
     return Interval(float(bounds[0]), float(bounds[1]))
 

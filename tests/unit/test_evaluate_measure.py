@@ -43,6 +43,7 @@ def test_conventions_are_kept_for_the_record() -> None:
         "min_relevance": 1.0,
         "undefined": "zero",
         "missing": "zero",
+        "unjudged": "negative",
         "n_items": 9,
     }
 

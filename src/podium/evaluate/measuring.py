@@ -121,8 +121,10 @@ def measure(
         interval=interval,
         seed=options.get("seed", 0),
     )
-    chosen: dict[str, Any] = {
-        n: options[n] for n in ("missing", "unjudged", "n_items") if n in options
+    chosen = {
+        "missing": options.get("missing", "error"),
+        "unjudged": options.get("unjudged", "negative"),
+        "n_items": options.get("n_items"),
     }
     result = replace(result, conventions={**result.conventions, **chosen})
     for name in [by] if isinstance(by, str) else by:

@@ -5,12 +5,17 @@ as ``ndcg@10``. To add a metric, write one function under `metric` in the file t
 reads (`pairs`, `hits` or `grades`): the registry, the command line and the law tests find it.
 """
 
+from typing import TYPE_CHECKING
+
 from podium.metrics._registry import ALIASES, REGISTRY, Metric, metric
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
 from podium.metrics.measure import Measure, choices, parse, parse_all
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import coverage, novelty
+
+if TYPE_CHECKING:
+    from podium.metrics.scorer import make_scorer
 
 __all__ = [
     "ALIASES",
