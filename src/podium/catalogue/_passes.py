@@ -1,0 +1,104 @@
+"""One call per compiled pass over a block of users, with its output arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium import _check
+from podium.catalogue import _kernels
+from podium.catalogue._source import Floats, Source
+from podium.catalogue._sparse import Rows
+from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
+
+RULES: dict[Ties, int] = {
+    "worst": _kernels.WORST,
+    "best": _kernels.BEST,
+    "average": _kernels.AVERAGE,
+    "id": _kernels.ID,
+    "random": _kernels.RANDOM,
+}
+
+_TIE_DRAW = 1  # purpose number in the seed of random ties
+_NO_BITS = np.uint64(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Items and their relevances, list after list, best first; see `Ranking.tied`."""
+
+    offsets: Offsets
+    items: RowIndex
+    relevance: PerRow
+    tied: Mask
+
+
+def random_bits(seed: int) -> np.uint64:
+    """Return the 64 bits that random ties are drawn from."""
+    return np.random.SeedSequence([_check.seed(seed), _TIE_DRAW]).generate_state(1, np.uint64)[0]
+
+
+def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
+    """Return each user's k-th best score, -inf where there are no more than k items to list."""
+    floors = np.empty(block.shape[0], source.dtype)
+    user, item = _kernels.kth_best(
+        block, source.lowest, source.below, seen.offsets, seen.items, k, floors
+    )
+    if user >= 0:
+        source.refuse(start + user, item, block[user, item])
+    return floors
+
+
+def n_reaching(block: Floats, seen: Rows, floors: Floats) -> Counts:
+    """Count the items of each user whose score is at least the user's floor."""
+    counts = np.empty(block.shape[0], np.int64)
+    _kernels.count_reaching(block, seen.offsets, seen.items, floors, counts)
+    return counts
+
+
+def lists(
+    source: Source,
+    start: int,
+    block: Floats,
+    seen: Rows,
+    truth: Rows,
+    floors: Floats,
+    sizes: Counts,
+    *,
+    rule: int = _kernels.FIRST,
+    bits: np.uint64 = _NO_BITS,
+) -> Lists:
+    """List the items whose scores reach the floors, in order, as many as sizes says."""
+    offsets = row_offsets(sizes)
+    n_rows = int(offsets[-1])
+    result = Lists(
+        offsets,
+        np.empty(n_rows, np.int64),
+        np.empty(n_rows),
+        np.zeros(n_rows if rule == _kernels.AVERAGE else 0, np.bool_),
+    )
+    _kernels.fill_lists(
+        block,
+        source.lowest,
+        source.below,
+        seen.offsets,
+        seen.items,
+        truth.offsets,
+        truth.items,
+        truth.values,
+        floors,
+        rule,
+        start,
+        bits,
+        offsets,
+        result.items,
+        result.relevance,
+        result.tied,
+    )
+    return result
+
+
+def row_offsets(sizes: Counts) -> Offsets:
+    """Return where each list begins, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,117 @@
+"""The best items of each user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.catalogue import _passes
+from podium.catalogue._source import Source, read_factors, read_matrix
+from podium.catalogue._sparse import Rows, read_excluded
+
+
+def top_k(
+    scores: ArrayLike, k: int, *, exclude: Any = None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Find the k best-scored items of each user, best first.
+
+    Parameters
+    ----------
+    scores : (n_users, n_items)
+        Higher is better. float32 and float64 are read as they are, other numbers converted.
+    k : int
+        Items per user, at least 1.
+    exclude : scipy.sparse matrix, (n_users, n_items), optional
+        Items that are not to be shown: every stored entry, whatever its value. Their scores
+        are not looked at and may be anything.
+
+    Returns
+    -------
+    items : int64, (n_users, k)
+        Column numbers; -1 where a user has fewer than k items to show.
+    scores : float32 or float64, (n_users, k)
+        Their scores; -inf where items is -1.
+
+    Raises
+    ------
+    ArgumentError
+        If a score is NaN or infinite (first user and item), shapes differ, or k < 1.
+
+    Notes
+    -----
+    Equal scores: the lower item number first.
+    Cost: two passes over the scores and a sort of the k best; never a sort of all items,
+    unless all have equal scores.
+
+    Examples
+    --------
+    >>> items, best = top_k([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]], 2)
+    >>> items
+    array([[1, 2],
+           [0, 1]])
+    """
+    return _top(read_matrix(scores), k, exclude, None)
+
+
+def top_k_factors(
+    user_factors: ArrayLike,
+    item_factors: ArrayLike,
+    k: int,
+    *,
+    exclude: Any = None,
+    block_size: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Find the k items of each user with the greatest product of factors, best first.
+
+    The scores ``user_factors @ item_factors.T`` exist for one block of users at a time.
+
+    Parameters
+    ----------
+    user_factors, item_factors : (n_users, n_factors), (n_items, n_factors)
+        Products are taken in float32 where that holds both exactly, else in float64.
+    k : int
+        Items per user, at least 1.
+    exclude : scipy.sparse matrix, (n_users, n_items), optional
+        Items that are not to be shown, as in `top_k`.
+    block_size : int, optional
+        Users whose scores are in memory at a time. Chosen from the shape without it: at most
+        64 MiB, or one user. It may change the last bits of a product.
+
+    Returns
+    -------
+    items, scores
+        As in `top_k`.
+
+    Raises
+    ------
+    ArgumentError
+        As `top_k`; for a factor that is not finite (first row), or widths that differ.
+
+    Examples
+    --------
+    >>> top_k_factors([[1.0, 0.0]], [[0.2, 5.0], [0.3, 5.0]], 1)
+    (array([[1]]), array([[0.3]]))
+    """
+    return _top(read_factors(user_factors, item_factors), k, exclude, block_size)
+
+
+def _top(
+    scores: Source, k: int, exclude: Any, block_size: int | None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    width = _check.cutoff(k)
+    hidden = read_excluded(exclude, scores.shape)
+    items = np.full((scores.n_users, width), -1)
+    best = np.full((scores.n_users, width), scores.below)
+    for start, block in scores.blocks(scores.block_size(block_size)):
+        stop = start + block.shape[0]
+        seen, nothing = hidden.block(start, stop), Rows.none(stop - start)
+        floors = _passes.kth_best(scores, start, block, seen, width)
+        sizes = np.minimum(scores.n_items - seen.sizes, width)
+        found = _passes.lists(scores, start, block, seen, nothing, floors, sizes).items
+        filled = np.arange(width) < sizes[:, None]
+        items[start:stop][filled] = found
+        best[start:stop][filled] = block[np.nonzero(filled)[0], found]
+    return items, best
