@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 from podium import losses
 from podium.groups import Groups
@@ -98,3 +99,14 @@ def test_losses_of_differences_learn_no_intercept(loss: str) -> None:
     np.testing.assert_allclose(
         shifted.coef_, LinearRanker(loss, max_iter=20).fit(X, y, qid).coef_, rtol=1e-6, atol=1e-9
     )
+
+
+def test_ranker_fits_the_same_bits_for_any_number_of_blas_threads() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4000, 60)), rng.integers(0, 2, 4000)
+    qid = np.repeat(np.arange(40), 100)
+    coefs = []
+    for limit in (1, 2):
+        with threadpool_limits(limit):
+            coefs.append(LinearRanker("pap-ramp@10", max_iter=20, tol=1e9).fit(X, y, qid).coef_)
+    assert np.array_equal(*coefs)

@@ -15,7 +15,7 @@ from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure
 from podium.progress import or_silent
 from podium.rankers import _inputs
-from podium.rankers.objective import LinearObjective
+from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import mean_measure, validator
 from podium.types import Loss, PerRow, Progress
@@ -178,7 +178,7 @@ class LinearRanker(BaseEstimator):
         check_is_fitted(self)
         features = self._features(X, reset=False)
         _inputs.finite_features(features, None, "X")
-        return features @ self.coef_ + self.intercept_
+        return times(features, self.coef_) + self.intercept_
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean of `eval_measure` over groups; nan where it is defined on none.
@@ -228,7 +228,7 @@ class LinearRanker(BaseEstimator):
         measure = validator(
             self.eval_measure, rows.relevance, rows.qid, min_relevance=_min_relevance(loss)
         )
-        return lambda parameters: measure(features @ objective.split(parameters)[0])
+        return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 
     def _keep(self, solution: Solution, objective: LinearObjective) -> None:
         coef, self.intercept_ = objective.split(solution.parameters)

@@ -52,7 +52,7 @@ class LinearObjective:
     def scores(self, parameters: Parameters) -> PerRow:
         """Return the score of each row."""
         coef, intercept = self.split(parameters)
-        return self.features @ coef + intercept
+        return times(self.features, coef) + intercept
 
     def value_and_grad(self, parameters: Parameters) -> tuple[float, Parameters]:
         """Return the objective and a (sub)gradient.
@@ -68,10 +68,22 @@ class LinearObjective:
             return np.inf, np.full_like(parameters, np.nan)
         values, by_row = self.loss.value_and_grad(scores, self.target)
         grad = np.empty_like(parameters)
-        grad[: coef.size] = by_row @ self.features + self.l2 * coef
+        grad[: coef.size] = transposed_times(self.features, by_row) + self.l2 * coef
         if self.has_intercept:
             grad[-1] = by_row.sum()
         return defined_mean(values) + penalty, grad
+
+
+def times(features: Any, coef: Parameters) -> PerRow:
+    """Return features @ coef. BLAS would sum in an order that depends on its thread count."""
+    return features @ coef if hasattr(features, "tocsr") else np.einsum("ij,j->i", features, coef)
+
+
+def transposed_times(features: Any, by_row: PerRow) -> Parameters:
+    """Return features.T @ by_row, with the same bits for any number of BLAS threads."""
+    if hasattr(features, "tocsr"):
+        return by_row @ features
+    return np.einsum("i,ij->j", by_row, features)
 
 
 def defined_mean(values: NDArray[np.float64]) -> float:

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import podium
+from podium.experiments import demo
+from podium.experiments._features import FEATURES
+from podium.experiments._files import run_file
+from podium.experiments._models import LOGISTIC, N_TRIALS, PAP, logistic_settings, pap_settings
+from podium.experiments._results import MEASURES
+
+METHODS = {"popularity", "item similarity", LOGISTIC, PAP}
+
+
+@pytest.fixture(scope="module")
+def seen() -> list[tuple[int, int, str]]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "new" / "folder"
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path, seen: list[Any]) -> dict[str, Any]:
+    note = lambda done, total, text: seen.append((done, total, text))  # noqa: E731
+    return demo.run(folder, progress=note, seed=3, n_customers=150)
+
+
+@pytest.fixture(scope="module")
+def numbers(result, folder) -> dict[str, Any]:
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+
+
+def test_demo_writes_every_file_and_nothing_else(result, folder):
+    runs = {run_file(name) for name in METHODS}
+    assert {p.name for p in folder.iterdir()} == runs | {
+        "report.html",
+        "results.json",
+        "per_user.parquet",
+        "truth.parquet",
+    }
+    assert result["path"] == str(folder / "report.html")
+
+
+def test_demo_page_is_whole_and_says_the_verdict(result, folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.rstrip().endswith("</html>")
+    assert page.count("<svg") >= 7
+    assert all(s in html.unescape(page) for s in result["summary"])
+    assert " ".join(result["summary"]) == result["verdict"]
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+
+
+def test_demo_files_measure_to_the_numbers_reported(result, folder, numbers):
+    for name in METHODS:
+        found = podium.measure(folder / "truth.parquet", folder / run_file(name), MEASURES)
+        told = numbers["evaluations"][name]["measures"]
+        assert found.means == {m: pytest.approx(told[m]["mean"], abs=1e-12) for m in MEASURES}
+
+
+def test_demo_per_user_table_averages_to_the_numbers_reported(result, folder, numbers):
+    frame = pl.read_parquet(folder / "per_user.parquet")
+    for (name,), part in frame.group_by("method"):
+        told = numbers["evaluations"][name]["measures"]["pap@10"]
+        assert part.height == told["n_groups"] + told["n_undefined"]
+        assert part["pap@10"].mean() == pytest.approx(told["mean"], abs=1e-12)
+
+
+def test_demo_truth_has_purchases_that_no_run_lists(result, folder, numbers):
+    truth = pl.read_parquet(folder / "truth.parquet")
+    run = pl.read_parquet(folder / run_file(PAP))
+    share = truth.join(run, on=["user", "item"], how="semi").height / truth.height
+    assert share == pytest.approx(numbers["windows"]["test"]["share_among_candidates"])
+    assert 0 < share < 1
+
+
+def test_demo_verdict_follows_from_the_means(result, numbers):
+    means = {n: e["measures"]["pap@10"]["mean"] for n, e in numbers["evaluations"].items()}
+    best = max(means, key=lambda name: means[name])
+    assert numbers["winners"][0] == best
+    assert f"{means[best]:.4f}" in result["verdict"]
+    assert result["verdict"] == numbers["verdict"]
+
+
+def test_demo_compares_with_what_validation_found_strongest(result, numbers):
+    baseline = numbers["comparison"]["baseline"]
+    assert baseline in METHODS - {PAP}
+    assert result["table"]["rows"][0][0] == baseline
+    assert {row[0] for row in result["table"]["rows"]} == METHODS
+
+
+def test_demo_chooses_by_validation(result, numbers):
+    for tried in numbers["trials"].values():
+        values = [trial["validation"] for trial in tried]
+        assert values == sorted(values, reverse=True)
+    assert numbers["methods"][PAP] == numbers["trials"][PAP][0]["settings"]
+
+
+def test_demo_weighs_every_feature(result, numbers):
+    assert list(numbers["weights"][PAP]) == list(FEATURES)
+    assert all(np.isfinite(list(w.values())).all() for w in numbers["weights"].values())
+
+
+def test_demo_example_lists_are_new_products_best_first(result, folder, numbers):
+    assert len(numbers["examples"]) == 3
+    paps = [example["pap"] for example in numbers["examples"]]
+    assert paps == sorted(paps, reverse=True)
+    assert all(len(example["shown"]) == 10 for example in numbers["examples"])
+
+
+def test_demo_counts_its_steps(result, seen):
+    total = N_TRIALS + 5
+    assert [done for done, _, _ in seen] == [*range(total), total]
+    assert {t for _, t, _ in seen} == {total}
+
+
+def test_demo_repeats_to_the_same_bits(result):
+    again = demo.run(None, seed=3, n_customers=150)
+    assert "path" not in again
+    assert again["table"] == result["table"]
+    assert again["verdict"] == result["verdict"]
+
+
+def test_demo_trains_the_papers_surrogates_at_the_measured_cutoff():
+    tried = [s for s in pap_settings() if dict(s.params)["k"] == 10]
+    assert {s.loss for s in tried} == {"pap-ramp", "pap-avg", "pap-max", "pap-ts"}
+    assert {s.loss for s in logistic_settings()} == {"logistic"}
+
+
+def test_demo_finds_the_tastes_of_a_made_up_shop(shop):
+    results = demo.study(shop)
+    learned = results.evaluations[PAP].means["pap@10"]
+    assert learned > results.evaluations["popularity"].means["pap@10"]
+    assert PAP in results.verdict.text

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from podium.evaluate import Evaluation, compare_evaluations
+from podium.experiments._story import ALPHA, judge, p_text, table
+
+N = 200
+
+
+def evaluation(values: np.ndarray) -> Evaluation:
+    columns = {"pap@10": values, "precision@10": values / 2}
+    return Evaluation(np.arange(N), np.arange(N) % 20 + 1, columns).segmented("engagement")
+
+
+def noise(seed: int, scale: float) -> np.ndarray:
+    draw = np.random.default_rng(seed).normal(0, scale, N)
+    return draw - draw.mean()
+
+
+@pytest.fixture(scope="module")
+def clear() -> dict[str, Evaluation]:
+    """Means 0.2, 0.5 and 0.3 exactly, with differences far above their noise."""
+    means = {"low": 0.2, "high": 0.5, "middle": 0.3}
+    return {n: evaluation(m + noise(i, 0.05)) for i, (n, m) in enumerate(means.items())}
+
+
+@pytest.fixture(scope="module")
+def close() -> dict[str, Evaluation]:
+    """Two methods 0.001 apart under noise of 0.1, and one far below."""
+    means = {"a": 0.5, "b": 0.501, "far": 0.2}
+    return {n: evaluation(m + noise(9 + i, 0.1)) for i, (n, m) in enumerate(means.items())}
+
+
+def test_verdict_orders_by_mean_and_names_the_one_winner(clear):
+    verdict = judge(clear, "pap@10")
+    assert verdict.order == ("high", "middle", "low")
+    assert verdict.winners == ("high",)
+    assert verdict.text.startswith("High wins: its mean pap@10 of 0.5000 is the highest.")
+    assert "High beats middle by 0.2000" in verdict.text
+    assert "and low by 0.3000" in verdict.text
+
+
+def test_verdict_says_so_when_no_method_wins_alone(close):
+    verdict = judge(close, "pap@10")
+    assert verdict.winners == ("b", "a")
+    assert verdict.text.startswith("No method wins alone: b has the highest mean")
+    assert "a is not told from it" in verdict.text
+    duel = next(d for d in verdict.duels if {d.better, d.worse} == {"a", "b"})
+    assert not duel.decided
+    assert f"would have shown a difference of {duel.test.detectable:.4f}" in verdict.text
+    assert f"B beats far by {0.501 - 0.2:.4f}" in verdict.text
+
+
+def test_duels_are_all_pairs_better_first(clear):
+    duels = judge(clear, "pap@10").duels
+    assert [(d.better, d.worse) for d in duels] == [
+        ("high", "middle"),
+        ("high", "low"),
+        ("middle", "low"),
+    ]
+    assert all(d.test.difference > 0 for d in duels)
+    assert [d.test.difference for d in duels] == pytest.approx([0.2, 0.3, 0.1])
+
+
+def test_p_values_of_duels_are_corrected_for_their_number(close):
+    duels = judge(close, "pap@10").duels
+    smallest = min(duels, key=lambda d: d.test.randomisation_p_value)
+    assert smallest.p_value == pytest.approx(3 * smallest.test.randomisation_p_value)
+    assert smallest.decided is (smallest.p_value < ALPHA)
+
+
+def test_verdict_counts_products_from_precision(clear):
+    assert "buys 2.50 (high), 1.50 (middle) and 1.00 (low)" in judge(clear, "pap@10").text
+
+
+def test_verdict_does_not_count_products_without_precision(clear):
+    bare = {
+        n: Evaluation(e.labels, e.n_pos, {"pap@10": e.values["pap@10"]}) for n, e in clear.items()
+    }
+    assert "products" not in judge(bare, "pap@10").text
+
+
+def test_table_has_a_row_per_method_and_the_baseline_is_not_compared(clear):
+    verdict = judge(clear, "pap@10")
+    found = table(compare_evaluations(clear), verdict, ["pap@10", "precision@10"])
+    assert [row[0] for row in found["rows"]] == ["low", "high", "middle"]
+    assert all(len(row) == len(found["columns"]) for row in found["rows"])
+    assert found["rows"][0][-2:] == ["", ""]
+    assert found["rows"][1][1].startswith("0.5000 ± ")
+    assert found["rows"][1][-2] == "+0.3000"
+    assert found["rows"][1][-1] == p_text(verdict.duels[1].p_value) == "<0.001"
+    assert found["columns"][3:5] == ["pap@10, n_pos <= 10", "pap@10, n_pos > 10"]
