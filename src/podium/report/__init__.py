@@ -1,0 +1,27 @@
+"""Reports: plain dictionaries in, one offline HTML file with figures out.
+
+``evaluation_report`` and ``comparison_report`` turn the JSON of ``podium measure`` and
+``podium compare`` into a report's dictionary; ``render`` and ``write`` turn any such dictionary
+into a page. ``figures`` draws SVG from plain data, ``tables`` writes Markdown, LaTeX, CSV, text.
+"""
+
+from __future__ import annotations
+
+from podium.report import figures, tables
+from podium.report._comparison import comparison_report
+from podium.report._evaluation import evaluation_report
+from podium.report._page import render, write
+from podium.report._types import Figure, Report, Section, Table
+
+__all__ = [
+    "Figure",
+    "Report",
+    "Section",
+    "Table",
+    "comparison_report",
+    "evaluation_report",
+    "figures",
+    "render",
+    "tables",
+    "write",
+]

@@ -1,0 +1,193 @@
+"""From the JSON of a comparison to a report's dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podium.report import _numbers
+from podium.report._evaluation import conventions, estimate, percent, row
+from podium.report._types import Report, Section
+
+_ALPHA = 0.05
+
+Test = Mapping[str, Any]  # one difference, as stats.PairedTest in JSON
+
+
+def comparison_report(
+    comparison: Mapping[str, Any],
+    *,
+    title: str = "",
+    subtitle: str = "",
+    groups: str = "users",
+) -> Report:
+    """Turn the JSON object of ``podium compare`` into a report.
+
+    Parameters
+    ----------
+    comparison : mapping
+        "runs", "baseline", "measures" and optionally "conventions"
+        (docs/schemas/comparison.json).
+    title, subtitle : str
+        Of the page; by default the title names the runs' number and the baseline.
+    groups : str
+        What a group is called, in the plural.
+
+    Returns
+    -------
+    Report
+        For `podium.report.render`. A run has one colour in all figures.
+
+    Examples
+    --------
+    >>> summary = {"mean": 0.5, "std_error": 0.1, "interval": [0.3, 0.7], "level": 0.95}
+    >>> summary |= {"n_groups": 9, "n_undefined": 0}
+    >>> measures = {"pap@10": {"means": {"a": summary}, "differences": []}}
+    >>> report = comparison_report({"runs": ["a"], "baseline": "a", "measures": measures})
+    >>> [section["title"] for section in report["sections"]]
+    ['Means']
+    """
+    runs, baseline = list(comparison["runs"]), str(comparison["baseline"])
+    measures = comparison["measures"]
+    tested = {name: found for name, found in measures.items() if found["differences"]}
+    return {
+        "title": title or f"{len(runs)} runs, compared with {baseline}",
+        "subtitle": subtitle,
+        "summary": _summary(tested, baseline),
+        "sections": [
+            *_means_sections(runs, measures),
+            *(
+                _differences_section(name, found["differences"], baseline, groups)
+                for name, found in tested.items()
+            ),
+        ],
+        "conventions": conventions(comparison),
+    }
+
+
+def _summary(tested: Mapping[str, Any], baseline: str) -> list[str]:
+    if not tested:
+        return []
+    intro = (
+        f"What is told apart from {baseline}, by a paired randomisation test with Holm's "
+        f"correction at the {percent(_ALPHA)} level:"
+    )
+    return [intro, *(_sentence(name, found["differences"]) for name, found in tested.items())]
+
+
+def _sentence(measure: str, tests: Sequence[Test]) -> str:
+    """Say which runs differ from the baseline, or how small a difference would have shown."""
+    digits = _numbers.decimals(test["difference"] for test in tests)
+    told = [
+        f"{test['run']} by {_numbers.fixed(test['difference'], digits, signed=True)}"
+        for test in tests
+        if _is_shown(test)
+    ]
+    if told:
+        return f"In {measure}: {'; '.join(told)}."
+    least = [value for test in tests if (value := _numbers.to_float(test["detectable"])) > 0]
+    enough = ""
+    if least:
+        enough = (
+            f" A true difference of {_numbers.fixed(max(least), digits)} would probably have "
+            "been found; a smaller one may be there."
+        )
+    return f"In {measure}: no run.{enough}"
+
+
+def _is_shown(test: Test) -> bool:
+    return _numbers.to_float(test["holm_p_value"]) < _ALPHA
+
+
+def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Section]:
+    if not measures or not runs:
+        return []
+    level = percent(measures[next(iter(measures))]["means"][runs[0]]["level"])
+    rows = [[run] + [estimate(m["means"][run]) for m in measures.values()] for run in runs]
+    panels = [
+        {"title": name, "rows": [row(run, found["means"][run], run) for run in runs]}
+        for name, found in measures.items()
+    ]
+    title = f"Means, with {level} intervals"
+    figure: dict[str, Any] = {
+        "kind": "grouped_intervals",
+        "title": title,
+        "panels": panels,
+        "share_axis": False,
+    }
+    if len(panels) == 1:
+        name = panels[0]["title"]
+        figure = {
+            "kind": "interval_plot",
+            "title": f"{name}: {title[0].lower()}{title[1:]}",
+            "rows": panels[0]["rows"],
+        }
+    return [
+        {
+            "title": "Means",
+            "figures": [figure],
+            "table": {"columns": ["run", *measures], "rows": rows},
+        }
+    ]
+
+
+def _differences_section(
+    measure: str, tests: Sequence[Test], baseline: str, groups: str
+) -> Section:
+    digits = _numbers.decimals(test["difference"] for test in tests)
+    level = percent(tests[0].get("level", 0.95))
+    figure = {
+        "kind": "difference_plot",
+        "title": f"{measure}: difference from {baseline}, with {level} intervals",
+        "low_label": f"{baseline} higher",
+        "high_label": "the run higher" if len(tests) > 1 else f"{tests[0]['run']} higher",
+        "rows": [
+            row(test["run"], {**test, "mean": test["difference"]}, test["run"]) for test in tests
+        ],
+        "digits": digits,
+    }
+    return {
+        "title": f"Differences in {measure}",
+        "figures": [figure],
+        "tables": [
+            {
+                "columns": [
+                    *("run", "difference", f"{level} interval"),
+                    *("p (t)", "p (randomisation)", "p (Holm)"),
+                ],
+                "rows": [_test_cells(test, digits) for test in tests],
+                "highlight": [(i, 1) for i, test in enumerate(tests) if _is_shown(test)],
+                "caption": (
+                    f"The same {groups} in both runs. Holm: the randomisation p value, corrected "
+                    f"for all tests of this comparison; bold where it is below {_ALPHA}."
+                ),
+            },
+            {
+                "columns": ["run", "wins", "losses", "equal", "detectable", groups],
+                "rows": [_count_cells(test, digits) for test in tests],
+                "caption": (
+                    f"{groups.capitalize()} for whom the run is better, worse, or equal; and the "
+                    f"smallest true difference that this many {groups} would have shown."
+                ),
+            },
+        ],
+    }
+
+
+def _test_cells(test: Test, digits: int) -> list[Any]:
+    low, high = test["interval"]
+    return [
+        test["run"],
+        _numbers.fixed(test["difference"], digits, signed=True),
+        _numbers.bounds(low, high, digits, signed=True),
+        *(_numbers.p_value(test[f"{kind}_p_value"]) for kind in ("t", "randomisation", "holm")),
+    ]
+
+
+def _count_cells(test: Test, digits: int) -> list[Any]:
+    return [
+        test["run"],
+        *(test["wins"], test["losses"], test["equal"]),
+        _numbers.fixed(test["detectable"], digits),
+        test["n_groups"],
+    ]

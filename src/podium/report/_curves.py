@@ -1,0 +1,200 @@
+"""Line plots: training curves, a measure at each cutoff."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podium import _check
+from podium.report import _axes, _numbers, _svg, _text
+from podium.report._axes import Scale
+from podium.report._rows import PHONE
+from podium.report._svg import Canvas
+
+_PLOT = 250
+_SIZE = 12.5
+_LINE = 17
+_MARKED = 12  # lines of up to so many points show each of them
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class _Curve:
+    label: str
+    tone: str
+    points: Points  # (x, y), nan where the line breaks
+    band: list[tuple[float, float, float]]  # (x, low, high)
+
+    @property
+    def last(self) -> tuple[float, float] | None:
+        return next((p for p in reversed(self.points) if math.isfinite(p[1])), None)
+
+
+def line_plot(
+    series: Sequence[Mapping[str, Any]],
+    *,
+    title: str,
+    x_label: str = "",
+    y_label: str = "",
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    background: str | None = None,
+) -> str:
+    """Draw lines through points, each named at its end (in a legend, where names are long).
+
+    Parameters
+    ----------
+    series : sequence of mappings
+        "label", "x" and "y" of equal length (None in y breaks the line); optionally "low" and
+        "high", a band around it.
+    title, x_label, y_label : str
+        What is shown, and the axes' quantities with their units.
+    width, colours, background
+        See `podium.report.figures`.
+
+    Returns
+    -------
+    str
+        One SVG element.
+
+    Raises
+    ------
+    ArgumentError
+        If x and y differ in length.
+
+    Examples
+    --------
+    >>> curve = {"label": "linear", "x": [1, 2, 3], "y": [0.2, 0.3, 0.35]}
+    >>> svg = line_plot([curve], title="Training", x_label="epoch", y_label="pap@10")
+    >>> "linear: 0.350 at 3" in svg
+    True
+    """
+    curves = [_curve(line, i, colours) for i, line in enumerate(series)]
+    canvas = Canvas(width)
+    top = _axes.title(canvas, title)
+    if any(curve.last for curve in curves):
+        bottom = _plot(canvas, curves, top, x_label, y_label)
+    else:
+        canvas.text(4, top + 14, "No values.", tone="muted")
+        bottom = top + 24
+    said = "; ".join(map(_described, curves)) + "."
+    return canvas.svg(bottom + 4, title=title, description=said, background=background)
+
+
+def _curve(line: Mapping[str, Any], index: int, colours: Mapping[str, int] | None) -> _Curve:
+    x, y = list(line["x"]), list(line["y"])
+    _check.equal_length(x=x, y=y)
+    label = str(line["label"])
+    number = index if colours is None else colours.get(label, index)
+    points = [(float(a), _numbers.to_float(b)) for a, b in zip(x, y, strict=True)]
+    band: list[tuple[float, float, float]] = []
+    if "low" in line and "high" in line:
+        rows = zip(x, line["low"], line["high"], strict=True)
+        band = [(float(a), _numbers.to_float(b), _numbers.to_float(c)) for a, b, c in rows]
+        band = [edge for edge in band if math.isfinite(edge[1]) and math.isfinite(edge[2])]
+    return _Curve(label, _svg.series(number), points, band)
+
+
+def _plot(
+    canvas: Canvas, curves: Sequence[_Curve], top: float, x_label: str, y_label: str
+) -> float:
+    names = 13 + max(_text.width(curve.label, _SIZE) for curve in curves)
+    at_ends = canvas.width >= PHONE and names <= 0.3 * canvas.width
+    if not at_ends:
+        top, names = _legend(canvas, curves, top), 0.0
+    if y_label:
+        canvas.text(4, top + 10, y_label, size=_SIZE, tone="muted", room=canvas.width - 8)
+        top += 22
+    plot = max(_PLOT, _LINE * len(curves) if at_ends else 0)
+    up = Scale(*_axes.domain(_heights(curves), pad=0.06), top + plot, top + 4)
+    left = 4 + _axes.y_room(up)
+    xs = [x for curve in curves for x, _ in curve.points]
+    right = canvas.width - 20 - names
+    across = Scale(*_axes.domain(xs, pad=0.02), left, right)
+    whole = all(x == round(x) for x in xs)
+    bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=whole)
+    _axes.y_axis(canvas, up, left, right)
+    for curve in curves:
+        _draw(canvas, curve, across, up)
+    if at_ends:
+        _name_ends(canvas, curves, up, right + 10, names - 9)
+    return bottom
+
+
+def _heights(curves: Sequence[_Curve]) -> Iterator[float]:
+    for curve in curves:
+        yield from (y for _, y in curve.points)
+        for _, low, high in curve.band:
+            yield from (low, high)
+
+
+def _draw(canvas: Canvas, curve: _Curve, across: Scale, up: Scale) -> None:
+    if curve.band:
+        over = [(across(x), up(high)) for x, _, high in curve.band]
+        under = [(across(x), up(low)) for x, low, _ in reversed(curve.band)]
+        canvas.area([*over, *under], tone=curve.tone, opacity=0.15)
+    for points in _unbroken(curve.points):
+        pixels = [(across(x), up(y)) for x, y in points]
+        canvas.path(pixels, tone=curve.tone, thickness=2.25)
+        if len(curve.points) <= _MARKED or len(pixels) == 1:
+            for x, y in pixels:
+                canvas.dot(x, y, tone=curve.tone, radius=3.5)
+
+
+def _unbroken(points: Points) -> Iterator[Points]:
+    """Split where a value is undefined."""
+    part: Points = []
+    for point in points:
+        if math.isfinite(point[1]):
+            part.append(point)
+        elif part:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _name_ends(canvas: Canvas, curves: Sequence[_Curve], up: Scale, x: float, room: float) -> None:
+    """Write each label beside its line's end, moved apart where they would overlap."""
+    ends = [(up(curve.last[1]) if curve.last else up.start, curve) for curve in curves]
+    ends.sort(key=lambda end: end[0])
+    heights = _spread([y for y, _ in ends], up.end, up.start)
+    for (_, curve), y in zip(ends, heights, strict=True):
+        canvas.dot(x + 4, y, tone=curve.tone, radius=4)
+        canvas.text(x + 13, y + 4, curve.label, size=_SIZE, room=room)
+
+
+def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Move rising positions a line apart, and keep them above the bottom."""
+    placed: list[float] = []
+    for y in wanted:
+        placed.append(max(y, placed[-1] + _LINE) if placed else max(y, top))
+    limit = bottom
+    for i in reversed(range(len(placed))):
+        placed[i] = min(placed[i], limit)
+        limit = placed[i] - _LINE
+    return placed
+
+
+def _legend(canvas: Canvas, curves: Sequence[_Curve], top: float) -> float:
+    """Write all labels in lines above the plot; return the y below."""
+    x, y = 4.0, top + 10
+    for curve in curves:
+        wide = min(_text.width(curve.label, _SIZE), canvas.width - 40)
+        if x > 4 and x + 22 + wide > canvas.width - 4:
+            x, y = 4.0, y + 20
+        canvas.line(x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3)
+        canvas.text(x + 21, y, curve.label, size=_SIZE, room=wide)
+        x += 22 + wide + 14
+    return y + 16
+
+
+def _described(curve: _Curve) -> str:
+    if curve.last is None:
+        return f"{curve.label}: no values"
+    digits = _numbers.decimals(y for _, y in curve.points)
+    x, y = curve.last
+    return f"{curve.label}: {_numbers.fixed(y, digits)} at {x:g}, the last of {len(curve.points)}"

@@ -1,0 +1,207 @@
+"""From the JSON of one evaluation to a report's dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from podium.report import _numbers
+from podium.report._types import Report, Section
+
+Summary = Mapping[str, Any]  # a measure's summary, as stats.Summary in JSON
+
+
+def evaluation_report(
+    evaluation: Mapping[str, Any],
+    *,
+    title: str = "How good the top of the list is",
+    subtitle: str = "",
+    groups: str = "users",
+) -> Report:
+    """Turn the JSON object of ``podium measure`` into a report.
+
+    Parameters
+    ----------
+    evaluation : mapping
+        "measures" and "segments" (docs/schemas/evaluation.json); optionally "conventions",
+        "run" (name and value of what is measured of the run as a whole), and "histograms", by
+        measure, as `podium.report.figures.bin_values` makes them.
+    title, subtitle : str
+        Of the page.
+    groups : str
+        What a group is called, in the plural.
+
+    Returns
+    -------
+    Report
+        For `podium.report.render`.
+
+    Examples
+    --------
+    >>> summary = {"mean": 0.5, "std_error": 0.1, "interval": [0.3, 0.7], "level": 0.95}
+    >>> measures = {"pap@10": {**summary, "n_groups": 9, "n_undefined": 1}}
+    >>> report = evaluation_report({"measures": measures, "segments": []})
+    >>> report["summary"]
+    ['Mean pap@10 is 0.500 (95% interval 0.300 to 0.700) over 9 users; 1 undefined.']
+    """
+    measures = evaluation["measures"]
+    sections = [
+        *_means_section(measures, groups),
+        *_segment_sections(evaluation.get("segments", ()), groups),
+        *_histogram_sections(evaluation.get("histograms", {}), measures, groups),
+        *_run_sections(evaluation.get("run", {})),
+    ]
+    return {
+        "title": title,
+        "subtitle": subtitle,
+        "summary": [_sentence(name, measures[name], groups) for name in list(measures)[:1]],
+        "facts": {name: mean(found) for name, found in list(measures.items())[:6]},
+        "sections": sections,
+        "conventions": conventions(evaluation),
+    }
+
+
+def mean(summary: Summary) -> str:
+    """Write a mean as it stands in all tables and facts."""
+    return _numbers.fixed(summary["mean"], _numbers.decimals([summary["mean"]]))
+
+
+def interval(summary: Summary) -> str:
+    """Write an interval with the decimals of its mean."""
+    low, high = summary["interval"]
+    return _numbers.bounds(low, high, _numbers.decimals([summary["mean"]]))
+
+
+def estimate(summary: Summary) -> str:
+    """Write a mean and its interval, where it has one."""
+    found = interval(summary)
+    return mean(summary) if found == _numbers.NOTHING else f"{mean(summary)} {found}"
+
+
+def row(label: str, summary: Summary, series: str = "") -> dict[str, Any]:
+    """Return a summary as a row of a figure."""
+    low, high = summary["interval"]
+    return {"label": label, "value": summary["mean"], "low": low, "high": high, "series": series}
+
+
+def percent(level: float) -> str:
+    """Write a coverage, 0.95 as "95%"."""
+    return f"{100 * level:.4g}%"
+
+
+def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what was decided, by name; what was left open is not listed."""
+    found: Mapping[str, Any] = result.get("conventions") or {}
+    return [
+        (name, f"{value:g}" if isinstance(value, float) else str(value))
+        for name, value in found.items()
+        if value is not None
+    ]
+
+
+def _sentence(name: str, summary: Summary, groups: str) -> str:
+    low, high = (
+        _numbers.fixed(bound, _numbers.decimals([summary["mean"]])) for bound in summary["interval"]
+    )
+    known = ""
+    if _numbers.NOTHING not in (low, high):
+        known = f" ({percent(summary['level'])} interval {low} to {high})"
+    undefined = f"; {summary['n_undefined']:,} undefined" if summary["n_undefined"] else ""
+    value = mean(summary)
+    said = f"is {value}" if value != _numbers.NOTHING else "is undefined"
+    return f"Mean {name} {said}{known} over {summary['n_groups']:,} {groups}{undefined}."
+
+
+def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section]:
+    if not measures:
+        return []
+    level = percent(next(iter(measures.values()))["level"])
+    columns = ["measure", "mean", f"{level} interval", "std error", groups, "undefined"]
+    rows = [
+        [
+            *(name, mean(found), interval(found)),
+            _numbers.fixed(found["std_error"], _numbers.decimals([found["mean"]]) + 1),
+            *(found["n_groups"], found["n_undefined"]),
+        ]
+        for name, found in _with_pooled(measures)
+    ]
+    shares = {name: found for name, found in _with_pooled(measures) if _is_share(found)}
+    figure = {
+        "kind": "interval_plot",
+        "title": f"Means over {groups}, with {level} intervals",
+        "rows": [row(name, found) for name, found in shares.items()],
+    }
+    return [
+        {
+            "title": "Measures",
+            "figures": [figure] if shares else [],
+            "table": {"columns": columns, "rows": rows},
+        }
+    ]
+
+
+def _with_pooled(measures: Mapping[str, Summary]) -> Iterator[tuple[str, Summary]]:
+    for name, found in measures.items():
+        yield name, found
+        if "pooled" in found:
+            yield f"{name} (pooled)", found["pooled"]
+
+
+def _is_share(summary: Summary) -> bool:
+    """Tell whether a value can stand on one axis with others: all in [0, 1]."""
+    value = _numbers.to_float(summary["mean"])
+    return 0 <= value <= 1
+
+
+def _segment_sections(segments: Sequence[Mapping[str, Any]], groups: str) -> list[Section]:
+    kinds = dict.fromkeys(segment["by"] for segment in segments)
+    return [_segment_section(by, [s for s in segments if s["by"] == by], groups) for by in kinds]
+
+
+def _segment_section(by: str, segments: Sequence[Mapping[str, Any]], groups: str) -> Section:
+    measures = list(segments[0]["measures"])
+    rows = [
+        [s["name"], s["n_groups"]] + [estimate(s["measures"][m]) for m in measures]
+        for s in segments
+    ]
+    panels = [
+        {"title": m, "rows": [row(s["name"], s["measures"][m]) for s in segments]} for m in measures
+    ]
+    figure = {
+        "kind": "grouped_intervals",
+        "title": f"Means by {by}",
+        "panels": panels,
+        "share_axis": False,
+    }
+    return {
+        "title": f"By {by}",
+        "figures": [figure],
+        "table": {"columns": ["segment", groups, *measures], "rows": rows},
+    }
+
+
+def _histogram_sections(
+    histograms: Mapping[str, Any], measures: Mapping[str, Summary], groups: str
+) -> list[Section]:
+    figures = [
+        {
+            "kind": "histogram",
+            "title": f"How {name} is spread over {groups}",
+            "edges": found["edges"],
+            "counts": found["counts"],
+            "axis_label": name,
+            "count_label": groups,
+            "mean": measures[name]["mean"] if name in measures else None,
+        }
+        for name, found in histograms.items()
+    ]
+    return [{"title": "Distributions", "figures": figures}] if figures else []
+
+
+def _run_sections(run: Mapping[str, Any]) -> list[Section]:
+    if not run:
+        return []
+    rows = [[name, _numbers.fixed(v, _numbers.decimals([v]))] for name, v in run.items()]
+    return [
+        {"title": "The run as a whole", "table": {"columns": ["measure", "value"], "rows": rows}}
+    ]

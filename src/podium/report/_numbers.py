@@ -1,0 +1,74 @@
+"""Numbers as people read them: consistent decimals, and ticks at round values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+NOTHING = "–"
+MINUS = "−"
+_SMALLEST_P = 0.001
+
+
+def to_float(value: Any) -> float:
+    """Return a number as a float, and None (undefined in JSON) as nan."""
+    return math.nan if value is None else float(value)
+
+
+def decimals(values: Iterable[Any]) -> int:
+    """Decimals that give the largest value three significant digits, at least 3 below 10."""
+    sizes = [abs(v) for v in map(to_float, values) if math.isfinite(v)]
+    largest = max(sizes, default=1.0) or 1.0
+    if largest >= 10:
+        return max(0, 3 - math.ceil(math.log10(largest)))
+    return min(9, max(3, 2 - math.floor(math.log10(largest))))
+
+
+def fixed(value: Any, digits: int = 3, *, signed: bool = False) -> str:
+    """Write a number with a fixed count of decimals and a true minus; a dash for undefined."""
+    number = to_float(value)
+    if math.isnan(number):
+        return NOTHING
+    text = f"{number:,.{digits}f}" if math.isfinite(number) else ("∞" if number > 0 else "-∞")
+    if not text.strip("-0.,"):
+        return text.lstrip("-")
+    return ("+" if signed and number > 0 else "") + text.replace("-", MINUS)
+
+
+def bounds(low: Any, high: Any, digits: int = 3, *, signed: bool = False) -> str:
+    """Write an interval, "[0.298, 0.326]"; a dash where there is none."""
+    if math.isnan(to_float(low)) or math.isnan(to_float(high)):
+        return NOTHING
+    return f"[{fixed(low, digits, signed=signed)}, {fixed(high, digits, signed=signed)}]"
+
+
+def p_value(value: Any) -> str:
+    """Write a p value with three decimals, "<0.001" below that."""
+    number = to_float(value)
+    return f"<{_SMALLEST_P}" if number < _SMALLEST_P else fixed(number, 3)
+
+
+def ticks(low: float, high: float, about: int) -> list[float]:
+    """Multiples of 1, 2 or 5 × 10^n inside [low, high]: about so many, at least one.
+
+    They may be up to a quarter more than asked for, rather than half as many.
+    """
+    span = high - low
+    if not span > 0:
+        return [low]
+    rough = span / max(about, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= 0.75 * rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    found = [i * step for i in range(first, last + 1)]
+    return found or [(low + high) / 2]
+
+
+def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:
+    """Write all ticks of an axis with the same decimals, no more than their step needs."""
+    step = values[1] - values[0] if len(values) > 1 else abs(values[0]) or 1.0
+    digits = min(9, max(0, -math.floor(math.log10(step) + 1e-9))) if step < 1 else 0
+    if any(abs(v - round(v, digits)) > step / 100 for v in values):
+        digits += 1
+    return [fixed(v, digits, signed=signed) for v in values]

@@ -1,0 +1,176 @@
+"""One HTML page from one dictionary; it asks for nothing outside itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from podium import _check
+from podium.report import _svg, _text, figures, tables
+
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_WIDE, _NARROW = 720, 360
+_SCHEMES = f""":root {{ color-scheme: light dark; {_svg.variables(_svg.LIGHT)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_svg.variables(_svg.DARK)} }} }}
+@media print {{ :root {{ color-scheme: light; {_svg.variables(_svg.LIGHT)} }} }}"""
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """Return the report as one HTML page that works offline.
+
+    Parameters
+    ----------
+    report : mapping
+        See `podium.report.Report`. All text is escaped.
+
+    Returns
+    -------
+    str
+        The page: no scripts, no requests; light or dark as the reader's system is. Figures are
+        drawn twice, for a desktop and for a phone.
+
+    Raises
+    ------
+    ArgumentError
+        If a figure's kind is unknown, or a table's rows do not fit its columns.
+    MissingExtraError
+        Without jinja2, the extra ``report``.
+
+    Examples
+    --------
+    >>> "<h1>Runs of May</h1>" in render({"title": "Runs of May"})
+    True
+    """
+    template = _template()
+    sections = list(report.get("sections", ()))
+    drawn = (figure for section in sections for figure in section.get("figures", ()))
+    colours = figures.colour_numbers(drawn)
+    content = {
+        "title": _text.printable(str(report["title"])),
+        "subtitle": _text.printable(str(report.get("subtitle", ""))),
+        "summary": _paragraphs(report.get("summary", ())),
+        "facts": _pairs(report.get("facts", {})),
+        "sections": [_section(section, colours) for section in sections],
+        "conventions": _pairs(report.get("conventions", ())),
+        "footer": _text.printable(str(report.get("footer", ""))),
+    }
+    return template.render(content, style=_style())
+
+
+def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write the page to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    report : mapping
+        See `podium.report.Report`.
+    path : str or path
+        An HTML file in a folder that exists; an older file is replaced.
+
+    Raises
+    ------
+    ArgumentError, MissingExtraError
+        As `render`.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write({"title": "Runs of May"}, pathlib.Path(folder) / "may.html")
+    ...     [found.name for found in pathlib.Path(folder).iterdir()]
+    ['may.html']
+    """
+    page = render(report)
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        draft.write_text(page, encoding="utf-8", newline="\n")
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
+    found = [section["table"]] if section.get("table") else []
+    return {
+        "title": _text.printable(str(section["title"])),
+        "text": _paragraphs(section.get("text", ())),
+        "tables": [_table(table) for table in [*found, *section.get("tables", ())]],
+        "figures": [_figure(figure, colours) for figure in section.get("figures", ())],
+    }
+
+
+def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+    columns, rows = tables.read(table)
+    sides = tables.alignment(table)
+    best = {(int(row), int(column)) for row, column in table.get("highlight", ())}
+    digits = int(table.get("digits", 3))
+    return {
+        "caption": _text.printable(str(table.get("caption", ""))),
+        "columns": [
+            {"name": _text.printable(name), "side": side}
+            for name, side in zip(columns, sides, strict=True)
+        ],
+        "rows": [
+            [
+                {
+                    "text": _unbroken(_text.printable(tables.cell_text(cell, digits))),
+                    "side": sides[j],
+                    "best": (i, j) in best,
+                }
+                for j, cell in enumerate(row)
+            ]
+            for i, row in enumerate(rows)
+        ],
+    }
+
+
+def _unbroken(text: str) -> str:
+    """Keep the bounds of an interval on one line."""
+    return _BRACKETS.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
+
+
+def _figure(figure: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "wide": figures.draw(figure, width=_WIDE, colours=colours),
+        "narrow": figures.draw(figure, width=_NARROW, colours=colours),
+        "caption": _text.printable(str(figure.get("caption", ""))),
+    }
+
+
+def _paragraphs(text: str | Iterable[Any]) -> list[str]:
+    found = [text] if isinstance(text, str) else text
+    return [_text.printable(str(paragraph)) for paragraph in found if str(paragraph)]
+
+
+def _pairs(pairs: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
+    found: Mapping[str, Any] = dict(pairs)
+    return [
+        (_text.printable(name), _text.printable(tables.cell_text(value)))
+        for name, value in found.items()
+    ]
+
+
+@cache
+def _template() -> Any:
+    jinja2 = _check.extra("jinja2", "report", "An HTML report")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(_resource("page.html.jinja"))
+
+
+@cache
+def _style() -> str:
+    return "\n".join([_SCHEMES, _resource("page.css"), _svg.stylesheet()])
+
+
+def _resource(name: str) -> str:
+    return resources.files("podium.report").joinpath(name).read_text(encoding="utf-8")

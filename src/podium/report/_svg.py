@@ -1,0 +1,187 @@
+"""SVG by hand: a canvas that collects elements, escapes all text, and knows both colour schemes.
+
+Colours are presentation attributes of the light scheme, so that a figure stands alone; each
+element also has a class (`ink-fill`, `c2-stroke`), through which a page restyles it for dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from podium.report import _text
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+# Eight hues told apart with each usual form of colour blindness, 3:1 or more on their ground.
+LIGHT = {
+    "ink": "#1b1f24",
+    "muted": "#57606a",
+    "axis": "#8c959f",
+    "grid": "#e4e8ec",
+    "paper": "#ffffff",
+    "c0": "#1159a3",
+    "c1": "#df700d",
+    "c2": "#1ba771",
+    "c3": "#91195c",
+    "c4": "#6f4900",
+    "c5": "#8c92b0",
+    "c6": "#7857db",
+    "c7": "#5f543c",
+}
+DARK = {
+    "ink": "#e8ebee",
+    "muted": "#a4adb7",
+    "axis": "#6e7781",
+    "grid": "#2b3138",
+    "paper": "#15181c",
+    "c0": "#57c2ff",
+    "c1": "#d56c29",
+    "c2": "#099968",
+    "c3": "#c164b0",
+    "c4": "#efc62c",
+    "c5": "#c3d7e7",
+    "c6": "#7b88f3",
+    "c7": "#d1c2b8",
+}
+N_COLOURS = 8
+
+
+def series(number: int) -> str:
+    """Return the tone of a series; a ninth series takes the first tone again."""
+    return f"c{number % N_COLOURS}"
+
+
+def number(value: float) -> str:
+    """Write a coordinate with at most two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+class Canvas:
+    """Elements of one figure, `width` pixels wide; its height is known at the end."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._elements: list[str] = []
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        content: str,
+        *,
+        size: float = 13,
+        anchor: str = "start",
+        tone: str = "ink",
+        bold: bool = False,
+        halo: bool = False,
+        room: float = math.inf,
+    ) -> None:
+        """Write one line; what does not fit the room is shortened, and whole in a tooltip.
+
+        A halo in the ground's colour keeps text readable where lines pass below it.
+        """
+        content = _text.printable(content)
+        shown = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        whole = f"<title>{escape(content)}</title>" if shown != content else ""
+        look = ' font-weight="600"' if bold else ""
+        look += ' stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+        paint = _paint(tone, "paper" if halo else "")
+        self._elements.append(
+            f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" '
+            f'text-anchor="{anchor}"{look}{paint}>{whole}{escape(shown)}</text>'
+        )
+
+    def line(
+        self,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+        *,
+        tone: str,
+        thickness: float = 1,
+        dash: str = "",
+    ) -> None:
+        self.path([(x1, y1), (x2, y2)], tone=tone, thickness=thickness, dash=dash)
+
+    def path(
+        self,
+        points: Sequence[tuple[float, float]],
+        *,
+        tone: str,
+        thickness: float = 2,
+        dash: str = "",
+    ) -> None:
+        """Draw straight segments through the points."""
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        self._elements.append(
+            f'<path d="{_steps(points)}" stroke-width="{number(thickness)}" '
+            f'stroke-linecap="round" stroke-linejoin="round"{dashes}{_paint("", tone)}/>'
+        )
+
+    def area(self, points: Sequence[tuple[float, float]], *, tone: str, opacity: float) -> None:
+        """Fill the polygon of the points."""
+        self._elements.append(
+            f'<path d="{_steps(points)}Z" fill-opacity="{number(opacity)}"{_paint(tone)}/>'
+        )
+
+    def dot(
+        self, x: float, y: float, *, tone: str, radius: float = 5, hollow: bool = False
+    ) -> None:
+        paint = _paint("paper", tone) + ' stroke-width="2"' if hollow else _paint(tone)
+        self._elements.append(
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"{paint}/>'
+        )
+
+    def rect(
+        self, x: float, y: float, width: float, height: float, *, tone: str, hint: str = ""
+    ) -> None:
+        """Draw a filled rectangle, with a tooltip."""
+        tip = f"<title>{escape(_text.printable(hint))}</title>" if hint else ""
+        self._elements.append(
+            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" '
+            f'height="{number(height)}"{_paint(tone)}>{tip}</rect>'
+        )
+
+    def svg(self, height: float, *, title: str, description: str, background: str | None) -> str:
+        """Return the whole figure, with its name and its content in words for those who listen."""
+        ground = (
+            f'<rect width="100%" height="100%" fill="{escape(background)}"/>' if background else ""
+        )
+        name = escape(_text.printable(title))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="podium-figure" role="img" '
+            f'aria-label="{name}" viewBox="0 0 {self.width} {number(height)}" '
+            f'width="{self.width}" height="{number(height)}" font-family="{FONT}">'
+            f"<title>{name}</title><desc>{escape(_text.printable(description))}</desc>"
+            f"{ground}{''.join(self._elements)}</svg>"
+        )
+
+
+def stylesheet() -> str:
+    """Return rules that give each class its colour from the page's variables."""
+    rules = [
+        f".podium-figure .{tone}-{kind} {{ {kind}: var(--{tone}); }}"
+        for tone in LIGHT
+        for kind in ("fill", "stroke")
+    ]
+    return "\n".join(rules)
+
+
+def variables(scheme: dict[str, str]) -> str:
+    """Return a colour scheme as CSS variables."""
+    return " ".join(f"--{tone}: {colour};" for tone, colour in scheme.items())
+
+
+def _paint(fill: str, stroke: str = "") -> str:
+    """Return colours as attributes, and the classes that let a page change them."""
+    paint = f' fill="{LIGHT[fill] if fill else "none"}"'
+    paint += f' stroke="{LIGHT[stroke]}"' if stroke else ""
+    classes = [f"{fill}-fill"] * bool(fill) + [f"{stroke}-stroke"] * bool(stroke)
+    return f'{paint} class="{" ".join(classes)}"'
+
+
+def _steps(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)

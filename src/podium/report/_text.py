@@ -1,0 +1,67 @@
+"""How wide text is, without a font at hand: an estimate that errs on the wide side."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Advance widths in em, from the widest of the usual system sans-serif faces.
+_NARROW = frozenset("iljIftr.,:;'|!()[]/\\ `-·")
+_BROAD = frozenset("mwMWO@%+−±<>=~→←…")
+BOLD = 1.13  # how much wider bold text is
+
+
+def width(text: str, size: float) -> float:
+    """Estimate the width of one line of text in pixels."""
+    return size * sum(map(_em, text))
+
+
+def columns(text: str) -> int:
+    """Count the columns that text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def shorten(text: str, size: float, room: float) -> str:
+    """Cut text to the room there is, with an ellipsis where something is lost."""
+    if width(text, size) <= room:
+        return text
+    while text and width(text + "…", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def wrap(text: str, size: float, room: float) -> list[str]:
+    """Break text into lines between words; a word wider than the room is shortened."""
+    lines: list[str] = []
+    for word in text.split():
+        joined = f"{lines[-1]} {word}" if lines else word
+        if lines and width(joined, size) <= room:
+            lines[-1] = joined
+        else:
+            lines.append(shorten(word, size, room))
+    return lines
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which neither XML nor a terminal should receive."""
+    return "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
+
+
+def _em(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.05
+    if character in _NARROW:
+        return 0.41
+    if character in _BROAD:
+        return 0.99
+    return 0.77 if character.isupper() else 0.64

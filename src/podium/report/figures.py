@@ -1,0 +1,119 @@
+"""Figures from plain data: each function returns one SVG that stands alone.
+
+Every figure takes `title`; `width` in pixels, below 480 laid out for a phone; `colours`, the
+number of each method's colour (the same in all figures of a report; else in order of
+appearance); and `background`, a colour, or None for transparent (``"white"`` for a file that is
+shown elsewhere). None and nan are undefined values: they are named, and not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.report._bars import histogram
+from podium.report._curves import line_plot
+from podium.report._intervals import difference_plot, interval_plot
+from podium.report._panels import grouped_intervals
+
+__all__ = [
+    "FIGURES",
+    "bin_values",
+    "colour_numbers",
+    "difference_plot",
+    "draw",
+    "grouped_intervals",
+    "histogram",
+    "interval_plot",
+    "line_plot",
+]
+
+FIGURES: dict[str, Callable[..., str]] = {
+    "difference_plot": difference_plot,
+    "grouped_intervals": grouped_intervals,
+    "histogram": histogram,
+    "interval_plot": interval_plot,
+    "line_plot": line_plot,
+}
+"""Figures by the name that a figure's dictionary has as its "kind"."""
+
+
+def draw(
+    figure: Mapping[str, Any],
+    *,
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    background: str | None = None,
+) -> str:
+    """Draw a figure's dictionary: its "kind" names the function, other keys are arguments.
+
+    Parameters
+    ----------
+    figure : mapping
+        "kind", the function's arguments by name, and optionally "caption" (not drawn).
+    width, colours, background
+        As in every figure, see `podium.report.figures`.
+
+    Returns
+    -------
+    str
+        One SVG element.
+
+    Raises
+    ------
+    ArgumentError
+        If the kind is unknown, or the function has no such argument.
+
+    Examples
+    --------
+    >>> row = {"label": "pap@10", "value": 0.31, "low": 0.29, "high": 0.33}
+    >>> draw({"kind": "interval_plot", "rows": [row], "title": "Means"})[:4]
+    '<svg'
+    """
+    kind = _check.choice(figure.get("kind"), "kind", list(FIGURES))
+    arguments = {key: value for key, value in figure.items() if key not in ("kind", "caption")}
+    try:
+        return FIGURES[kind](**arguments, width=width, colours=colours, background=background)
+    except TypeError as error:
+        raise ArgumentError(f"A figure of kind {kind!r} cannot be drawn: {error}.") from error
+
+
+def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Number all methods in order of appearance, so that each keeps its colour across figures.
+
+    Examples
+    --------
+    >>> curve = {"kind": "line_plot", "series": [{"label": "linear"}, {"label": "random"}]}
+    >>> colour_numbers([curve, {"rows": [{"label": "pap@10", "series": "random"}]}])
+    {'linear': 0, 'random': 1}
+    """
+    names = dict.fromkeys(name for figure in figures for name in _methods(figure))
+    return {name: i for i, name in enumerate(names)}
+
+
+def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
+    """Count values in bins of equal width, as `histogram` takes them: "edges" and "counts".
+
+    Undefined values (nan) are left out.
+
+    Examples
+    --------
+    >>> bin_values([0.0, 0.1, 0.9, 1.0, float("nan")], n_bins=2)
+    {'edges': [0.0, 0.5, 1.0], 'counts': [2, 2]}
+    """
+    column = _check.no_infinity(_check.column(values, "values"), "values")
+    counts, edges = np.histogram(
+        column[~np.isnan(column)], bins=_check.cutoff(n_bins, name="n_bins")
+    )
+    return {"edges": edges.tolist(), "counts": counts.tolist()}
+
+
+def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
+    yield from (line["label"] for line in figure.get("series", ()))
+    for part in (figure, *figure.get("panels", ())):
+        yield from (row["series"] for row in part.get("rows", ()) if row.get("series"))

@@ -1,0 +1,183 @@
+"""One table, {"columns": names, "rows": lists of cells}, in the formats that people paste into.
+
+A cell is text (written as it is, escaped for the format), an integer, a float, or None for
+undefined. Floats have `digits` decimals.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.report import _numbers, _text
+
+_NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # a row that starts with a bracket would be read as the option of \\
+    "]": "{]}",
+    "−": r"$-$",
+    "–": "--",
+    "±": r"$\pm$",
+    "∞": r"$\infty$",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+# what starts a construct of Markdown; _ only where it could open or close emphasis
+_MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+
+
+def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
+    """Align columns with spaces for a terminal; control characters are replaced.
+
+    Examples
+    --------
+    >>> print(to_text({"columns": ["run", "pap@10"], "rows": [["linear", 0.5], ["als", None]]}))
+    run     pap@10
+    ------  ------
+    linear   0.500
+    als          –
+    """
+    header, rows = _cells(table, digits)
+    header, *rows = [[_text.printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(_text.columns, column)) for column in zip(header, *rows, strict=True)]
+    right = [side == "right" for side in alignment(table)]
+    lines = [header, ["-" * width for width in widths], *rows]
+    return "\n".join(_joined(line, widths, right) for line in lines)
+
+
+def to_markdown(table: Mapping[str, Any], *, digits: int = 3) -> str:
+    r"""Write a pipe table of GitHub's Markdown.
+
+    Examples
+    --------
+    >>> print(to_markdown({"columns": ["run", "n_pos"], "rows": [["a|b", 3]]}))
+    | run | n_pos |
+    | :--- | ---: |
+    | a\|b | 3 |
+    """
+    header, rows = _cells(table, digits)
+    rules = ["---:" if side == "right" else ":---" for side in alignment(table)]
+    lines = [[_markdown(cell) for cell in row] for row in (header, *rows)]
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([written[0], f"| {' | '.join(rules)} |", *written[1:]])
+
+
+def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
+    r"""Write a tabular environment with the rules of booktabs (``\usepackage{booktabs}``).
+
+    Examples
+    --------
+    >>> print(to_latex({"columns": ["run", "n_pos"], "rows": [["a & b", 3]]}))
+    \begin{tabular}{lr}
+    \toprule
+    run & n\_pos \\
+    \midrule
+    a \& b & 3 \\
+    \bottomrule
+    \end{tabular}
+    """
+    header, rows = _cells(table, digits)
+    sides = "".join(side[0] for side in alignment(table))
+    written = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{sides}}}",
+            *(r"\toprule", written[0], r"\midrule"),
+            *written[1:],
+            *(r"\bottomrule", r"\end{tabular}"),
+        ]
+    )
+
+
+def to_csv(table: Mapping[str, Any], *, digits: int | None = None) -> str:
+    r"""Write comma-separated values: all digits unless told otherwise, nothing for undefined.
+
+    Examples
+    --------
+    >>> to_csv({"columns": ["run", "pap@10"], "rows": [["a, b", 0.1], ["c", None]]})
+    'run,pap@10\n"a, b",0.1\nc,\n'
+    """
+    columns, rows = read(table)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(cell, digits) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def read(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return columns and rows, after checking that each row has a cell for each column."""
+    columns = [str(column) for column in table["columns"]]
+    rows = [list(row) for row in table["rows"]]
+    for i, row in enumerate(rows):
+        if len(row) != len(columns):
+            raise ArgumentError(
+                f"rows must have one cell for each of the {len(columns)} columns, "
+                f"got {len(row)} in row {i}."
+            )
+    return columns, rows
+
+
+def cell_text(cell: Any, digits: int = 3) -> str:
+    """Write a cell as people read it."""
+    if cell is None:
+        return _numbers.NOTHING
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return str(cell)
+    return f"{cell:,}" if isinstance(cell, int) else _numbers.fixed(cell, digits)
+
+
+def alignment(table: Mapping[str, Any]) -> list[str]:
+    """Return "left" or "right" for each column: as the table says, else numbers to the right."""
+    columns, rows = read(table)
+    if table.get("align"):
+        return [_check.choice(side, "align", ("left", "right")) for side in table["align"]]
+    by_column = [[row[i] for row in rows] for i in range(len(columns))]
+    return ["right" if _is_numeric(cells) else "left" for cells in by_column]
+
+
+def _is_numeric(cells: Sequence[Any]) -> bool:
+    texts = [cell_text(cell).strip() for cell in cells]
+    return any(texts) and all(_NUMERIC.fullmatch(text) for text in texts)
+
+
+def _cells(table: Mapping[str, Any], digits: int) -> tuple[list[str], list[list[str]]]:
+    columns, rows = read(table)
+    return columns, [[cell_text(cell, digits) for cell in row] for row in rows]
+
+
+def _plain(cell: Any, digits: int | None) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, float) and digits is not None:
+        return f"{cell:.{digits}f}"
+    return str(cell)
+
+
+def _joined(line: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    cells = zip(line, widths, right, strict=True)
+    return "  ".join(_pad(cell, width, to_right) for cell, width, to_right in cells).rstrip()
+
+
+def _pad(cell: str, width: int, to_right: bool) -> str:
+    spaces = " " * (width - _text.columns(cell))
+    return spaces + cell if to_right else cell + spaces
+
+
+def _markdown(text: str) -> str:
+    return _MARKDOWN.sub(lambda found: "\\" + found.group(), _text.printable(text))
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _text.printable(text))

@@ -1,0 +1,396 @@
+"""What holds for every figure: well-formed, complete, inside its frame, nothing on top of text."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError
+from podium.report import _svg, _text, figures
+
+SVG = "{http://www.w3.org/2000/svg}"
+NASTY = '<script>alert("1")</script> & co'
+LONG = "WWWWW mmmmm @@@@@ " * 6
+METHODS = ["popularity", "item similarity (cosine, top 50)", NASTY, "線形ランカー", LONG]
+WIDTHS = [320, 360, 479, 480, 720, 1200]
+
+
+def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
+    found = [
+        {
+            "label": name,
+            "series": name,
+            "value": scale * (0.2 + 0.05 * i + shift),
+            "low": scale * (0.15 + 0.05 * i + shift),
+            "high": scale * (0.26 + 0.05 * i + shift),
+        }
+        for i, name in enumerate(METHODS)
+    ]
+    found[1] |= {"low": None, "high": None}
+    found[3] |= {"value": None, "low": None, "high": None}
+    return found
+
+
+def panels(n: int) -> list[dict[str, Any]]:
+    return [
+        {"title": f"segment {i} of {NASTY}", "note": f"n = {i}", "rows": rows(0.1 * i)}
+        for i in range(n)
+    ]
+
+
+def curves(n_points: int) -> list[dict[str, Any]]:
+    x = list(range(1, n_points + 1))
+    return [
+        {"label": name, "x": x, "y": [0.1 * i + 0.01 * k if k % 4 else None for k in x]}
+        for i, name in enumerate(METHODS)
+    ]
+
+
+TITLE = f"What {NASTY} does to a title that has many words, and so goes over several lines"
+FULL: dict[str, dict[str, Any]] = {
+    "interval_plot": {
+        "kind": "interval_plot",
+        "rows": rows(),
+        "axis_label": f"mean of {NASTY}",
+        "reference": {"value": 0.9, "label": "published"},
+    },
+    "interval_plot of large values": {"kind": "interval_plot", "rows": rows(scale=123456.0)},
+    "interval_plot of huge values": {"kind": "interval_plot", "rows": rows(scale=3e9)},
+    "interval_plot of one value": {"kind": "interval_plot", "rows": rows()[:1]},
+    "difference_plot": {
+        "kind": "difference_plot",
+        "rows": rows(-0.3, scale=0.01),
+        "axis_label": "difference in pap@10",
+        "low_label": f"{NASTY} higher",
+        "high_label": "linear higher",
+    },
+    "grouped_intervals": {
+        "kind": "grouped_intervals",
+        "panels": panels(5),
+        "axis_label": "mean pap@10",
+    },
+    "grouped_intervals of short labels": {
+        "kind": "grouped_intervals",
+        "panels": [{"title": f"part {i}", "rows": [rows(i)[0], rows(i)[3]]} for i in range(4)],
+        "share_axis": False,
+    },
+    "grouped_intervals of unlike rows": {
+        "kind": "grouped_intervals",
+        "panels": [{"title": "one", "rows": rows()[:2]}, {"title": "none", "rows": []}],
+    },
+    "histogram": {
+        "kind": "histogram",
+        **figures.bin_values(np.random.default_rng(0).random(5000), 30),
+        "axis_label": f"mean of {NASTY}",
+        "count_label": "users",
+        "mean": 0.99,
+    },
+    "histogram of one value": {"kind": "histogram", **figures.bin_values([0.5] * 4)},
+    "line_plot": {
+        "kind": "line_plot",
+        "series": curves(40),
+        "x_label": "epoch",
+        "y_label": f"mean of {NASTY}",
+    },
+    "line_plot of short labels": {
+        "kind": "line_plot",
+        "series": [
+            {"label": f"run {i}", "x": [1, 2, 3], "y": [0.1, 0.2, 0.3 + i / 1e4]} for i in range(9)
+        ],
+    },
+    "line_plot with a band": {
+        "kind": "line_plot",
+        "series": [{"label": "a", "x": [0.5, 1], "y": [1, 2], "low": [0, None], "high": [2, 3]}],
+    },
+    "line_plot of a point": {"kind": "line_plot", "series": [{"label": "a", "x": [3], "y": [7]}]},
+}
+EMPTY: list[dict[str, Any]] = [
+    {"kind": "interval_plot", "rows": []},
+    {"kind": "difference_plot", "rows": [], "low_label": "a", "high_label": "b"},
+    {"kind": "grouped_intervals", "panels": []},
+    {"kind": "grouped_intervals", "panels": [{"title": "none", "rows": []}]},
+    {"kind": "histogram", "edges": [], "counts": []},
+    {"kind": "line_plot", "series": []},
+    {"kind": "line_plot", "series": [{"label": "a", "x": [], "y": []}]},
+    {"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": [None]}]},
+]
+
+
+def parse(figure: dict[str, Any], **style: Any) -> ET.Element:
+    return ET.fromstring(figures.draw({"title": TITLE, **figure}, **style))
+
+
+def words(root: ET.Element) -> str:
+    """All text of a figure; a shortened label is whole in its tooltip."""
+    return " ".join(root.itertext())
+
+
+def boxes(root: ET.Element) -> list[tuple[float, float, float, float, str]]:
+    """Left, top, right, bottom of each text, by the estimate that the layout uses."""
+    found: list[tuple[float, float, float, float, str]] = []
+    for node in root.iter(f"{SVG}text"):
+        shown = "".join([node.text or "", *(child.tail or "" for child in node)])
+        size = float(node.get("font-size", 0))
+        wide = _text.width(shown, size) * (_text.BOLD if node.get("font-weight") else 1)
+        x, y = float(node.get("x", 0)), float(node.get("y", 0))
+        left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[node.get("text-anchor", "")]
+        found.append((left, y - 0.75 * size, left + wide, y + 0.2 * size, shown))
+    return found
+
+
+def test_every_kind_of_figure_is_tested() -> None:
+    assert {figure["kind"] for figure in FULL.values()} == set(figures.FIGURES)
+    assert {figure["kind"] for figure in EMPTY} == set(figures.FIGURES)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", FULL)
+def test_figure_text_stays_inside_and_apart(name: str, width: int) -> None:
+    root = parse(FULL[name], width=width)
+    height = float(root.get("height", 0))
+    found = boxes(root)
+    for left, top, right, bottom, shown in found:
+        assert left >= 0, shown
+        assert right <= width, shown
+        assert top >= 0, shown
+        assert bottom <= height, shown
+    for a, b in itertools.combinations(found, 2):
+        beside = a[2] <= b[0] or b[2] <= a[0]
+        above = a[3] <= b[1] or b[3] <= a[1]
+        assert beside or above, (a, b)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", FULL)
+def test_figure_marks_stay_inside(name: str, width: int) -> None:
+    root = parse(FULL[name], width=width)
+    height = float(root.get("height", 0))
+    for path in root.iter(f"{SVG}path"):
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", path.get("d", ""))]
+        assert all(0 <= x <= width for x in numbers[0::2])
+        assert all(0 <= y <= height for y in numbers[1::2])
+    for dot in root.iter(f"{SVG}circle"):
+        r = float(dot.get("r", 0))
+        assert r <= float(dot.get("cx", 0)) <= width - r
+        assert r <= float(dot.get("cy", 0)) <= height - r
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", [name for name in FULL if "line" not in name])
+def test_marks_do_not_run_into_words(name: str, width: int) -> None:
+    root = parse(FULL[name], width=width)
+    marks: list[tuple[float, float, float, float]] = []
+    for dot in root.iter(f"{SVG}circle"):
+        x, y, r = (float(dot.get(key, 0)) for key in ("cx", "cy", "r"))
+        marks.append((x - r, y - r, x + r, y + r))
+    for bar in root.iter(f"{SVG}path"):
+        if bar.get("stroke-width") == "2.5":
+            x1, y, x2, _ = (float(n) for n in re.findall(r"[\d.]+", bar.get("d", "")))
+            marks.append((x1, y - 1.25, x2, y + 1.25))
+    for a, b in itertools.product(marks, boxes(root)):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (a, b)
+
+
+@pytest.mark.parametrize("width", [360, 720])
+@pytest.mark.parametrize("name", FULL)
+def test_figure_has_every_label(name: str, width: int) -> None:
+    said = words(parse(FULL[name], width=width))
+    figure = FULL[name]
+    parts = [figure, *figure.get("panels", [])]
+    labels = [row["label"] for part in parts for row in part.get("rows", [])]
+    labels += [line["label"] for line in figure.get("series", [])]
+    labels += [panel["title"] for panel in figure.get("panels", [])]
+    labels += [figure[key] for key in figure if key.endswith("_label")]
+    for label in labels:
+        assert label in said
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_figure_escapes_labels(name: str) -> None:
+    svg = figures.draw({"title": NASTY, **FULL[name]})
+    assert "<script" not in svg
+    assert not list(ET.fromstring(svg).iter(f"{SVG}script"))
+
+
+@pytest.mark.parametrize("width", [360, 720])
+@pytest.mark.parametrize("figure", EMPTY, ids=lambda figure: figure["kind"])
+def test_empty_figure_says_so(figure: dict[str, Any], width: int) -> None:
+    root = parse(figure, width=width)
+    assert "No values." in words(root)
+    assert not list(root.iter(f"{SVG}circle"))
+
+
+def test_figure_speaks_for_itself() -> None:
+    root = parse(FULL["interval_plot"])
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == TITLE
+    title, description = root[0], root[1]
+    assert (title.tag, description.tag) == (f"{SVG}title", f"{SVG}desc")
+    assert "popularity: 0.200 [0.150, 0.260]" in (description.text or "")
+
+
+def test_figure_background_is_the_first_thing_painted() -> None:
+    ground = next(parse(FULL["histogram"], background="white").iter(f"{SVG}rect"))
+    assert (ground.get("fill"), ground.get("width")) == ("white", "100%")
+    assert all(node.get("width") != "100%" for node in parse(FULL["histogram"]).iter(f"{SVG}rect"))
+
+
+def test_figures_of_a_report_share_colours() -> None:
+    both = [FULL["interval_plot"], {"kind": "line_plot", "series": curves(3)[::-1]}]
+    numbers = figures.colour_numbers(both)
+    assert list(numbers.values()) == list(range(len(METHODS)))
+    dots = list(parse(FULL["interval_plot"], colours=numbers).iter(f"{SVG}circle"))
+    assert [dot.get("fill") for dot in dots] == [_svg.LIGHT[f"c{i}"] for i in (0, 1, 2, 4)]
+    lines = parse(both[1], colours=numbers).iter(f"{SVG}circle")
+    assert next(lines).get("fill") == _svg.LIGHT["c4"]
+
+
+def test_intervals_lie_where_their_numbers_say() -> None:
+    """A dot in the middle of its bounds is drawn in the middle of its line."""
+    row = {"label": "a", "value": 2.0, "low": 1.0, "high": 3.0}
+    root = parse({"kind": "interval_plot", "rows": [row]})
+    (bar,) = (p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.5")
+    x1, _, x2, _ = (float(n) for n in re.findall(r"[\d.]+", bar.get("d", "")))
+    assert float(next(root.iter(f"{SVG}circle")).get("cx", 0)) == pytest.approx(
+        (x1 + x2) / 2, abs=0.01
+    )
+
+
+def test_difference_is_hollow_where_the_interval_includes_zero() -> None:
+    found = [
+        {"label": "above", "value": 2, "low": 1, "high": 3},
+        {"label": "around", "value": 1, "low": -1, "high": 3},
+        {"label": "below", "value": -2, "low": -3, "high": -1},
+        {"label": "alone", "value": 2, "low": None, "high": None},
+    ]
+    root = parse({"kind": "difference_plot", "rows": found})
+    assert ["paper-fill" in dot.get("class", "") for dot in root.iter(f"{SVG}circle")] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_histogram_bars_are_as_high_as_their_counts() -> None:
+    root = parse({"kind": "histogram", "edges": [0, 1, 2, 4], "counts": [3, 6, 0]})
+    heights = [float(bar.get("height", 0)) for bar in root.iter(f"{SVG}rect")]
+    assert heights[1] == pytest.approx(2 * heights[0], abs=0.02)
+    assert heights[2] == 0
+
+
+def test_line_breaks_where_undefined() -> None:
+    line = {"label": "a", "x": [1, 2, 3, 4, 5], "y": [1, 2, None, 2, 1]}
+    root = parse({"kind": "line_plot", "series": [line]})
+    drawn = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
+    assert [p.get("d", "").count("L") for p in drawn] == [1, 1]
+
+
+def test_control_characters_leave_xml_well_formed() -> None:
+    root = parse({"kind": "interval_plot", "rows": [{"label": "a\x00b\x1b[31m\nc", "value": 1}]})
+    assert "a\ufffdb\ufffd[31m c" in words(root)
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ({"kind": "pie"}, "kind must be one of"),
+        ({"kind": "line_plt", "series": []}, "Did you mean 'line_plot'"),
+        ({"kind": "interval_plot"}, "'interval_plot' cannot be drawn.*rows"),
+        (
+            {"kind": "histogram", "edges": [0, 1], "counts": [1, 2]},
+            "edges must have one entry more",
+        ),
+        ({"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": []}]}, "equal length"),
+    ],
+)
+def test_figure_errors_say_what_is_wrong(figure: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        figures.draw({"title": "a", **figure})
+
+
+def test_bins_hold_every_defined_value() -> None:
+    found = figures.bin_values([0.1, float("nan"), 0.4, 0.9], n_bins=3)
+    assert sum(found["counts"]) == 3
+    assert len(found["edges"]) == 3 + 1
+
+
+# --- colours ----------------------------------------------------------------------------------
+
+# Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia
+BLINDNESS = np.array(
+    [
+        [
+            0.152286,
+            1.052583,
+            -0.204868,
+            0.114503,
+            0.786281,
+            0.099216,
+            -0.003882,
+            -0.048116,
+            1.051998,
+        ],
+        [
+            0.367322,
+            0.860646,
+            -0.227968,
+            0.280085,
+            0.672501,
+            0.047413,
+            -0.011820,
+            0.042940,
+            0.968881,
+        ],
+        [
+            1.255528,
+            -0.076749,
+            -0.178779,
+            -0.078411,
+            0.930809,
+            0.147602,
+            0.004733,
+            0.691367,
+            0.303900,
+        ],
+    ]
+).reshape(3, 3, 3)
+LAB = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(colour: str) -> np.ndarray:
+    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a: str, b: str) -> float:
+    low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    x, y, z = np.cbrt(np.clip(LAB @ np.clip(rgb, 0, 1), 1e-6, None) / LAB.sum(axis=1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("scheme", [_svg.LIGHT, _svg.DARK], ids=["light", "dark"])
+def test_colours_contrast_with_their_ground(scheme: dict[str, str]) -> None:
+    for tone in ("ink", "muted"):
+        assert contrast(scheme[tone], scheme["paper"]) >= 4.5
+    for i in range(_svg.N_COLOURS):
+        assert contrast(scheme[f"c{i}"], scheme["paper"]) >= 3
+
+
+@pytest.mark.parametrize("scheme", [_svg.LIGHT, _svg.DARK], ids=["light", "dark"])
+def test_colours_stay_apart_under_colour_blindness(scheme: dict[str, str]) -> None:
+    """Distances in CIELAB, where 10 is plainly visible side by side; the last two may be closer."""
+    for blindness in [np.eye(3), *BLINDNESS]:
+        seen = [lab(blindness @ linear(scheme[f"c{i}"])) for i in range(_svg.N_COLOURS)]
+        assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:6], 2)) >= 20
+        assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) >= 15

@@ -1,0 +1,86 @@
+"""How numbers read, and where ticks stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.report import _numbers, _text
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("values", "digits"),
+    [([0.312, 0.05], 3), ([1.0], 3), ([9.99], 3), ([12.34], 1), ([123.4], 0), ([0.0123], 4)],
+)
+def test_decimals_give_three_digits(values: list[float], digits: int) -> None:
+    assert _numbers.decimals([*values, NAN, None]) == digits
+
+
+def test_decimals_of_nothing_are_those_of_a_measure() -> None:
+    assert _numbers.decimals([]) == _numbers.decimals([0.0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (0.1234, False, "0.123"),
+        (-0.1234, False, "−0.123"),
+        (0.1234, True, "+0.123"),
+        (0.0, True, "0.000"),
+        (-0.0001, True, "0.000"),
+        (12345.6, False, "12,345.600"),
+        (None, False, "–"),
+        (NAN, True, "–"),
+        (float("inf"), True, "+∞"),
+        (float("-inf"), False, "−∞"),
+    ],
+)
+def test_fixed_reads(value: float | None, signed: bool, text: str) -> None:
+    assert _numbers.fixed(value, 3, signed=signed) == text
+
+
+def test_p_values_never_read_as_zero() -> None:
+    assert [_numbers.p_value(p) for p in (0.0, 0.0009, 0.001, 0.25, None)] == [
+        "<0.001",
+        "<0.001",
+        "0.001",
+        "0.250",
+        "–",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "about", "expected"),
+    [
+        (0.0, 1.0, 5, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (0.0, 1.0, 2, ["0.0", "0.5", "1.0"]),
+        (-0.011, 0.021, 3, ["−0.01", "0.00", "0.01", "0.02"]),
+        (0, 1500, 3, ["0", "500", "1,000", "1,500"]),
+        (0.0301, 0.0304, 3, ["0.0301", "0.0302", "0.0303", "0.0304"]),
+    ],
+)
+def test_ticks_are_round_and_inside(
+    low: float, high: float, about: int, expected: list[str]
+) -> None:
+    assert _numbers.tick_labels(_numbers.ticks(low, high, about)) == expected
+
+
+def test_a_single_tick_keeps_its_value() -> None:
+    values = _numbers.ticks(0.51, 0.5100001, 1)
+    (label,) = _numbers.tick_labels(values[:1])
+    assert float(label) == pytest.approx(0.51, abs=1e-4)
+
+
+def test_text_is_wrapped_between_words_and_loses_none() -> None:
+    text = "one two three four five"
+    lines = _text.wrap(text, 10, _text.width("three four", 10))
+    assert " ".join(lines) == text
+    assert all(_text.width(line, 10) <= _text.width("three four", 10) for line in lines)
+
+
+def test_text_is_shortened_only_where_it_must() -> None:
+    assert _text.shorten("linear", 10, _text.width("linear", 10)) == "linear"
+    short = _text.shorten("linear ranker", 10, _text.width("linear", 10))
+    assert short.endswith("…")
+    assert _text.width(short, 10) <= _text.width("linear", 10)

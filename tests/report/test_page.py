@@ -1,0 +1,307 @@
+"""The page: complete, escaped, offline, in two schemes, and written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium import report
+from podium.errors import ArgumentError, MissingExtraError
+from podium.report import _page
+
+NASTY = '<script>alert("1")</script><img src="http://evil.example/a.png">'
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and text of a page; an unbalanced tag is an error."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def summary(mean: float | None, **more: Any) -> dict[str, Any]:
+    bounds = [None, None] if mean is None else [mean - 0.02, mean + 0.02]
+    return {
+        "mean": mean,
+        "std_error": None if mean is None else 0.01,
+        "interval": bounds,
+        "level": 0.95,
+        "n_groups": 0 if mean is None else 812,
+        "n_undefined": 3,
+        **more,
+    }
+
+
+def difference(run: str, value: float, p: float) -> dict[str, Any]:
+    return {
+        "run": run,
+        "baseline": "popularity",
+        "difference": value,
+        "std_error": 0.01,
+        "interval": [value - 0.02, value + 0.02],
+        "level": 0.95,
+        "t_statistic": value / 0.01,
+        "t_p_value": p,
+        "randomisation_p_value": p,
+        "holm_p_value": p,
+        "wins": 411,
+        "losses": 302,
+        "equal": 99,
+        "detectable": 0.028,
+        "n_groups": 812,
+        "n_undefined": 3,
+    }
+
+
+EVALUATION: dict[str, Any] = {
+    "measures": {
+        "pap@10": summary(0.31, pooled=summary(0.27)),
+        "dcg@10": summary(4.2),
+        "auc": summary(None),
+    },
+    "segments": [
+        {
+            "by": by,
+            "name": name,
+            "n_groups": 400,
+            "measures": {"pap@10": summary(mean), "auc": summary(None)},
+        }
+        for by, name, mean in [
+            ("engagement", "n_pos <= 10", 0.2),
+            ("engagement", "n_pos > 10", 0.4),
+            ("country", NASTY, None),
+        ]
+    ],
+    "conventions": {"ties": "worst", "min_relevance": 1.0, "n_items": None},
+    "run": {"coverage": 0.41},
+    "histograms": {"pap@10": {"edges": [0, 0.5, 1], "counts": [500, 312]}},
+}
+RUNS = ["popularity", NASTY, "linear"]
+COMPARISON: dict[str, Any] = {
+    "runs": RUNS,
+    "baseline": "popularity",
+    "measures": {
+        "pap@10": {
+            "means": {run: summary(0.3 + 0.01 * i) for i, run in enumerate(RUNS)},
+            "differences": [difference(NASTY, 0.01, 0.4), difference("linear", 0.05, 0.0004)],
+        },
+        "ndcg@10": {
+            "means": {run: summary(0.5) for run in RUNS},
+            "differences": [difference(NASTY, 0.0, 1.0), difference("linear", -0.01, 0.3)],
+        },
+    },
+    "conventions": {"ties": "worst"},
+}
+FULL: dict[str, Any] = {
+    "title": f"Title {NASTY}",
+    "subtitle": f"Subtitle {NASTY}",
+    "summary": [f"Summary {NASTY}", "Second paragraph"],
+    "facts": {f"Fact {NASTY}": 12345, "share": 0.25},
+    "sections": [
+        {
+            "title": f"Section {NASTY}",
+            "text": f"Text {NASTY}",
+            "table": {
+                "columns": [f"Column {NASTY}", "mean"],
+                "rows": [[f"Cell {NASTY}", 0.1234], ["b", None]],
+                "caption": f"Caption {NASTY}",
+                "highlight": [(0, 1)],
+                "digits": 2,
+            },
+            "figures": [
+                {
+                    "kind": "interval_plot",
+                    "title": f"Figure {NASTY}",
+                    "rows": [{"label": f"Label {NASTY}", "value": 1.0}],
+                    "caption": f"Figcaption {NASTY}",
+                }
+            ],
+        },
+        {"title": "Empty"},
+    ],
+    "conventions": [("ties", f"Convention {NASTY}")],
+    "footer": f"Footer {NASTY}",
+}
+PAGES: dict[str, Any] = {
+    "full": FULL,
+    "bare": {"title": "Bare"},
+    "empty": {"title": "", "summary": [], "facts": {}, "sections": [], "conventions": []},
+    "evaluation": report.evaluation_report(EVALUATION),
+    "no measures": report.evaluation_report({"measures": {}, "segments": []}),
+    "comparison": report.comparison_report(COMPARISON),
+    "no runs": report.comparison_report({"runs": [], "baseline": "", "measures": {}}),
+}
+
+
+@pytest.fixture(params=PAGES)
+def page(request: pytest.FixtureRequest) -> str:
+    return report.render(PAGES[request.param])
+
+
+def test_page_is_balanced_with_distinct_ids(page: str) -> None:
+    outline = Outline(page)
+    assert len(set(outline.ids)) == len(outline.ids)
+    named = [value for name, value in outline.attributes if name == "aria-labelledby"]
+    assert set(named) <= set(outline.ids)
+
+
+def test_page_asks_for_nothing_outside(page: str) -> None:
+    outline = Outline(page)
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(outline.tags)
+    for name, value in outline.attributes:
+        assert name not in ("src", "srcset", "xlink:href", "action", "style", "onload")
+        assert name != "href" or (value or "").startswith("#")
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "@font-face" not in style
+    assert "default-src 'none'" in page
+
+
+def test_page_escapes_every_text() -> None:
+    page = report.render(FULL)
+    assert "<script" not in page
+    assert "<img" not in page
+    text = " ".join(Outline(page).text)
+    for part in ("Title", "Subtitle", "Summary", "Fact", "Section", "Text", "Column", "Cell"):
+        assert f"{part} {NASTY}" in text
+    for part in ("Caption", "Figure", "Label", "Figcaption", "Convention", "Footer"):
+        assert f"{part} {NASTY}" in text
+
+
+def test_page_has_both_schemes_and_prints_light(page: str) -> None:
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+    assert 'name="viewport"' in page
+    assert page.index("prefers-color-scheme: dark") < page.index("@media print")
+
+
+def test_page_binds_every_class_of_its_figures(page: str) -> None:
+    used = set(re.findall(r"[a-z0-9]+-(?:fill|stroke)", page[page.index("</style>") :]))
+    assert used <= set(re.findall(r"\.podium-figure \.([a-z0-9-]+) {", page))
+
+
+def test_page_draws_each_figure_for_desktop_and_phone() -> None:
+    page = report.render(FULL)
+    assert 'width="720"' in page
+    assert 'width="360"' in page
+
+
+def test_table_cells_are_written_and_highlighted() -> None:
+    page = report.render(FULL)
+    assert '<td class="right best">0.12</td>' in page
+    assert '<td class="right">–</td>' in page
+    assert '<th scope="col" class="right">mean</th>' in page
+
+
+def test_contents_are_listed_where_there_are_many() -> None:
+    four = {"title": "a", "sections": [{"title": f"part {i}"} for i in range(4)]}
+    assert '<a href="#section-4">part 3</a>' in report.render(four)
+    assert "<nav" not in report.render(FULL)
+
+
+def test_evaluation_report_shows_every_measure_segment_and_convention() -> None:
+    text = " ".join(Outline(report.render(PAGES["evaluation"])).text)
+    for part in ("pap@10 (pooled)", "dcg@10", "n_pos > 10", NASTY, "coverage", "min_relevance"):
+        assert part in text
+    assert "n_items" not in text  # left open
+    assert "Mean pap@10 is 0.310 (95% interval 0.290 to 0.330) over 812 users; 3 undefined." in text
+
+
+def test_evaluation_plots_only_shares_on_one_axis() -> None:
+    (figure,) = report.evaluation_report(EVALUATION)["sections"][0]["figures"]
+    assert [row["label"] for row in figure["rows"]] == ["pap@10", "pap@10 (pooled)"]
+
+
+def test_comparison_report_claims_only_what_a_test_shows() -> None:
+    intro, shown, not_shown = report.comparison_report(COMPARISON)["summary"]
+    assert "popularity" in intro
+    assert shown == "In pap@10: linear by +0.0500."
+    assert not_shown.startswith("In ndcg@10: no run. A true difference of 0.0280 would")
+
+
+def test_comparison_report_marks_what_a_test_shows() -> None:
+    section = report.comparison_report(COMPARISON)["sections"][1]
+    assert section["tables"][0]["highlight"] == [(1, 1)]
+    assert section["tables"][0]["rows"][1][3:] == ["<0.001"] * 3
+
+
+def test_comparison_report_gives_a_run_one_colour() -> None:
+    sections = report.comparison_report(COMPARISON)["sections"]
+    figures = [figure for section in sections for figure in section["figures"]]
+    assert report.figures.colour_numbers(figures) == {run: i for i, run in enumerate(RUNS)}
+
+
+def test_reports_are_plain_json() -> None:
+    for name in ("evaluation", "comparison"):
+        assert report.render(json.loads(json.dumps(PAGES[name]))) == report.render(PAGES[name])
+
+
+def test_write_replaces_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("older", encoding="utf-8")
+    report.write(FULL, path)
+    assert path.read_text(encoding="utf-8") == report.render(FULL)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_leaves_nothing_where_rendering_fails(tmp_path: Path) -> None:
+    broken = {"title": "a", "sections": [{"title": "b", "figures": [{"kind": "pie"}]}]}
+    with pytest.raises(ArgumentError, match="kind"):
+        report.write(broken, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_write_leaves_nothing_where_writing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("older", encoding="utf-8")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        report.write(FULL, path)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "older"
+
+
+def test_without_jinja2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    _page._template.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[report\]'"):
+        report.render(FULL)

@@ -1,0 +1,113 @@
+"""Each format's escaping, and cells that are not text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from podium.errors import ArgumentError
+from podium.report import tables
+
+NAN = float("nan")
+
+
+def test_text_aligns_numbers_right_and_words_left() -> None:
+    table = {"columns": ["run", "p"], "rows": [["a", "<0.001"], ["bbb", "0.2"], ["c", "-"]]}
+    assert tables.to_text(table).split("\n") == [
+        "run       p",
+        "---  ------",
+        "a    <0.001",
+        "bbb     0.2",
+        "c         -",
+    ]
+
+
+def test_text_counts_wide_characters_twice() -> None:
+    lines = tables.to_text({"columns": ["a", "b"], "rows": [["線形", "x"], ["abcd", "y"]]}).split(
+        "\n"
+    )
+    assert lines[2:] == ["線形  x", "abcd  y"]
+
+
+def test_text_disarms_control_characters() -> None:
+    assert "\x1b" not in tables.to_text({"columns": ["a"], "rows": [["\x1b[31mred\x1b[0m"]]})
+
+
+def test_floats_have_digits_and_undefined_a_dash() -> None:
+    table = {"columns": ["a"], "rows": [[0.12345], [None], [NAN], [12345], [True], [-0.00001]]}
+    cells = [line.strip() for line in tables.to_text(table, digits=2).split("\n")[2:]]
+    assert cells == ["0.12", "–", "–", "12,345", "True", "0.00"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a|b", r"a\|b"),
+        ("*bold* `code`", r"\*bold\* \`code\`"),
+        ("n_pos <= 10", "n_pos <= 10"),  # nothing here means anything in Markdown
+        ("_private_", r"\_private\_"),
+        ("<b>", r"\<b>"),
+        ("[a](b)", r"\[a\](b)"),
+        ("a\nb", "a b"),
+        ("back\\slash", r"back\\slash"),
+        ("&lt; & co", r"\&lt; & co"),
+    ],
+)
+def test_markdown_escapes(text: str, expected: str) -> None:
+    written = tables.to_markdown({"columns": ["c"], "rows": [[text]]})
+    assert written.split("\n")[2] == f"| {expected} |"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("50% & more_$5 #1 {x}", r"50\% \& more\_\$5 \#1 \{x\}"),
+        (r"a\b", r"a\textbackslash{}b"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("p < 0.001", r"p \textless{} 0.001"),
+        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),
+        ("−1", "$-$1"),
+    ],
+)
+def test_latex_escapes(text: str, expected: str) -> None:
+    written = tables.to_latex({"columns": ["c"], "rows": [[text]]})
+    assert written.split("\n")[4] == expected + r" \\"
+
+
+def test_csv_reads_back() -> None:
+    rows: list[list[Any]] = [['a "b", c', "line\nbreak"], ["", "=1+1"]]
+    written = tables.to_csv({"columns": ["x,y", "z"], "rows": rows})
+    assert list(csv.reader(io.StringIO(written))) == [["x,y", "z"], *rows]
+
+
+def test_csv_keeps_every_digit_unless_told_otherwise() -> None:
+    table = {"columns": ["a", "b", "c"], "rows": [[1 / 3, None, NAN]]}
+    assert tables.to_csv(table) == f"a,b,c\n{1 / 3!r},,\n"
+    assert tables.to_csv(table, digits=2) == "a,b,c\n0.33,,\n"
+
+
+@pytest.mark.parametrize(
+    "write", [tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv]
+)
+def test_table_without_rows_has_its_columns(write: Any) -> None:
+    written = write({"columns": ["run", "mean"], "rows": []})
+    assert "run" in written
+    assert "mean" in written
+
+
+def test_alignment_can_be_given() -> None:
+    table = {"columns": ["a", "b"], "rows": [["x", "y"]], "align": ["right", "left"]}
+    assert tables.to_latex(table).startswith(r"\begin{tabular}{rl}")
+    with pytest.raises(ArgumentError, match="align must be one of"):
+        tables.to_text({**table, "align": ["right", "middle"]})
+
+
+@pytest.mark.parametrize(
+    "write", [tables.to_text, tables.to_markdown, tables.to_latex, tables.to_csv]
+)
+def test_row_that_does_not_fit_is_named(write: Any) -> None:
+    with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
+        write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})

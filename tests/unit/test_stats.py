@@ -1,0 +1,221 @@
+"""Values worked out by hand, and what undefined, constant or missing values do."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from podium import stats
+from podium.errors import ArgumentError
+
+NAN = float("nan")
+
+
+def test_summarize_is_mean_and_sd_over_root_n() -> None:
+    s = stats.summarize([1.0, 2.0, 3.0, 6.0])
+    assert s.mean == (1 + 2 + 3 + 6) / 4
+    variance = ((1 - 3) ** 2 + (2 - 3) ** 2 + (3 - 3) ** 2 + (6 - 3) ** 2) / (4 - 1)
+    assert s.std_error == pytest.approx(math.sqrt(variance / 4))
+
+
+def test_summarize_drops_and_counts_undefined() -> None:
+    with_nan, without = stats.summarize([NAN, 0.2, NAN, 0.6]), stats.summarize([0.2, 0.6])
+    assert (with_nan.n_groups, with_nan.n_undefined) == (2, 2)
+    assert dataclasses.replace(with_nan, n_undefined=0) == without
+
+
+@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize("values", [[], [NAN]])
+def test_summarize_of_nothing_is_nan(values: list[float], method: stats.IntervalMethod) -> None:
+    s = stats.summarize(values, method=method)
+    assert math.isnan(s.mean)
+    assert math.isnan(s.interval.low)
+    assert (s.n_groups, s.n_undefined) == (0, len(values))
+
+
+@pytest.mark.parametrize("method", ["t", "bootstrap"])
+def test_summarize_of_one_group_has_no_interval(method: stats.IntervalMethod) -> None:
+    s = stats.summarize([0.4], method=method)
+    assert s.mean == 0.4
+    assert math.isnan(s.std_error)
+    assert all(map(math.isnan, s.interval))
+
+
+@pytest.mark.parametrize("method", ["t", "bootstrap"])
+def test_summarize_of_a_constant_is_a_point(method: stats.IntervalMethod) -> None:
+    assert stats.summarize([0.5] * 7, method=method).interval == (0.5, 0.5)
+
+
+def test_interval_widens_with_level() -> None:
+    values = [0.1, 0.5, 0.4, 0.9]
+    narrow, wide = (stats.summarize(values, level=level).interval for level in (0.9, 0.99))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_summary_as_dict_is_the_json_form() -> None:
+    text = json.dumps(dataclasses.asdict(stats.summarize([0.0, 1.0, NAN])))
+    read = json.loads(text)
+    assert list(read) == ["mean", "std_error", "interval", "level", "n_groups", "n_undefined"]
+    assert len(read["interval"]) == 2
+
+
+def test_bootstrap_repeats_with_its_seed_only() -> None:
+    values = np.random.default_rng(0).random(40)
+    first, again, other = (
+        stats.summarize(values, method="bootstrap", n_resamples=500, seed=seed).interval
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks read one stream of draws; where they end leaves no trace in the distribution."""
+    values = np.random.default_rng(0).random(30)
+    whole = stats.summarize(values, method="bootstrap", n_resamples=900)
+    monkeypatch.setattr(stats, "_BLOCK", 30 * 7)
+    assert stats.summarize(values, method="bootstrap", n_resamples=900) == whole
+
+
+def test_bootstrap_agrees_whether_values_repeat_or_not() -> None:
+    """Counts of few distinct values, and draws of many almost equal ones, are one distribution."""
+    coarse = np.repeat([0.0, 0.5, 1.0], [60, 30, 20])
+    fine = coarse + np.linspace(0, 1e-9, coarse.size)
+    few, many = (
+        stats.summarize(values, method="bootstrap", n_resamples=20_000).interval
+        for values in (coarse, fine)
+    )
+    std_error = stats.summarize(coarse).std_error
+    assert few.low == pytest.approx(many.low, abs=0.2 * std_error)
+    assert few.high == pytest.approx(many.high, abs=0.2 * std_error)
+
+
+def test_pooled_is_a_ratio_of_sums() -> None:
+    s = stats.pooled([1.0, 0.5, NAN], [30, 10, 99])
+    assert s.mean == (30 * 1.0 + 10 * 0.5) / (30 + 10)
+    assert (s.n_groups, s.n_undefined) == (2, 1)
+
+
+def test_pooled_std_error_is_the_delta_method() -> None:
+    v, w = np.array([0.2, 0.9, 0.4]), np.array([1.0, 2.0, 5.0])
+    ratio = (0.2 * 1 + 0.9 * 2 + 0.4 * 5) / (1 + 2 + 5)
+    squares = (1 * (0.2 - ratio)) ** 2 + (2 * (0.9 - ratio)) ** 2 + (5 * (0.4 - ratio)) ** 2
+    assert stats.pooled(v, w).std_error == pytest.approx(math.sqrt(3 / 2 * squares) / (1 + 2 + 5))
+
+
+def test_pooled_with_equal_weights_is_summarize() -> None:
+    values = [0.1, 0.7, 0.4, NAN]
+    expected, found = stats.summarize(values), stats.pooled(values, [3.0] * 4)
+    assert found.mean == pytest.approx(expected.mean)
+    assert found.std_error == pytest.approx(expected.std_error)
+    assert found.interval == pytest.approx(expected.interval)
+
+
+@pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
+def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
+    s = stats.pooled([0.5, 0.2], weights)
+    assert math.isnan(s.mean) if not any(weights) else s.mean == 0.5
+
+
+def test_paired_is_b_minus_a_over_groups_where_both_are_defined() -> None:
+    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
+    assert test.difference == pytest.approx(((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3)
+    assert (test.wins, test.losses, test.equal) == (1, 1, 1)
+    assert (test.n_groups, test.n_undefined) == (3, 2)
+
+
+def test_paired_the_other_way_round_is_its_mirror() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.random(50), rng.random(50)
+    there, back = stats.paired(a, b), stats.paired(b, a)
+    assert there.difference == -back.difference
+    assert there.interval == pytest.approx((-back.interval.high, -back.interval.low))
+    assert there.t_p_value == back.t_p_value
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+
+
+def test_paired_without_any_difference_has_p_one() -> None:
+    test = stats.paired([0.3] * 20, [0.3] * 20)
+    assert (test.t_statistic, test.t_p_value, test.randomisation_p_value) == (0, 1, 1)
+    assert (test.detectable, test.equal) == (0, 20)
+
+
+def test_paired_with_a_constant_difference_is_certain() -> None:
+    test = stats.paired([0.0] * 5, [0.5] * 5)
+    assert (test.t_statistic, test.t_p_value) == (math.inf, 0)
+    assert test.randomisation_p_value == 2 / 2**5
+
+
+def test_paired_of_one_or_no_group() -> None:
+    one, none = stats.paired([0.1], [0.2]), stats.paired([], [])
+    assert one.randomisation_p_value == 1
+    assert math.isnan(one.t_p_value)
+    assert math.isnan(one.detectable)
+    assert math.isnan(none.randomisation_p_value)
+    assert none.n_groups == 0
+
+
+def test_sign_flips_count_equal_sums_despite_rounding() -> None:
+    """0.1 + 0.2 exceeds 0.3 by one bit: all patterns but two must still count as reached."""
+    test = stats.paired([0.0, 0.0, 0.3], [0.1, 0.2, 0.0])
+    assert test.difference == pytest.approx(0)
+    assert test.randomisation_p_value == 1
+
+
+def test_drawn_sign_flips_are_never_zero_and_repeat() -> None:
+    a, b = np.zeros(40), np.linspace(0.5, 1.0, 40)
+    first, again = (stats.paired(a, b, n_permutations=999, seed=4) for _ in range(2))
+    assert first.randomisation_p_value == 1 / (1 + 999)
+    assert first == again
+
+
+def test_detectable_adds_the_quantiles_of_size_and_power() -> None:
+    # far from few groups, t quantiles are normal ones: 1.96 and 0.8416
+    assert stats.detectable(1.0, 10**7) == pytest.approx(1.959964 + 0.841621, abs=1e-5)
+    assert stats.detectable(1.0, 10**7, power=0.5) == pytest.approx(1.959964, abs=1e-5)
+
+
+def test_a_true_difference_of_the_detectable_size_is_found_with_that_power() -> None:
+    rng = np.random.default_rng(0)
+    n, sd, tries = 60, 0.3, 2000
+    true = stats.detectable(sd / math.sqrt(n), n)
+    d = rng.normal(true, sd, (tries, n))
+    t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(n))
+    found = (np.abs(t) > 2.0010).mean()  # t quantile of 0.975 with 59 degrees of freedom
+    assert found == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / tries))
+
+
+def test_holm_by_hand() -> None:
+    # sorted: 0.005 × 4, 0.01 × 3, 0.03 × 2, 0.04 × 1 (below the one before it: raised to it)
+    adjusted = stats.holm([0.01, 0.04, 0.03, 0.005])
+    assert adjusted == pytest.approx([0.01 * 3, 0.03 * 2, 0.03 * 2, 0.005 * 4])
+
+
+def test_holm_ignores_nan_and_stops_at_one() -> None:
+    adjusted = stats.holm([0.9, NAN, 0.6])
+    assert adjusted[[0, 2]].tolist() == [1, 1]
+    assert math.isnan(adjusted[1])
+    assert stats.holm([]).size == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: stats.summarize([0.1, math.inf]), "values must be finite.*position 1"),
+        (lambda: stats.summarize([0.1], level=1), "level must be a number > 0 and < 1, got 1"),
+        (lambda: stats.summarize([0.1], method="boot"), "method.*Did you mean 'bootstrap'"),  # type: ignore[arg-type]
+        (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), "n_resamples"),
+        (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed must be an integer"),
+        (lambda: stats.paired([1, 2], [1]), "a and b must have equal length, got 2 and 1"),
+        (lambda: stats.paired([1, 2], [2, 1], power=0), "power"),
+        (lambda: stats.pooled([1, 2], [1, -2]), "weights must be >= 0, got -2 at row 1"),
+        (lambda: stats.holm([0.5, 1.5]), "p_values must lie in"),
+    ],
+)
+def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        call()  # type: ignore[operator]
