@@ -128,14 +128,16 @@ def ideal_order(offsets, relevance, out):
     """Write each group's relevances in falling order."""
     longest = _longest(offsets)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys = np.empty(longest)
     for g in range(offsets.size - 1):
-        lo, hi = offsets[g], offsets[g + 1]
-        n = hi - lo
+        lo = offsets[g]
+        n = offsets[g + 1] - lo
         for i in range(n):
             order[i] = i
-        sort_falling(relevance[lo:hi], order, n, spare)
+            keys[i] = relevance[lo + i]
+        sort_falling(keys, order, n, spare)
         for i in range(n):
-            out[lo + i] = relevance[lo + order[i]]
+            out[lo + i] = keys[order[i]]
 
 
 @kernel

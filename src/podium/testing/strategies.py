@@ -127,7 +127,8 @@ def _scores(max_items: int) -> st.SearchStrategy[list[float]]:
 
 def _grades() -> st.SearchStrategy[st.SearchStrategy[float]]:
     """Draw the kind of a group: no positives, only positives, both, or grades."""
-    kinds = ((0.0,), (1.0,), (0.0, 1.0), (0.0, 1.0), (0.0, 0.5, 1.0, 2.0, 4.0))
+    binary, graded = (0.0, 1.0), (0.0, 0.5, 1.0, 2.0, 4.0)
+    kinds = ((0.0,), (1.0,), binary, binary, graded, graded)
     return st.sampled_from(kinds).map(st.sampled_from)
 
 
