@@ -77,7 +77,7 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
     """Blocks read one stream of draws; where they end leaves no trace in the distribution."""
     values = np.random.default_rng(0).random(30)
     whole = stats.summarize(values, method="bootstrap", n_resamples=900)
-    monkeypatch.setattr(stats, "_BLOCK", 30 * 7)
+    monkeypatch.setattr("podium.stats._resampling._BLOCK", 30 * 7)
     assert stats.summarize(values, method="bootstrap", n_resamples=900) == whole
 
 

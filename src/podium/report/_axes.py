@@ -104,6 +104,7 @@ def y_axis(canvas: Canvas, scale: Scale, left: float, right: float) -> None:
 
 
 def y_ticks(scale: Scale) -> tuple[list[float], list[str]]:
+    """Return the values that a y axis marks, and their labels."""
     values = scale.ticks(44)
     return values, _numbers.tick_labels(values)
 

@@ -104,6 +104,7 @@ class Canvas:
         thickness: float = 1,
         dash: str = "",
     ) -> None:
+        """Add a straight line."""
         self.path([(x1, y1), (x2, y2)], tone=tone, thickness=thickness, dash=dash)
 
     def path(
@@ -130,6 +131,7 @@ class Canvas:
     def dot(
         self, x: float, y: float, *, tone: str, radius: float = 5, hollow: bool = False
     ) -> None:
+        """Add a filled circle, or a ring on the page's colour."""
         paint = _paint("paper", tone) + ' stroke-width="2"' if hollow else _paint(tone)
         self._elements.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"{paint}/>'

@@ -1,0 +1,21 @@
+"""Intervals, paired tests and corrections for values that were measured once per group.
+
+A nan is a group where the measure is undefined: it is left out and counted. Arrays in, small
+frozen dataclasses out; ``dataclasses.asdict`` gives the JSON form of each.
+"""
+
+from podium.stats._t import Interval
+from podium.stats.comparing import PairedTest, detectable, holm, paired
+from podium.stats.means import IntervalMethod, Summary, pooled, summarize
+
+__all__ = [
+    "Interval",
+    "IntervalMethod",
+    "PairedTest",
+    "Summary",
+    "detectable",
+    "holm",
+    "paired",
+    "pooled",
+    "summarize",
+]

@@ -1,0 +1,87 @@
+"""Bootstrap means and random signs, in bounded memory, from seeds that never overlap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.stats import _t
+from podium.stats._t import Interval
+from podium.types import PerGroup
+
+_EXACT = 16  # up to 2**16 sign patterns are enumerated rather than drawn
+_BYTE = 8  # sign flips are drawn a byte at a time, each byte one entry in a table of sums
+_BLOCK = 1 << 22  # draws held at once by the bootstrap
+
+
+def bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) -> Interval:
+    """Percentiles of the bootstrap means, shifted for bias and for skewness (acceleration)."""
+    from scipy.special import ndtr, ndtri
+
+    if values.size < 2 or np.ptp(values) == 0:
+        return _t.t_interval(_t.mean(values), _t.std_error(values), values.size, level)
+    mean, means = values.mean(), _bootstrap_means(values, n_resamples, seed)
+    below = float((means < mean).mean() + (means <= mean).mean()) / 2
+    bias = float(ndtri(min(max(below, 0.5 / n_resamples), 1 - 0.5 / n_resamples)))
+    centred = values - mean
+    acceleration = (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
+    shifted = bias + np.asarray(ndtri([(1 - level) / 2, (1 + level) / 2]), np.float64)
+    shares = np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)), np.float64)
+    bounds: NDArray[np.float64] = np.quantile(means, shares)
+    return Interval(float(bounds[0]), float(bounds[1]))
+
+
+def _bootstrap_means(values: PerGroup, n_resamples: int, seed: int) -> NDArray[np.float64]:
+    """Means of resamples with replacement, in blocks whose size follows from the data alone."""
+    rng = _generator(seed, "bootstrap")
+    distinct, counts = np.unique(values, return_counts=True)
+    few = 12 * distinct.size < values.size  # a binomial draw costs about 12 index draws
+    rows = max(1, _BLOCK // (distinct.size if few else values.size))
+    means = np.empty(n_resamples)
+    for start in range(0, n_resamples, rows):
+        n = min(rows, n_resamples - start)
+        if few:
+            drawn = rng.multinomial(values.size, counts / values.size, size=n)
+            means[start : start + n] = drawn @ distinct / values.size
+        else:
+            picks = rng.integers(values.size, size=(n, values.size), dtype=np.uint32)
+            means[start : start + n] = values[picks].mean(axis=1)
+    return means
+
+
+def sign_flip_p_value(differences: PerGroup, n_permutations: int, seed: int) -> float:
+    """Share of sign patterns whose absolute sum reaches the observed one."""
+    nonzero = differences[differences != 0]  # flipping a zero changes nothing
+    if not nonzero.size:
+        return 1.0 if differences.size else np.nan
+    # equal sums can differ in their last bits: they count as reached
+    reached = abs(nonzero.sum()) - 1e-12 * np.abs(nonzero).sum()
+    if nonzero.size <= _EXACT:
+        return float((np.abs(_signed_sums(nonzero)) >= reached).mean())
+    sums = _random_signed_sums(nonzero, n_permutations, seed)
+    return (1 + int((np.abs(sums) >= reached).sum())) / (1 + n_permutations)
+
+
+def _random_signed_sums(values: PerGroup, n_draws: int, seed: int) -> NDArray[np.float64]:
+    """Draw sums under random signs: each eight values' sum is one of 256, picked by a byte."""
+    rng = _generator(seed, "sign-flip")
+    total = np.zeros(n_draws)
+    for start in range(0, values.size, _BYTE):
+        table = _signed_sums(values[start : start + _BYTE])
+        patterns = rng.integers(table.size, size=n_draws, dtype=np.uint8)
+        total += table[patterns]
+    return total
+
+
+def _signed_sums(values: PerGroup) -> NDArray[np.float64]:
+    """All 2**n sums ±v1 ±v2 … ±vn."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def _generator(seed: int, purpose: str) -> np.random.Generator:
+    """Streams of one seed that serve different purposes never overlap."""
+    return np.random.default_rng([_check.seed(seed), *purpose.encode()])

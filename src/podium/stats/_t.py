@@ -1,0 +1,66 @@
+"""Means, standard errors and the t distribution, for values of which some are undefined."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium import _check
+from podium.types import PerGroup
+
+
+class Interval(NamedTuple):
+    """Bounds of a confidence interval, in the unit of the values; nan where there is none."""
+
+    low: float
+    high: float
+
+
+def values(values: ArrayLike, name: str) -> PerGroup:
+    """Return one value per group, of which some may be nan."""
+    return _check.no_infinity(_check.column(values, name), name)
+
+
+def defined(values: PerGroup) -> tuple[PerGroup, int]:
+    """Return the values that are not nan, and how many are."""
+    kept = values[~np.isnan(values)]
+    return kept, values.size - kept.size
+
+
+def mean(values: PerGroup) -> float:
+    """Mean, nan of nothing."""
+    return float(values.mean()) if values.size else np.nan
+
+
+def std_error(values: PerGroup) -> float:
+    """Standard error of the mean, nan of fewer than two values."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
+
+
+def t_quantile(probability: float, n: int) -> float:
+    """Quantile of the t distribution with n - 1 degrees of freedom."""
+    from scipy.special import stdtrit  # scipy.stats would take a second to import
+
+    return float(stdtrit(n - 1, probability)) if n > 1 else np.nan
+
+
+def t_interval(mean: float, std_error: float, n: int, level: float) -> Interval:
+    """Mean ± t quantile × standard error."""
+    half = t_quantile((1 + level) / 2, n) * std_error
+    return Interval(mean - half, mean + half)
+
+
+def t_statistic(mean: float, std_error: float) -> float:
+    """Mean over standard error; infinite where nothing varies but the mean is not 0."""
+    if std_error == 0:
+        return 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
+    return mean / std_error
+
+
+def t_p_value(t: float, n: int) -> float:
+    """Two-sided p value of a t statistic of n values."""
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(n - 1, -abs(t))) if n > 1 else np.nan

@@ -1,0 +1,125 @@
+"""A mean over groups, or over what groups are made of, and how well it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium import _check
+from podium.stats import _t
+from podium.stats._resampling import bca_interval
+from podium.stats._t import Interval
+
+IntervalMethod: TypeAlias = Literal["t", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean over groups, and how well it is known.
+
+    `n_groups` counts the groups in the mean, `n_undefined` those that were left out; `level` is
+    the coverage of `interval`. `std_error` and `interval` are nan with fewer than two groups.
+    """
+
+    mean: float
+    std_error: float
+    interval: Interval
+    level: float
+    n_groups: int
+    n_undefined: int
+
+
+def summarize(
+    values: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: IntervalMethod = "t",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> Summary:
+    """Mean over the defined groups, with its standard error sd / sqrt(n) and an interval.
+
+    Parameters
+    ----------
+    values : float, (n_groups,)
+        One per group, in any unit; nan is undefined.
+    level : float
+        Coverage of the interval, between 0 and 1.
+    method : {"t", "bootstrap"}
+        "t": mean ± t quantile with n - 1 degrees of freedom × std_error. "bootstrap": groups
+        resampled with replacement; bias-corrected and accelerated (BCa) percentiles.
+    n_resamples : int
+        Resamples of the bootstrap.
+    seed : int
+        Seed of the bootstrap; the same seed gives the same interval.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is infinite, or level is outside (0, 1).
+
+    Notes
+    -----
+    Undefined: nan is dropped and counted. One group has a mean and no interval (nan).
+    Cost: "t" is one pass. "bootstrap" draws n_groups × n_resamples integers in blocks of 32 MiB,
+    or, where few values are distinct, n_resamples multinomial counts.
+
+    References
+    ----------
+    efron1987 (BCa).
+
+    Examples
+    --------
+    >>> s = summarize([0.2, 0.4, 0.6, float("nan")])
+    >>> round(s.mean, 3), round(s.std_error, 3), s.n_groups, s.n_undefined
+    (0.4, 0.115, 3, 1)
+    """
+    column, n_undefined = _t.defined(_t.values(values, "values"))
+    level = _check.open_fraction(level, "level")
+    mean, std_error = _t.mean(column), _t.std_error(column)
+    if _check.choice(method, "method", ("t", "bootstrap")) == "t":
+        interval = _t.t_interval(mean, std_error, column.size, level)
+    else:
+        interval = bca_interval(column, level, _check.cutoff(n_resamples, name="n_resamples"), seed)
+    return Summary(mean, std_error, interval, level, column.size, n_undefined)
+
+
+def pooled(values: ArrayLike, weights: ArrayLike, *, level: float = 0.95) -> Summary:
+    """Sum of weight × value over sum of weights, over the defined groups.
+
+    With the number of pairs as weights, this is the share of correct pairs among all pairs of
+    all groups (a mean over pairs, where `summarize` is a mean over groups).
+
+    Parameters
+    ----------
+    values : float, (n_groups,)
+        One per group; nan is undefined.
+    weights : float, (n_groups,)
+        Finite and >= 0; ignored where the value is nan.
+    level : float
+        Coverage of the t interval, between 0 and 1.
+
+    Notes
+    -----
+    Standard error: the delta method for a ratio of sums over groups that are drawn
+    independently, sqrt(n / (n - 1) × sum((w (v - ratio))²)) / sum(w). Equal weights give that of
+    `summarize`. A sum of weights of 0 gives nan.
+
+    Examples
+    --------
+    >>> pooled([1.0, 0.5], [30, 10]).mean
+    0.875
+    """
+    v, w = _t.values(values, "values"), _t.values(weights, "weights")
+    _check.equal_length(values=v, weights=w)
+    level = _check.open_fraction(level, "level")
+    kept = ~np.isnan(v)
+    v, w = v[kept], _check.weights(w[kept], int(kept.sum()), name="weights")
+    total = float(w.sum())
+    ratio = float(w @ v) / total if total > 0 else np.nan
+    std_error = _t.std_error(w * (v - ratio)) * v.size / total if total > 0 else np.nan
+    interval = _t.t_interval(ratio, std_error, v.size, level)
+    return Summary(ratio, std_error, interval, level, v.size, kept.size - v.size)
