@@ -1,0 +1,83 @@
+# make demo    show podium's main job on real data
+# make test    run the tests
+# make check   everything that a change must pass
+# make bench   time podium beside its peers
+#
+# Needs Python >= 3.11 and make, no compiler. The first target that needs .venv creates it; a
+# change of pyproject.toml or constraints.txt installs again. Another Python: make PYTHON=... test
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+RECTOOLS := .venv-rectools
+# -qq: errors only. Wheels only: a package without one stops here rather than look for a compiler.
+PIP := -m pip --disable-pip-version-check install -qq --only-binary :all:
+INSTALL := $(BIN)/python $(PIP) -c constraints.txt
+# The build tools are pinned like the rest, so podium itself is built without pip's isolation.
+INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolation -e
+
+.PHONY: help demo test check lint types layers wheel bench format clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '1,4s/^# //p' $(firstword $(MAKEFILE_LIST))
+
+
+demo: $(VENV)/.demo
+	$(BIN)/podium demo --out demo-report
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q
+
+check: test lint types layers wheel
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+
+types: $(VENV)/.dev
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports --no-logo
+
+# The wheel is made from the sdist, installed bare into a new environment, and used there.
+wheel: $(VENV)/.dev
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m build --no-isolation . > dist/build.log 2>&1 || { cat dist/build.log; exit 1; }
+	$(BIN)/python -m venv dist/bare
+	dist/bare/bin/python $(PIP) -c constraints.txt dist/*.whl
+	dist/bare/bin/python -I tools/check_wheel.py src/podium
+	rm -rf dist/bare
+
+bench: $(VENV)/.dev $(RECTOOLS)/.installed
+	PODIUM_RECTOOLS_PYTHON=$(RECTOOLS)/bin/python $(BIN)/python -m benchmarks
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --quiet --fix
+	$(BIN)/ruff format --quiet
+
+clean:
+	rm -rf $(VENV) $(RECTOOLS) dist demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing podium into $(VENV) (about a minute) ..."
+	@$(INSTALL_PODIUM) '.[report]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing podium and its tools into $(VENV) (about two minutes) ..."
+	@$(INSTALL_PODIUM) '.[dev]'
+	@$(BIN)/python -m pip check
+	@touch $@ $(VENV)/.demo
+
+$(RECTOOLS)/.installed: benchmarks/constraints-rectools.txt | $(VENV)/.python
+	@echo "Installing RecTools into $(RECTOOLS) ..."
+	@$(BIN)/python -m venv --clear $(RECTOOLS)
+	@$(RECTOOLS)/bin/python $(PIP) -c $< RecTools
+	@touch $@
+
+$(VENV)/.python:
+	@sh tools/make_venv.sh $(VENV) $(PYTHON)
+	@touch $@

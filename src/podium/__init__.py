@@ -1,0 +1,79 @@
+"""podium: measure and train rankings where it counts, at the top of the list.
+
+The names below are all that most programs need; each loads its module when it is first used, so
+that `import podium` costs next to nothing. `podium.evaluate` is the module: its function of that
+name, which starts from a Ranking rather than from files or tables, is `podium.evaluate.evaluate`.
+
+Examples
+--------
+>>> import podium
+>>> ranking = podium.Ranking.from_scores([0.9, 0.5, 0.1], [1, 0, 1], qid=[7, 7, 7])
+>>> podium.metrics.precision(ranking, k=2).tolist()
+[0.5]
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium import catalogue, data, errors, evaluate, losses, metrics, rankers, stats
+    from podium.evaluate import Comparison, Evaluation, compare, measure
+    from podium.groups import Groups
+    from podium.rankers import LinearRanker
+    from podium.ranking import Ranking
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Comparison": "podium.evaluate",
+    "Evaluation": "podium.evaluate",
+    "Groups": "podium.groups",
+    "LinearRanker": "podium.rankers",
+    "Ranking": "podium.ranking",
+    "compare": "podium.evaluate",
+    "measure": "podium.evaluate",
+}
+_SUBMODULES = (
+    "catalogue",
+    "data",
+    "errors",
+    "evaluate",
+    "losses",
+    "metrics",
+    "rankers",
+    "stats",
+)
+
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "Groups",
+    "LinearRanker",
+    "Ranking",
+    "__version__",
+    "catalogue",
+    "compare",
+    "data",
+    "errors",
+    "evaluate",
+    "losses",
+    "measure",
+    "metrics",
+    "rankers",
+    "stats",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for, and keep it: the next use is a plain attribute."""
+    if name in _SUBMODULES:
+        return import_module(f"podium.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'podium' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,159 @@
+"""Third parties stay where docs/design.md puts them, and what starts podium loads none of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[2] / "src" / "podium"
+FILES = sorted(SRC.rglob("*.py"))
+
+# Package -> files of podium that may import it; * crosses folders. Nothing else is imported at
+# all, so a new dependency starts with a line here.
+_ESTIMATORS = ("rankers/*", "factorization/*", "tuning.py")
+_NEURAL = ("torch.py", "rankers/neural.py")
+ALLOWED = {
+    "numpy": ("*",),
+    "scipy": (
+        *_ESTIMATORS,
+        "catalogue/*",
+        "consistency/*",
+        "data/*",
+        "experiments/*",
+        "recommenders/*",
+        "sampled/*",
+        "stats/*",
+        "testing/*",
+    ),
+    "numba": ("_kernels.py", "*/_kernels.py"),
+    "polars": ("data/*",),
+    "pyarrow": ("data/*",),
+    "pandas": ("data/*",),
+    "sklearn": (*_ESTIMATORS, "metrics/scorer.py"),
+    "safetensors": ("rankers/*", "factorization/*"),
+    "typer": ("cli/*",),
+    "click": ("cli/*",),
+    "rich": ("cli/*",),
+    "jinja2": ("report/*",),
+    "hypothesis": ("testing/*",),
+    "pytest": ("testing/*",),
+    "ray": ("executors/ray.py",),
+    "torch": _NEURAL,
+    "lightgbm": ("rankers/boosting.py",),
+    "xgboost": ("rankers/boosting.py",),
+    "implicit": ("recommenders/*",),
+    "cornac": ("recommenders/*",),
+}
+
+HEAVY = {
+    "hypothesis",
+    "jinja2",
+    "lightgbm",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "ray",
+    "scipy",
+    "sklearn",
+    "torch",
+    "xgboost",
+}
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the top package of each import, inside functions too, but not of types only."""
+    for node in _running(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
+        elif isinstance(node, ast.Call) and _called(node.func) in {"import_module", "extra"}:
+            match node.args:
+                case [ast.Constant(value=str(name)), *_]:
+                    yield name.partition(".")[0]
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk all nodes except what stands under `if TYPE_CHECKING:`."""
+    yield node
+    guarded = isinstance(node, ast.If) and _called(node.test) == "TYPE_CHECKING"
+    children = node.orelse if guarded and isinstance(node, ast.If) else ast.iter_child_nodes(node)
+    for child in children:
+        yield from _running(child)
+
+
+def _called(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _misplaced(place: str, source: str) -> list[str]:
+    known = sys.stdlib_module_names | {"podium"}
+    return sorted(
+        {
+            package
+            for package in _imported(ast.parse(source))
+            if package not in known
+            and not any(fnmatch(place, allowed) for allowed in ALLOWED.get(package, ()))
+        }
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(SRC).as_posix())
+def test_third_parties_are_confined(file: Path) -> None:
+    place = file.relative_to(SRC).as_posix()
+    assert _misplaced(place, file.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "found"),
+    [
+        ("ranking.py", "import polars as pl", ["polars"]),
+        ("ranking.py", "def f():\n    from sklearn.base import clone", ["sklearn"]),
+        ("stats/*", "torch = importlib.import_module('torch.nn')", ["torch"]),
+        ("stats/*", "_check.extra('ray', 'ray', 'The cluster')", ["ray"]),
+        ("stats/*", "import requests", ["requests"]),
+        ("metrics/_kernels.py", "import numba", []),
+        ("metrics/pairs.py", "import numba", ["numba"]),
+        ("ranking.py", "if TYPE_CHECKING:\n    import polars\nelse:\n    import torch", ["torch"]),
+    ],
+)
+def test_confinement_sees_every_form_of_import(place: str, source: str, found: list[str]) -> None:
+    assert _misplaced(place, source) == found
+
+
+def _loaded(code: str) -> set[str]:
+    """Return the top packages that a new process has loaded after the code."""
+    report = "import json, sys; print(json.dumps(sorted(m.partition('.')[0] for m in sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_import_podium_loads_no_third_party() -> None:
+    assert _loaded("import podium") & (HEAVY | {"numpy", "typer", "rich"}) == set()
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['podium', '--help']\n"
+        "from podium.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as done:\n    assert not done.code, done.code"
+    )
+    assert _loaded(code) & HEAVY == set()
+
+
+def test_heavy_package_would_be_seen() -> None:
+    assert _loaded("from podium import metrics; metrics.make_scorer") & HEAVY >= {"sklearn"}

@@ -1,0 +1,108 @@
+"""Rules for source files: short, documented, sourced, and free of one machine's paths."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src" / "podium"
+FILES = sorted(SRC.rglob("*.py"))
+MAX_LINES = 400
+
+Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+# A path of one machine at the start of a word, and an address that packages come from.
+MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:work|root|home|Users|opt|mnt)/\w")
+REGISTRY = re.compile(r"index[-_]url|find[-_]links|pypi\.org/simple|files\.pythonhosted")
+SOURCE_KEY = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]?\b")
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def _texts() -> Iterator[Path]:
+    folders = (".ci", "benchmarks", "docs", "src", "tests", "tools", "typings")
+    kinds = {".bib", ".html", ".json", ".md", ".py", ".pyi", ".sh", ".toml", ".txt", ".css", ".js"}
+    for folder in folders:
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.is_file() and (file.suffix in kinds or folder == ".ci"):
+                yield file
+    names = (".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "README.md")
+    yield from (ROOT / name for name in (*names, "constraints.txt", "pyproject.toml"))
+
+
+def _undocumented(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, Documented) and not node.name.startswith("_"):
+            if not ast.get_docstring(node) and not _is(node, "overload"):
+                yield node.name
+            if isinstance(node, ast.ClassDef):
+                yield from (f"{node.name}.{name}" for name in _undocumented_methods(node))
+
+
+def _undocumented_methods(owner: ast.ClassDef) -> Iterator[str]:
+    """Yield public methods with arguments; a property or a bare `n_rows` says what it is."""
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith(("_", "test_")):
+            explained = ast.get_docstring(node) or _is(node, "overload") or _is(node, "override")
+            n_arguments = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs)
+            if n_arguments > 1 and not explained:
+                yield node.name
+
+
+def _is(node: Documented, decorator: str) -> bool:
+    return any(ast.unparse(each) == decorator for each in node.decorator_list)
+
+
+def _sources(tree: ast.Module) -> Iterator[str]:
+    """Yield the keys in the References section of every docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, Documented | ast.Module):
+            text = ast.get_docstring(node) or ""
+            section = re.search(r"^References\n-+\n(.*?)(?=\n\n\w|\Z)", text, re.S | re.M)
+            yield from SOURCE_KEY.findall(section[1]) if section else ()
+
+
+@pytest.mark.parametrize("file", FILES, ids=_name)
+def test_source_file_is_short(file: Path) -> None:
+    assert len(file.read_text().splitlines()) < MAX_LINES
+
+
+@pytest.mark.parametrize("file", FILES, ids=_name)
+def test_public_functions_and_classes_have_docstrings(file: Path) -> None:
+    assert list(_undocumented(ast.parse(file.read_text()))) == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=_name)
+def test_sources_are_in_the_bibliography(file: Path) -> None:
+    known = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(), re.M))
+    assert set(_sources(ast.parse(file.read_text()))) - known == set()
+
+
+def test_some_docstring_names_a_source() -> None:
+    found = {key for file in FILES for key in _sources(ast.parse(file.read_text()))}
+    assert {"hiranandani2020", "jarvelin2002"} <= found
+
+
+def test_undocumented_function_and_method_are_found() -> None:
+    source = "def f(): ...\nclass C:\n    'c'\n    def g(self, k): ...\n    def n(self): ..."
+    assert list(_undocumented(ast.parse(source))) == ["f", "C.g"]
+
+
+@pytest.mark.parametrize("file", list(_texts()), ids=_name)
+def test_text_names_no_machine_and_no_registry(file: Path) -> None:
+    text = file.read_text()
+    assert MACHINE_PATH.findall(text) == []
+    if file != Path(__file__).resolve():
+        assert REGISTRY.findall(text) == []
+
+
+def test_path_of_a_machine_would_be_seen() -> None:
+    assert MACHINE_PATH.search('"' + "/".join(["", "home", "me", "x.csv"]) + '"')
+    assert not MACHINE_PATH.search("https://example.org/home/page")

@@ -1,0 +1,66 @@
+"""Check a bare installation of the wheel: ``check_wheel.py src/podium`` in its environment.
+
+It must hold every file of the source folder, load every public name without an extra, and measure
+a small run from the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import podium
+
+
+def main() -> None:
+    """Run all checks; the first that fails ends the process with its reason."""
+    installed = Path(podium.__file__).parent
+    source = Path(sys.argv[1]).resolve()
+    if installed == source:
+        raise SystemExit(f"podium is imported from {source}, not from an installed wheel.")
+    _same_files(source, installed)
+    for name in podium.__all__:
+        getattr(podium, name)
+    _run("--help")
+    _measure()
+    print(f"The wheel of podium {podium.__version__} is complete and works without extras.")
+
+
+def _same_files(source: Path, installed: Path) -> None:
+    missing = sorted(_files(source) - _files(installed))
+    if missing:
+        raise SystemExit(f"The wheel lacks {len(missing)} files, first {missing[0]}.")
+
+
+def _files(folder: Path) -> set[str]:
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def _measure() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        truth, run = Path(folder) / "truth.csv", Path(folder) / "run.csv"
+        truth.write_text("user,item,relevance\nu1,a,1\nu2,b,1\n")
+        run.write_text("user,item,score\nu1,a,2\nu1,b,1\nu2,a,2\nu2,b,1\n")
+        output = _run("measure", str(truth), str(run), "-m", "rr", "--format", "json")
+    mean = json.loads(output)["measures"]["rr"]["mean"]
+    if mean != (1 + 1 / 2) / 2:
+        raise SystemExit(f"podium measure says that rr is {mean}, and it is 0.75.")
+
+
+def _run(*arguments: str) -> str:
+    command = [str(Path(sys.executable).with_name("podium")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"podium {arguments[0]} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+#!/bin/sh
+# make_venv.sh FOLDER [PYTHON]: a virtual environment of the first Python that is new enough, or of
+# the one that is named.
+set -eu
+folder=$1
+shift
+enough='import sys; sys.exit(sys.version_info < (3, 11))'
+for python in ${1:-python3 python3.13 python3.12 python3.11 python}; do
+    if "$python" -c "$enough" 2> /dev/null; then
+        "$python" -m venv --clear "$folder"
+        exit 0
+    fi
+done
+found=$("${1:-python3}" --version 2> /dev/null || echo "no ${1:-python3} at all")
+echo "podium needs Python 3.11 or newer, and found $found. Install one, or name it:" >&2
+echo "    make PYTHON=/path/to/python3.12 ..." >&2
+exit 1
