@@ -50,7 +50,7 @@ wheel: $(VENV)/.dev
 	dist/bare/bin/python -I tools/check_wheel.py src/podium
 	rm -rf dist/bare
 
-bench: $(VENV)/.dev $(RECTOOLS)/.installed
+bench: $(VENV)/.bench $(RECTOOLS)/.installed
 	PODIUM_RECTOOLS_PYTHON=$(RECTOOLS)/bin/python $(BIN)/python -m benchmarks
 
 format: $(VENV)/.dev
@@ -71,6 +71,10 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	@$(INSTALL_PODIUM) '.[dev]'
 	@$(BIN)/python -m pip check
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: $(VENV)/.dev
+	@$(INSTALL_PODIUM) '.[bench]'
+	@touch $@
 
 $(RECTOOLS)/.installed: benchmarks/constraints-rectools.txt | $(VENV)/.python
 	@echo "Installing RecTools into $(RECTOOLS) ..."
