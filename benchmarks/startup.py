@@ -35,28 +35,13 @@ def median(command: list[str], cache: str | None = None) -> float:
     return statistics.median(seconds(command, cache) for _ in range(REPEATS))
 
 
-def everything(folder: Path) -> list[str]:
-    """Write small files; return a script that uses each kernel of measuring and training once."""
+def write_lists(folder: Path) -> None:
+    """Write the small files that the first use reads."""
     import polars as pl
 
     lists = make_lists(50)
     pl.DataFrame(lists.truth).write_parquet(folder / "truth.parquet")
     pl.DataFrame(lists.run).write_parquet(folder / "run.parquet")
-    script = folder / "everything.py"
-    script.write_text(
-        "import sys, numpy as np, podium\n"
-        "from podium import losses, metrics, rankers\n"
-        "folder = sys.argv[1]\n"
-        "names = [m if m.endswith('@k') is False and metrics.REGISTRY[m].cutoff == 'none'\n"
-        "         else m.removesuffix('@k') + '@10' for m in metrics.REGISTRY if m != 'auc']\n"
-        "podium.measure(folder + '/truth.parquet', folder + '/run.parquet', names)\n"
-        "rng = np.random.default_rng(0)\n"
-        "X, y, qid = rng.random((400, 5)), rng.integers(0, 2, 400), np.repeat(np.arange(10), 40)\n"
-        "for loss in losses.REGISTRY:\n"
-        "    made = losses.get(loss) if loss == 'logistic' else losses.get(loss, k=5)\n"
-        "    rankers.LinearRanker(made, max_iter=50, tol=1e9).fit(X, y, qid=qid)\n"
-    )
-    return [sys.executable, str(script), str(folder)]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -64,14 +49,15 @@ def main(argv: list[str] | None = None) -> None:
     argparse.ArgumentParser(description=__doc__).parse_args(argv)
     python = sys.executable
     with tempfile.TemporaryDirectory() as folder:
-        use_all = everything(Path(folder))
+        write_lists(Path(folder))
+        use_all = [python, "-m", "benchmarks._first_use", folder]
         cache = str(Path(folder) / "cache")
         rows = [
             ("python -c pass", median([python, "-c", "pass"])),
             ("import numpy", median([python, "-c", "import numpy"])),
             ("import podium", median([python, "-c", "import podium"])),
             ("podium --help", median([python, "-m", "podium", "--help"])),
-            ("first use of all of measure and train, compiling", seconds(use_all, cache)),
+            ("first use of everything, compiling", seconds(use_all, cache)),
             ("the same in a later process", median(use_all, cache)),
             ("podium.measure, first result", median([python, "-c", FIRST_RESULT], cache)),
         ]

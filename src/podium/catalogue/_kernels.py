@@ -23,6 +23,7 @@ _SAMPLE = 512  # scores that the first floor of a row is guessed from
 _SPREAD = 2.0  # standard deviations by which the guess errs on the safe side
 _TINY = 2.0**-53
 _NONE = -1
+_ZERO, _ONE = np.int64(0), np.int64(1)  # literals would compile their callees once more
 
 # The place of a single bit: the six highest bits of bit x _DE_BRUIJN tell the 64 places apart.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -91,8 +92,7 @@ def _scan(row, hidden, k, floor, lowest, best):
     its k best stay and the least of them becomes the floor.
     """
     found = np.empty(_CHUNK, np.int64)
-    count = 0
-    start = 0
+    count = start = _ZERO
     while start < row.size:
         start, n_found = _advance(row, start, lowest, floor, found)
         for f in range(n_found):
@@ -218,8 +218,7 @@ def _list(row, hidden, floor, lowest, below, rule, grade, stream, items, spare):
     """Write the visible items with score >= floor in order; return how many."""
     found = np.empty(_CHUNK, np.int64)
     under = np.nextafter(floor, below)
-    count = 0
-    start = 0
+    count = start = _ZERO
     while start < row.size:
         start, n_found = _advance(row, start, lowest, under, found)
         for f in range(n_found):
@@ -316,7 +315,7 @@ def target_ranks(
         _set(hidden, ours, True)
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
-        _, _, bad = _scan(row, hidden, 1, -lowest, lowest, nothing)
+        _, _, bad = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
         if bad != _NONE:
             return u, bad
         stream = _mix(seed ^ _mix(np.uint64(first_user + u)))

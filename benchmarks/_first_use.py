@@ -1,0 +1,46 @@
+"""Use each kernel once, on small data: what a fresh install has to compile in all."""
+
+import sys
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+import podium
+from podium import catalogue, evaluate, losses, metrics, rankers
+
+
+def measure_all(folder: str) -> None:
+    """Measure everything there is, from files."""
+    names = [
+        name.removesuffix("@k") + ("" if entry.cutoff == "none" else "@10")
+        for name, entry in metrics.REGISTRY.items()
+        if name != "auc"  # needs whole lists; it is the same kernel as pap's
+    ]
+    podium.measure(f"{folder}/truth.parquet", f"{folder}/run.parquet", names)
+
+
+def train_all(rng: np.random.Generator) -> None:
+    """Train on every loss."""
+    X, y, qid = rng.random((400, 5)), rng.integers(0, 2, 400), np.repeat(np.arange(10), 40)
+    for name in losses.REGISTRY:
+        loss = losses.get(name) if name == "logistic" else losses.get(name, k=5)
+        rankers.LinearRanker(loss, max_iter=50).fit(X, y, qid=qid)
+
+
+def rank_catalogue(rng: np.random.Generator) -> None:
+    """Rank a catalogue in every way."""
+    scores = rng.random((50, 200)).astype(np.float32)
+    truth = sp.random_array((50, 200), density=0.05, rng=rng, format="csr")
+    truth.data[:] = 1
+    catalogue.top_k(scores, 10)
+    catalogue.ranks(scores, truth)
+    evaluate.evaluate(catalogue.rankings(scores, truth, depth=19), ["pap@10", "ndcg@10"])
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    generator = np.random.default_rng(0)
+    measure_all(sys.argv[1])
+    train_all(generator)
+    rank_catalogue(generator)
