@@ -15,13 +15,14 @@ PIP := -m pip --disable-pip-version-check install -qq --only-binary :all:
 INSTALL := $(BIN)/python $(PIP) -c constraints.txt
 # The build tools are pinned like the rest, so podium itself is built without pip's isolation.
 INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolation -e
+# Where `make bench` has made RecTools' environment, the parity tests ask RecTools itself.
+export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
 .PHONY: help demo test check lint types layers wheel bench format clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n '1,4s/^# //p' $(firstword $(MAKEFILE_LIST))
-
 
 demo: $(VENV)/.demo
 	$(BIN)/podium demo --out demo-report

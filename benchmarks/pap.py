@@ -15,7 +15,7 @@ from benchmarks import _harness
 from benchmarks._harness import Timing
 from benchmarks.workload import make_lists
 
-PYTHON = os.environ.get("PODIUM_RECTOOLS_PYTHON", ".venv-rectools/bin/python")
+PYTHON = os.environ.get("PODIUM_RECTOOLS_PYTHON") or ".venv-rectools/bin/python"
 
 
 def podium_entry(n_users: int) -> Timing:

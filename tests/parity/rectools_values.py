@@ -1,10 +1,8 @@
 """Values of RecTools' PAP and PartialAUC on small lists, as JSON: podium's tests read them.
 
-RecTools 0.19.0 needs numpy < 2, so it has an environment of its own::
+RecTools 0.19.0 needs numpy < 2, so it has an environment of its own, which `make bench` creates::
 
-    python3.11 -m venv /tmp/rectools
-    /tmp/rectools/bin/pip install "rectools==0.19.0" "numpy<2" "attrs<24"
-    /tmp/rectools/bin/python tests/parity/rectools_values.py > tests/parity/rectools_values.json
+    .venv-rectools/bin/python tests/parity/rectools_values.py > tests/parity/rectools_values.json
 
 This file needs nothing but RecTools, and draws with Python's own generator, so that every
 environment draws the same lists.

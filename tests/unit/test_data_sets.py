@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,8 @@ from scipy import sparse
 
 from podium import data
 from podium.errors import ArgumentError, DataError
+
+Need = Callable[[str], Path]
 
 U_DATA = "196\t242\t3\t881250949\n186\t302\t3\t891717742\n"
 RATINGS_DAT = "1::1193::5::978300760\n1::661::3::978302109\n"
@@ -23,15 +25,6 @@ FIRST = {
     "ratings.dat": (1, 1193, 5.0, 978300760),
     "ratings.csv": (1, 1, 4.0, 964982703),
 }
-
-
-def need(name: str) -> Path:
-    """Return a file of the data folder, or skip."""
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
-    path = Path(os.environ.get("PODIUM_DATA", folder)) / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in the data folder that PODIUM_DATA names")
-    return path
 
 
 def first(events: data.Interactions) -> tuple[int, int, float, int]:
@@ -163,8 +156,8 @@ def test_letor_says_where_to_get_it(tmp_path: Path) -> None:
         data.letor(file)
 
 
-def test_movielens_100k_has_its_published_size() -> None:
-    events = data.movielens(need("ml-100k/u.data.gz"))
+def test_movielens_100k_has_its_published_size(podium_data: Need) -> None:
+    events = data.movielens(podium_data("ml-100k/u.data.gz"))
     assert events.value is not None
     assert len(events.user) == 100_000
     assert np.unique(events.user).size == 943
@@ -173,8 +166,8 @@ def test_movielens_100k_has_its_published_size() -> None:
 
 
 @pytest.mark.parametrize("kind", ["min", "querylevelnorm"])
-def test_letor_ohsumed_has_its_published_size(kind: str) -> None:
-    fold = data.letor(need(f"letor-ohsumed/{kind}"), fold=3)
+def test_letor_ohsumed_has_its_published_size(podium_data: Need, kind: str) -> None:
+    fold = data.letor(podium_data(f"letor-ohsumed/{kind}"), fold=3)
     parts = (fold.train, fold.valid, fold.test)
     labels = np.concatenate([part.y for part in parts if part.y is not None])
     assert np.bincount(labels.astype(int)).tolist() == [11_303, 2_585, 2_252]
@@ -182,10 +175,10 @@ def test_letor_ohsumed_has_its_published_size(kind: str) -> None:
     assert all(part.X.shape[1] == 45 for part in parts)
 
 
-def test_letor_ohsumed_equals_scikit_learns_reader() -> None:
+def test_letor_ohsumed_equals_scikit_learns_reader(podium_data: Need) -> None:
     from sklearn.datasets import load_svmlight_file
 
-    path = need("letor-ohsumed/min/S1.txt.gz")
+    path = podium_data("letor-ohsumed/min/S1.txt.gz")
     X, y, qid = load_svmlight_file(str(path), query_id=True)
     got = data.read_features(path)
     assert not sparse.issparse(got.X)

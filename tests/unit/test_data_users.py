@@ -6,6 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
+
 from podium import data
 from podium.errors import DataError
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 class SafetensorError(Exception): ...
 
 # Opened with framework="numpy", the only one that podium reads with.
-class safe_open:
+class safe_open:  # noqa: N801
     def __init__(
         self, filename: str | PathLike[str], framework: str, device: str = "cpu"
     ) -> None: ...

@@ -50,6 +50,7 @@ class Comparison:
             "baseline": self.baseline,
             "measures": {
                 measure: {
+                    "higher_is_better": parse(measure).metric.higher_is_better,
                     "means": {
                         run: as_json(e.summary(measure)) for run, e in self.evaluations.items()
                     },

@@ -57,7 +57,7 @@ def comparison_report(
         "sections": [
             *_means_sections(runs, measures),
             *(
-                _differences_section(name, found["differences"], baseline, groups)
+                _differences_section(name, found, baseline, groups)
                 for name, found in tested.items()
             ),
         ],
@@ -132,15 +132,17 @@ def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Se
 
 
 def _differences_section(
-    measure: str, tests: Sequence[Test], baseline: str, groups: str
+    measure: str, found: Mapping[str, Any], baseline: str, groups: str
 ) -> Section:
+    tests: Sequence[Test] = found["differences"]
+    low_label, high_label = _directions(found, baseline)
     digits = _numbers.decimals(test["difference"] for test in tests)
     level = percent(tests[0].get("level", 0.95))
     figure = {
         "kind": "difference_plot",
         "title": f"{measure}: difference from {baseline}, with {level} intervals",
-        "low_label": f"{baseline} higher",
-        "high_label": "the run higher" if len(tests) > 1 else f"{tests[0]['run']} higher",
+        "low_label": low_label,
+        "high_label": high_label,
         "rows": [
             row(test["run"], {**test, "mean": test["difference"]}, test["run"]) for test in tests
         ],
@@ -172,6 +174,16 @@ def _differences_section(
             },
         ],
     }
+
+
+def _directions(found: Mapping[str, Any], baseline: str) -> tuple[str, str]:
+    """Say what a difference below 0 and one above 0 mean; of a loss, less is better."""
+    tests, is_better = found["differences"], found.get("higher_is_better")
+    run = "the run" if len(tests) > 1 else str(tests[0]["run"])
+    if is_better is None:
+        return f"{baseline} higher", f"{run} higher"
+    low, high = (baseline, run) if is_better else (run, baseline)
+    return f"{low} better", f"{high} better"
 
 
 def _test_cells(test: Test, digits: int) -> list[Any]:
