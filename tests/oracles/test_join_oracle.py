@@ -19,7 +19,8 @@ def brute(
 ) -> list[tuple[Any, list[float], list[float], int]]:
     """Return (user, relevances in rank order, ideal, n_items) by looking rows up one by one."""
     judged = {(user, item): relevance for user, item, relevance in truth}
-    result = []
+    names_negatives = min(judged.values()) < threshold
+    result, absent = [], []
     for user in sorted({row[0] for row in truth}):
         listed = [row for row in run if row[0] == user]
         if not listed and missing == "skip":
@@ -30,8 +31,16 @@ def brute(
         ranked = [grade for _, grade in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))]
         own = {item: grade for (who, item), grade in judged.items() if who == user}
         ideal = sorted((grade for grade in own.values() if grade > 0), reverse=True)
-        whole = {row[1] for row in listed} == set(own) and min(own.values()) < threshold
-        result.append((user, ranked, ideal, len(listed) if whole else -1))
+        whole = names_negatives and {row[1] for row in listed} == set(own)
+        absent.append(user not in {row[0] for row in run})
+        result.append((user, ranked, ideal, len(own) if whole else -1))
+    # Where all lists that there are are whole, so would those of absent users be.
+    if all(n >= 0 for (*_, n), gone in zip(result, absent, strict=True) if not gone):
+        sizes = Counter(row[0] for row in truth)
+        result = [
+            (user, ranked, ideal, sizes[user] if gone else n)
+            for (user, ranked, ideal, n), gone in zip(result, absent, strict=True)
+        ]
     return result
 
 

@@ -101,9 +101,11 @@ def test_items_outside_the_truth() -> None:
 def test_list_is_whole_if_it_is_the_truths_with_negatives() -> None:
     truth = {"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 2, 1], "relevance": [1, 0, 1, 1, 0]}
     run = {"user": [1, 1, 2, 2, 3, 3], "item": [2, 1, 1, 2, 1, 2], "score": [1, 2, 3, 4, 5, 6]}
-    # user 2's truth names no negative, user 3's list has an item more.
-    assert data.ranking(truth, run).n_items.tolist() == [2, -1, -1]
-    assert data.ranking(truth, run, unjudged="skip").n_items.tolist() == [2, -1, 1]
+    # The truth names negatives, if not of user 2; user 3's list has an item more.
+    assert data.ranking(truth, run).n_items.tolist() == [2, 2, -1]
+    assert data.ranking(truth, run, unjudged="skip").n_items.tolist() == [2, 2, 1]
+    positives = truth | {"relevance": [1] * 5}
+    assert data.ranking(positives, run).n_items.tolist() == [-1, -1, -1]
     assert data.ranking(truth, run, n_items=5).n_items.tolist() == [5, 5, 5]
 
 
@@ -152,9 +154,31 @@ def test_strings_integers_and_mixtures_agree() -> None:
     whole = data.ranking(TRUTH, RUN)
     for truth, run in ((text(TRUTH), text(RUN)), (TRUTH, text(RUN)), (text(TRUTH), RUN)):
         got = data.ranking(truth, run)
-        assert got.groups.labels.tolist() == ["1", "2", "3"]
+        own = [1, 2, 3] if truth is TRUTH else ["1", "2", "3"]
+        assert got.groups.labels.tolist() == own
         assert got.relevance.tolist() == whole.relevance.tolist()
         assert got.ideal.tolist() == whole.ideal.tolist()
+
+
+def test_groups_do_not_depend_on_the_kind_of_the_runs_ids() -> None:
+    truth = {"user": [2, 10, 99], "item": [1, 1, 1]}
+    run = {"user": [2, 2, 10, 10, 99, 99], "item": [1, 5] * 3, "score": [2, 1, 1, 2, 1, 2]}
+    stray = {
+        "user": ["2", "2", "10", "10", "99", "99", "anon"],
+        "item": [*run["item"], 1],
+        "score": [*run["score"], 1],
+    }
+    plain, mixed = data.ranking(truth, run), data.ranking(truth, stray)
+    assert plain.groups.labels.tolist() == mixed.groups.labels.tolist() == [2, 10, 99]
+    assert plain.relevance.tolist() == mixed.relevance.tolist()
+
+
+def test_absent_users_have_whole_lists_where_all_others_have() -> None:
+    truth = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "relevance": [1, 0, 1, 0]}
+    run = {"user": [1, 1], "item": [1, 2], "score": [2, 1]}
+    assert data.ranking(truth, run, missing="zero").n_items.tolist() == [2, 2]
+    longer = {"user": [1, 1, 1], "item": [1, 2, 3], "score": [2, 1, 0]}
+    assert data.ranking(truth, longer, missing="zero").n_items.tolist() == [-1, -1]
 
 
 def test_string_groups_stand_in_rising_order() -> None:

@@ -48,7 +48,7 @@ def join_groups(
     truth_order,
     truth_item,
     truth_relevance,
-    min_relevance,
+    names_negatives,  # the truth says of some item of some group that it is one
     unjudged,
     out_offsets,  # (n_groups + 1,)
     out_score,  # these three in group order; score and item may be empty: not wanted
@@ -81,7 +81,6 @@ def join_groups(
         bits = _bits(hi - lo + last - first)
         mask = (1 << bits) - 1
         shift = np.uint64(64 - bits)
-        has_negative = False
         for i in range(lo, hi):
             row = truth_order[i] if truth_order.size else i
             slot = _slot(truth_item[row], g, keys, marks, mask, shift)
@@ -92,8 +91,6 @@ def join_groups(
             marks[slot] = 4 * g + _TRUTH
             grade = truth_relevance[row]
             grades[slot] = grade
-            if grade < min_relevance:
-                has_negative = True
             if grade > 0:
                 ideal[best] = grade
                 best += 1
@@ -128,7 +125,7 @@ def join_groups(
             out += 1
         out_offsets[g + 1] = out
         n_distinct[g] = (hi - lo) + (last - first) - n_hits
-        is_whole = has_negative and n_hits == hi - lo and n_hits == out - start
+        is_whole = names_negatives and n_hits == hi - lo and n_hits == out - start
         n_whole[g] = n_hits if is_whole else -1
     return out, best
 

@@ -48,6 +48,7 @@ class Join:
     truths: Groups
     run_group: NDArray[np.int64]
     truth_group: NDArray[np.int64]
+    labels: Labels
 
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
@@ -61,20 +62,22 @@ class Join:
             raise _no_shared_user(truth, run)
         if missing == "error" and not there.all():
             raise _lacks(users, truths, there)
-        kept = np.flatnonzero(there) if missing == "skip" else np.arange(truths.n_groups)
+        # In the order of the truth's own ids: which groups there are, what they are called and how
+        # they are ordered must not depend on what kind of ids the run has.
+        kept = np.argsort(_own_labels(truth, users, truths.labels), kind="stable")
+        if missing == "skip":
+            kept = kept[there[kept]]
         found: NDArray[np.int64] = np.where(there, place, -1)[kept]
         items = share(truth.item, run.item, ordered=ids_ordered)
-        return cls(users, items, runs, truths, found, kept)
-
-    @property
-    def labels(self) -> Labels:
-        """User of each group of the result."""
-        return self.users.labels(self.truths.labels[self.truth_group])
+        labels = _own_labels(truth, users, truths.labels[kept])
+        return cls(users, items, runs, truths, found, kept, labels)
 
     @property
     def whole_run(self) -> bool:
         """Whether the run's rows, as they stand, are the rows of the result."""
-        return self.runs.order is None and int((self.run_group >= 0).sum()) == self.runs.n_groups
+        listed = self.run_group[self.run_group >= 0]
+        rising = bool(np.all(listed[1:] > listed[:-1]))
+        return self.runs.order is None and rising and listed.size == self.runs.n_groups
 
     def look_up(
         self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, wants_item: bool
@@ -102,7 +105,7 @@ class Join:
             NOTHING if self.truths.order is None else self.truths.order,
             fixed(self.items.left),
             fixed(truth.relevance),
-            threshold,
+            bool((truth.relevance < threshold).any()),
             UNJUDGED.index(unjudged),
             offsets,
             score,
@@ -116,6 +119,7 @@ class Join:
         )
         if problem[0]:
             raise self._problem(truth, run, *problem.tolist())
+        self._complete_absent(counts[1])
         return Rows(
             offsets,
             fixed(run.score) if as_it_stands else fixed(score[:written]),
@@ -125,6 +129,12 @@ class Join:
             counts[0],
             counts[1],
         )
+
+    def _complete_absent(self, n_whole: Counts) -> None:
+        """Where all lists that there are hold just the truth's items, so would the absent ones."""
+        absent = self.run_group < 0
+        if (n_whole[~absent] >= 0).all():
+            n_whole[absent] = self.truths.sizes[self.truth_group][absent]
 
     def check_total(self, n_distinct: Counts, total: int) -> Counts:
         """Return n_items of each group, or raise where a user has more items than there are."""
@@ -153,6 +163,12 @@ class Join:
             f"{table.name} lists item {item} twice for user {user} "
             f"(rows {same[0]} and {same[1]}). Keep one."
         )
+
+
+def _own_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
+    """Return the truth's users that codes stand for, integers if they are integers there."""
+    labels = users.labels(codes)
+    return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
 
 
 def _no_shared_user(truth: Truth, run: Run) -> DataError:

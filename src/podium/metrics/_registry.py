@@ -133,7 +133,8 @@ def metric(
 def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
     found = ranking.n_relevant if entry.graded else ranking.n_pos
     if ranking.absent is not None:
-        values[ranking.absent] = entry.worst
+        undefined = np.isnan(values) & (ranking.n_items >= 0)  # whatever the list had been
+        values[ranking.absent & ~undefined] = entry.worst
     values[found == 0] = np.nan
     return values
 
