@@ -20,6 +20,8 @@ from podium.errors import ArgumentError, MissingExtraError
 
 T = TypeVar("T", bound=str)
 
+_LARGEST = 2**63 - 1
+
 
 @overload
 def cutoff(k: Any, *, name: str = "k", required: Literal[True] = True) -> int: ...
@@ -33,6 +35,8 @@ def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
         value = 0 if k is None or isinstance(k, bool) else operator.index(k)
     except TypeError:
         value = 0
+    if value > _LARGEST:
+        raise ArgumentError(f"{name} must be below 2 ** 63, got {value}.")
     if value < 1:
         whole = "" if required else " or None (the whole list)"
         raise ArgumentError(f"{name} must be an integer >= 1{whole}, got {k!r}.")

@@ -232,7 +232,7 @@ def _tie_keys(
     if rule in ("worst", "best"):
         return relevance, 1.0 if rule == "worst" else -1.0
     if rule == "random":
-        return np.random.default_rng([seed, _TIE_DRAW]).random(relevance.size), 1.0
+        return np.random.default_rng([_check.seed(seed), _TIE_DRAW]).random(relevance.size), 1.0
     if rule == "average":
         return np.empty(0), 1.0
     if item is None:

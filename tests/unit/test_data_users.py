@@ -31,7 +31,7 @@ def test_user_column_reads_integer_users_of_a_string_table() -> None:
 
 
 def test_user_column_names_a_missing_column_and_a_doubled_user() -> None:
-    with pytest.raises(DataError, match="no plan column"):
+    with pytest.raises(DataError, match="users table has no column 'plan'"):
         data.user_column({"user": [1], "country": ["UK"]}, "plan", np.array([1]))
     with pytest.raises(DataError, match="two rows for user 7"):
         data.user_column({"user": [7, 7], "plan": ["a", "b"]}, "plan", np.array([7]))

@@ -289,3 +289,31 @@ def test_unsettled_lists_stop_an_evaluation() -> None:
     short = Ranking.from_scores([1.0], [0], unretrieved=([1], [0]))
     with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
         evaluate(short, "pap@2")
+
+
+def test_engagement_divides_at_the_k_of_pap() -> None:
+    r = Ranking.from_scores([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
+    names = [s.name for s in evaluate(r, ["hit_rate@1", "pap@2"]).segmented("engagement").segments]
+    assert names == ["n_pos <= 2", "n_pos > 2"]
+    names = [s.name for s in evaluate(r, ["rr@3", "rr@1"]).segmented("engagement").segments]
+    assert names == ["n_pos <= 3", "n_pos > 3"]
+    with pytest.raises(ArgumentError, match="k divides by 'engagement' only"):
+        evaluate(r, "rr").segmented("n_pos", k=3)
+
+
+def test_segments_keep_groups_without_a_value() -> None:
+    r = Ranking.from_scores([1.0, 1.0, 1.0], [1, 1, 1], qid=[1, 2, 3])
+    e = evaluate(r, "rr").segmented("age", [30.0, float("nan"), 30.0])
+    assert {s.name: s.mask.tolist() for s in e.segments} == {
+        "30.0": [True, False, True],
+        "unknown": [False, True, False],
+    }
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
+def test_seed_must_be_an_integer(seed: Any) -> None:
+    r = Ranking.from_scores([1.0], [1])
+    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
+        evaluate(r, "rr", seed=seed)
+    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
+        Ranking.from_scores([1.0], [1], ties="random", seed=seed)

@@ -353,3 +353,12 @@ def test_a_converged_fit_is_silent() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LinearRanker(tol=1e-3).fit(X, y, qid)
+
+
+def test_score_weighs_groups_by_row_or_by_group() -> None:
+    X, y, qid = np.array([[2.0], [1.0], [1.0], [2.0]]), [1, 0, 1, 0], ["b", "b", "a", "a"]
+    ranker = LinearRanker("logistic", eval_measure="rr", tol=1.0).fit(X, [1, 0, 0, 1], qid=qid)
+    # Right for b, wrong for a, whose reciprocal rank is 1/2.
+    assert ranker.score(X, y, qid) == (1 + 1 / 2) / 2
+    assert ranker.score(X, y, qid, sample_weight=[3, 3, 1, 1]) == (3 * 1 + 1 * 1 / 2) / 4
+    assert ranker.score(X, y, qid, sample_weight=[1, 3]) == (3 * 1 + 1 * 1 / 2) / 4

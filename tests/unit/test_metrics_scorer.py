@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 
 from podium.errors import ArgumentError
 from podium.metrics import make_scorer, parse
@@ -47,7 +48,17 @@ def test_scorer_without_qid_takes_all_rows_as_one_list(data: Any) -> None:
     X, y = data
     model = Ridge().fit(X, y)
     (expected,) = parse("ndcg@9")(Ranking.from_scores(model.predict(X), y))
-    assert make_scorer("ndcg@9")(model, X, y) == expected
+    assert make_scorer("ndcg@9", one_group=True)(model, X, y) == expected
+    with pytest.raises(ArgumentError, match="qid did not reach the scorer"):
+        make_scorer("ndcg@9")(model, X, y)
+
+
+@pytest.mark.usefixtures("routing")
+def test_scorer_reads_probabilities_where_there_is_no_decision_function(data: Any) -> None:
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    ranking = Ranking.from_scores(model.predict_proba(X)[:, 1], y, QID)
+    assert make_scorer("auc")(model, X, y, qid=QID) == np.nanmean(parse("auc")(ranking))
 
 
 @pytest.mark.usefixtures("routing")
@@ -69,14 +80,14 @@ def test_scorer_flips_the_sign_of_a_loss(data: Any) -> None:
 def test_scorer_keeps_ties_and_min_relevance() -> None:
     y, X = np.array([2.0, 1.0]), np.zeros((2, 1))
     model = Ridge().fit(X, y)
-    assert make_scorer("rr", min_relevance=2)(model, X, y) == 1 / 2
-    assert make_scorer("rr", min_relevance=2, ties="best")(model, X, y) == 1
+    assert make_scorer("rr", min_relevance=2, one_group=True)(model, X, y) == 1 / 2
+    assert make_scorer("rr", min_relevance=2, ties="best", one_group=True)(model, X, y) == 1
 
 
 def test_scorer_is_nan_where_no_group_is_defined() -> None:
     X = np.zeros((2, 1))
     model = Ridge().fit(X, [0.0, 0.0])
-    assert np.isnan(make_scorer("rr")(model, X, np.zeros(2)))
+    assert np.isnan(make_scorer("rr", one_group=True)(model, X, np.zeros(2)))
 
 
 def test_scikit_learn_refuses_qid_without_routing(data: Any) -> None:

@@ -289,3 +289,25 @@ def test_unknown_attributes_of_the_package_are_refused() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         metrics.nope  # noqa: B018
     assert set(metrics.__all__) <= {*vars(metrics), "make_scorer"}
+
+
+def test_exp2_refuses_grades_whose_gain_is_no_number() -> None:
+    ranking = Ranking.from_scores([2.0, 1.0], [2000, 1])
+    with pytest.raises(ArgumentError, match="gain='exp2' takes grades up to 1000"):
+        parse("ndcg(gain=exp2)@2")(ranking)
+    assert parse("ndcg@2")(ranking) == 1
+
+
+def test_k_beyond_64_bits_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="k must be below 2"):
+        parse(f"precision@{10**20}")(Ranking.from_scores([1.0], [1]))
+
+
+def test_rbp_persistence_is_inside_0_and_1() -> None:
+    with pytest.raises(ArgumentError, match="p must be"):
+        parse("rbp(p=1)")(Ranking.from_scores([1.0], [1]))
+
+
+def test_a_positional_k_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        metrics.pap(Ranking.from_scores([1.0], [1]), 1)

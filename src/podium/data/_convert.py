@@ -17,18 +17,21 @@ Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Po
 _HIGHEST = np.iinfo(np.int64).max
 
 
-def to_ids(column: Column, name: str, source: Source) -> Ids:
+def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> Ids:
     """Return int64 ids (without a copy where they are int64 already) or a String Series.
 
     Text formats give strings; a column of them becomes integers only if every value is one as it
-    stands (no leading zero, sign or blank), so that "007" stays a string.
+    stands (no leading zero, sign or blank), so that "007" stays a string. Without `guess` they
+    stay strings.
     """
     series = column if isinstance(column, pl.Series) else pl.Series(column)
     _no_null(series, name, source)
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
-        return _as_integers(series) if source.text else series
+        return _as_integers(series) if source.text and guess else series
+    if series.dtype == pl.Int128:  # Python's integers beyond 64 bits
+        return series.cast(pl.String)
     if series.dtype.is_float():
         return _whole_floats(series, name, source)
     if not series.dtype.is_integer():
@@ -49,7 +52,7 @@ def to_numbers(
     """
     series = column if isinstance(column, pl.Series) else pl.Series(column)
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        text = f", first {series[0]!r}" if len(series) else ""
+        text = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
             f"{source.name}: {name} must hold numbers, got {series.dtype}{text}. "
             "Convert the column."
@@ -59,9 +62,14 @@ def to_numbers(
 
 
 def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
-    """Return int64 or float64 as they are, and dates or times as datetime64 (UTC)."""
+    """Return int64 or float64 as they are, and dates or times as datetime64 (UTC).
+
+    Text is read as ISO dates and times; those without a zone are taken for UTC.
+    """
     series = column if isinstance(column, pl.Series) else pl.Series(column)
     _no_null(series, name, source)
+    if series.dtype == pl.String:
+        series = _iso(series, name, source)
     if series.dtype.is_temporal():
         return series.to_numpy()
     if series.dtype.is_integer():
@@ -102,6 +110,22 @@ def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = No
             f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
             f"first at {source.at(row)}{of_user(user, row)}. Drop those rows, or fill them."
         )
+
+
+def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
+    """Read ISO dates and times; other orders of day and month are not guessed at."""
+    shaped = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
+    try:
+        times = shaped.str.to_datetime(strict=False, time_zone="UTC")
+    except pl.exceptions.PolarsError:  # not one of them has a form that it knows
+        times = pl.Series(name, [None] * len(shaped), pl.Datetime)
+    if times.null_count():
+        row = int(times.is_null().arg_max() or 0)
+        raise DataError(
+            f"{source.name}: {name} must hold numbers or ISO times such as '2020-01-31T12:00:00', "
+            f"got {series[row]!r} at {source.at(row)}. Convert the column."
+        )
+    return times
 
 
 def _as_integers(series: pl.Series) -> Ids:

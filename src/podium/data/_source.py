@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from podium.errors import DataError
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any"]
@@ -19,19 +22,69 @@ FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight")
 class Source:
     """A table that is open: how messages name it, its columns, and how to read some of them.
 
-    first_line is the line of row 0 in a text format, where numbers and ids are both text;
-    elsewhere it is None and types are the source's own.
+    line is there for a text format, where numbers and ids are both text: it finds the line of a
+    row, from 1. Elsewhere it is None and types are the source's own. text_ids says that items'
+    ids are text whatever they look like.
     """
 
     name: str
     names: tuple[str, ...]
     fetch: Fetch = field(repr=False)
-    first_line: int | None = None
+    line: Callable[[int], int] | None = field(default=None, repr=False)
+    text_ids: bool = False
 
     @property
     def text(self) -> bool:
-        return self.first_line is not None
+        return self.line is not None
 
     def at(self, row: int) -> str:
         """Return where a row stands: its line in a text file, its number (from 0) elsewhere."""
-        return f"row {row}" if self.first_line is None else f"line {row + self.first_line}"
+        return f"row {row}" if self.line is None else f"line {self.line(row)}"
+
+
+def as_column(values: Any, name: str, source: Source) -> Column:
+    """Return one column as a Series, or as an array where its type is plain.
+
+    Raises
+    ------
+    DataError
+        If it has another number of axes, a mask, or values of no common type.
+    """
+    if isinstance(values, pl.Series):
+        return values
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(
+            f"{source.name}: {name} is a masked array, and its mask would be lost. "
+            "Pass its rows that are not masked, or filled()."
+        )
+    array = None if isinstance(values, list) else np.asarray(values)
+    if array is not None and array.ndim != 1:
+        raise DataError(
+            f"{source.name}: {name} must have one dimension, got shape {array.shape}. "
+            "Pass one of its columns."
+        )
+    # Objects, byte strings and variable strings have no columnar form of their own.
+    if array is not None and array.dtype.kind not in "OST":
+        return array
+    return _series(values if array is None else array.tolist(), name, source)
+
+
+def _series(values: list[Any], name: str, source: Source) -> pl.Series:
+    plain = [None if _is_missing(value) else value for value in values]
+    try:
+        series = pl.Series(name, plain, strict=False)
+        mixed = series.dtype == pl.Object or series.null_count() > plain.count(None)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        series, mixed = pl.Series(name, [], pl.Null), True
+    if mixed:
+        kinds = sorted({type(value).__name__ for value in plain if value is not None})
+        raise DataError(
+            f"{source.name}: {name} must hold numbers, strings or times of one kind, "
+            f"got {' and '.join(kinds[:3])} that have no common type. Convert the column."
+        )
+    return series
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell None, and what pandas puts in its place."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,28 +25,51 @@ def open_delimited(path: Path, separator: str) -> Source:
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         return _read_delimited(path, names, separator, kinds)
 
-    return Source(str(path), names, fetch, first_line=2)
+    return Source(str(path), names, fetch, lambda row: _line_of(path, separator, row))
 
 
 def _read_delimited(
     path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
 ) -> Mapping[str, Column]:
     content = read_bytes(path) if path.suffix.lower() == ".gz" else path
-    types = {"id": pl.String, "number": pl.Float64}
+    types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
     try:
         frame = pl.read_csv(
-            content,
-            separator=separator,
-            columns=list(kinds),
-            schema_overrides={c: types[kind] for c, kind in kinds.items() if kind != "any"},
-            infer_schema_length=10_000,
+            content, separator=separator, columns=list(kinds), schema_overrides=types
         )
+        blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        if blank.any():  # of the columns that are wanted; the others must be blank as well
+            texts = dict.fromkeys(names, pl.String)
+            whole = pl.read_csv(content, separator=separator, schema_overrides=texts)
+            frame = frame.filter(~whole.select(pl.all_horizontal(pl.all().is_null())).to_series())
     except BROKEN as error:
         _explain_delimited(path, names, separator, kinds)
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
         raise DataError(f"{path} has a header and no rows.")
-    return frame.to_dict()
+    return {c: _typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
+
+
+def _typed(texts: pl.Series) -> pl.Series:
+    """Return whole numbers, numbers or truth values if all the texts are, else the texts."""
+    nulls = texts.null_count()
+    bare = texts.str.strip_chars()
+    for kind in (pl.Int64, pl.Float64):
+        numbers = bare.cast(kind, strict=False)
+        if numbers.null_count() == nulls:
+            return numbers
+    flags = bare.str.to_lowercase().replace_strict(
+        {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+    )
+    return flags if flags.null_count() == nulls else texts
+
+
+def _line_of(path: Path, separator: str, row: int) -> int:
+    """Return the line on which a row ends; blank lines are no rows, and quotes may hold breaks."""
+    text = read_bytes(path).decode("utf-8-sig", "replace")
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    full = (reader.line_num for fields in reader if any(fields))
+    return next(itertools.islice(full, row + 1, None), row + 2)
 
 
 def _explain_delimited(

@@ -67,7 +67,8 @@ def read_features(
     user, item, relevance : str, optional
         Names of columns that don't have their usual name.
     features : sequence of str, optional
-        Feature columns, in this order; all other numeric columns unless given.
+        Feature columns, in this order; all other numeric columns unless given. Columns of text
+        are left out, but in a text file only those in which nothing is a number.
     ignore : sequence of str
         Columns that are no features.
     n_features : int, optional
@@ -78,8 +79,9 @@ def read_features(
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column, no feature at all, a malformed
-        line, or a relevance that is negative or not finite.
+        For a missing, empty or broken file, a missing column, no feature at all, a feature that
+        is named twice or is the user, item or relevance, a malformed line, a text file's column
+        of numbers with something else in it, or a relevance that is negative or not finite.
 
     Notes
     -----
@@ -136,8 +138,21 @@ def _chosen(
                 f"{_check.nearest(name, table.names)}"
             )
     if features is not None:
-        return list(features)
+        return _distinct(table, found, list(features))
     return [name for name in table.names if name not in {*found.values(), *ignore}]
+
+
+def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
+    roles = {column: role for role, column in found.items()}
+    for place, name in enumerate(features):
+        if name in roles:
+            raise DataError(
+                f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
+                f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
+            )
+        if name in features[:place]:
+            raise DataError(f"features names {name!r} twice. Keep one.")
+    return features
 
 
 def _of_columns(
@@ -161,7 +176,7 @@ def _of_columns(
                 f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
                 f"{of_user(qid, row)}. Use 0 for what is not relevant."
             )
-    used = [name for name in chosen if named or _is_number(columns[name])]
+    used = [name for name in chosen if named or _is_feature(columns[name], name, table)]
     if not used:
         raise DataError(
             f"{table.name} has no feature column: {_columns.there(table.names)}. "
@@ -176,6 +191,23 @@ def _of_columns(
         else svmlight.positions(qid)
     )
     return Features(matrix, target, qid, items, tuple(used))
+
+
+def _is_feature(column: Column, name: str, table: Source) -> bool:
+    """Tell numbers from text; refuse text where some of it is numbers, and a slip the rest."""
+    if _is_number(column):
+        return True
+    series = pl.Series(column)
+    if not table.text or series.dtype != pl.String:
+        return False
+    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
+    if not numbers.is_finite().any():  # "inf" and "nan" are words as well
+        return False
+    row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
+    raise DataError(
+        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.at(row)}. "
+        f"Mend it, or name it in ignore= to leave {name} out."
+    )
 
 
 def _is_number(column: Column) -> bool:

@@ -131,7 +131,12 @@ def read_run(
     values = finite(to_numbers(columns[by], found[by], table, users), found[by], users, table)
     if by == "rank":
         values = _scores_of_ranks(values, found[by], users, table)
-    return Run(users, to_ids(columns["item"], found["item"], table), values, table.name)
+    return Run(
+        users,
+        to_ids(columns["item"], found["item"], table, guess=not table.text_ids),
+        values,
+        table.name,
+    )
 
 
 def read_truth(
@@ -174,7 +179,7 @@ def read_truth(
         _all_positive(table)
     columns = _fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
     users = to_ids(columns["user"], found["user"], table)
-    items = to_ids(columns["item"], found["item"], table)
+    items = to_ids(columns["item"], found["item"], table, guess=not table.text_ids)
     if "relevance" not in found:
         return Truth(users, items, np.ones(len(users)), table.name)
     name = found["relevance"]
@@ -224,7 +229,7 @@ def read_interactions(
     values, times = columns.get("value"), columns.get("timestamp")
     return Interactions(
         to_ids(columns["user"], found["user"], table),
-        to_ids(columns["item"], found["item"], table),
+        to_ids(columns["item"], found["item"], table, guess=not table.text_ids),
         None
         if values is None
         else finite(to_numbers(values, found["value"], table), found["value"], None, table),

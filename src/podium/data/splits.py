@@ -7,6 +7,8 @@ always keeps something; everything random is drawn from the seed alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,14 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium.data._convert import to_ids, to_times
+from podium.data._source import Source, as_column
 from podium.data.ids import codes_of
 from podium.errors import ArgumentError
 from podium.types import RowIndex
 
 _ROWS, _GROUPS = 1, 2  # purpose numbers in the seeds of draws
+_SPLIT = Source("The split", (), lambda kinds: {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +55,18 @@ def by_time(
     Parameters
     ----------
     timestamp : (n_rows,)
-        Numbers or datetime64.
+        Numbers or dates and times; those with a zone count by their moment, in UTC.
     test, valid : float
         Share of rows, in [0, 1). Rows of one time stay together: all of the time where a part
         would begin belong to it, so that a part may be larger than its share.
-    at, valid_at : number or datetime64, optional
+    at, valid_at : number, or date or time, optional
         Where the test and validation parts begin, instead of shares.
 
     Raises
     ------
     ArgumentError
-        For shares that leave no training rows, or a valid_at after at.
+        If no row is left for training or for testing, a time is missing, or valid_at is not
+        before at.
 
     Examples
     --------
@@ -74,17 +80,17 @@ def by_time(
     n_test, n_valid = _shares(np.array([times.size]), test, valid)
     in_order = np.sort(times)
     if at is not None:
-        is_test = times >= _moment(at, times)
+        is_test = times >= _moment(at, "at", times)
     else:
         is_test = _from(times, in_order, int(n_test[0]))
     if valid_at is not None:
-        is_valid = times >= _moment(valid_at, times)
+        is_valid = times >= _moment(valid_at, "valid_at", times)
         if (is_test & ~is_valid).any():
             raise ArgumentError(f"valid_at must come before at, got {valid_at!r} and {at!r}.")
     else:
         n_last = int(is_test.sum()) if at is not None else int(n_test[0])
         is_valid = _from(times, in_order, n_last + int(n_valid[0])) if n_valid[0] else is_test
-    return _split(is_test, is_valid & ~is_test)
+    return _both_filled(_split(is_test, is_valid & ~is_test), times)
 
 
 def by_time_per_user(
@@ -95,7 +101,7 @@ def by_time_per_user(
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or datetime64. Equal times of a user count in row order.
+        Ids, and numbers or dates and times. Equal times of a user count in row order.
     test, valid : float
         Share of each user's rows, in [0, 1), rounded down: few rows all stay in training.
 
@@ -105,7 +111,7 @@ def by_time_per_user(
     >>> split.train.tolist(), split.test.tolist()
     ([1, 2], [0, 3])
     """
-    codes, sizes = _users(user)
+    codes, sizes = _users(user, "user")
     times = _times(timestamp)
     _check.equal_length(user=codes, timestamp=times)
     n_test, n_valid = _shares(sizes, test, valid)
@@ -118,7 +124,7 @@ def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or datetime64. Equal times of a user count in row order.
+        Ids, and numbers or dates and times. Equal times of a user count in row order.
     n, n_valid : int
         Rows of each user. A user without a row left for training stays there altogether.
 
@@ -127,7 +133,7 @@ def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid
     >>> leave_last_out(["a", "a", "b"], [1, 2, 1]).test.tolist()
     [1]
     """
-    codes, sizes = _users(user)
+    codes, sizes = _users(user, "user")
     times = _times(timestamp)
     _check.equal_length(user=codes, timestamp=times)
     last = _check.cutoff(n, name="n") or 1
@@ -163,11 +169,13 @@ def random(
     (7, 3)
     """
     count = _check.cutoff(n_rows, name="n_rows") or 1
-    codes, sizes = (np.zeros(count, np.int64), np.array([count])) if user is None else _users(user)
+    codes, sizes = (
+        (np.zeros(count, np.int64), np.array([count])) if user is None else _users(user, "user")
+    )
     if codes.size != count:
         raise ArgumentError(f"user must have n_rows={count} values, got {codes.size}.")
     n_test, n_valid = _shares(sizes, test, valid)
-    draw = np.random.default_rng([seed, _ROWS]).random(count)
+    draw = np.random.default_rng([_check.seed(seed), _ROWS]).random(count)
     return _last(codes, sizes, draw, n_test, n_valid)
 
 
@@ -188,9 +196,10 @@ def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int
     >>> split.train.size + split.test.size
     4
     """
-    codes, sizes = _users(qid)
+    codes, sizes = _users(qid, "qid")
     n_test, n_valid = _shares(np.array([sizes.size]), test, valid)
-    turn = np.argsort(np.random.default_rng([seed, _GROUPS]).random(sizes.size), kind="stable")
+    draw = np.random.default_rng([_check.seed(seed), _GROUPS]).random(sizes.size)
+    turn = np.argsort(draw, kind="stable")
     part = np.zeros(sizes.size, np.int64)
     part[turn[: n_test[0]]] = 1
     part[turn[n_test[0] : n_test[0] + n_valid[0]]] = 2
@@ -201,6 +210,21 @@ def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
     return Split(
         np.flatnonzero(~is_test & ~is_valid), np.flatnonzero(is_test), np.flatnonzero(is_valid)
     )
+
+
+def _both_filled(split: Split, times: NDArray[Any]) -> Split:
+    """Raise where a split by time has nothing to train on, or to test on."""
+    if not split.train.size:
+        raise ArgumentError(
+            f"by_time leaves no rows for training: all {times.size} are in the later parts, and "
+            "rows of one time stay together. Pass smaller shares, or a later at= or valid_at=."
+        )
+    if not split.test.size:
+        raise ArgumentError(
+            f"by_time leaves no rows for testing, of {times.size}. Pass a larger test=, or an at= "
+            f"that is not after the last time, {times.max()}."
+        )
+    return split
 
 
 def _last(
@@ -241,24 +265,44 @@ def _rounded(sizes: NDArray[np.int64], share: float) -> NDArray[np.int64]:
     return np.floor(sizes * share + 1e-9).astype(np.int64)
 
 
-def _users(user: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _users(user: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a code for each row, and the rows of each code."""
-    if isinstance(user, pl.Series):
-        codes = codes_of(user if user.dtype == pl.String else user.to_numpy())[0]
-    else:
-        ids = _check.one_dimensional(np.asarray(user), "user")
-        codes = codes_of(pl.Series(ids.tolist()) if ids.dtype.kind in "UO" else ids)[0]
+    codes = codes_of(to_ids(as_column(user, name, _SPLIT), name, _SPLIT))[0]
     return codes, np.bincount(codes)
 
 
-def _times(timestamp: ArrayLike) -> NDArray[Any]:
-    times = _check.one_dimensional(np.asarray(timestamp), "timestamp")
-    if not times.size or times.dtype.kind not in "iufM":
+def _times(timestamp: Any) -> NDArray[Any]:
+    """Return finite numbers, or datetime64 in UTC."""
+    if getattr(getattr(timestamp, "dtype", None), "tz", None) is not None:  # of pandas
+        timestamp = np.asarray(timestamp, "datetime64[ns]")
+    column = as_column(timestamp, "timestamp", _SPLIT)
+    if isinstance(column, pl.Series):
+        column = to_times(column, "timestamp", _SPLIT)
+    if not column.size or column.dtype.kind not in "iufM":
         raise ArgumentError(
-            f"timestamp must hold numbers or datetime64, got {times.size} of {times.dtype}."
+            f"timestamp must hold numbers or dates and times, got {column.size} of {column.dtype}."
         )
-    return times
+    missing = np.flatnonzero(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column))
+    if missing.size:
+        raise ArgumentError(
+            f"timestamp has {missing.size} missing value{'s' if missing.size > 1 else ''}, "
+            f"first at row {missing[0]}. Drop those rows, or fill them."
+        )
+    return column
 
 
-def _moment(at: Any, times: NDArray[Any]) -> Any:
-    return np.datetime64(at) if times.dtype.kind == "M" else at
+def _moment(at: Any, name: str, times: NDArray[Any]) -> Any:
+    """Return a moment that compares with the times."""
+    if times.dtype.kind != "M":
+        if isinstance(at, Real) and not isinstance(at, bool) and at == at:
+            return at
+        raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
+    if isinstance(at, datetime) and at.tzinfo is not None:
+        at = at.astimezone(UTC).replace(tzinfo=None)
+    try:
+        moment = np.datetime64(at)
+    except (TypeError, ValueError):
+        moment = np.datetime64("NaT")
+    if np.isnat(moment):
+        raise ArgumentError(f"{name} must be a date or time such as '2011-10-01', got {at!r}.")
+    return moment

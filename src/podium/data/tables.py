@@ -7,6 +7,7 @@ wanted and no others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._columns import Role
-from podium.data._source import FORMATS, Column, Source
+from podium.data._source import FORMATS, Source, as_column
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
 from podium.data.svmlight import open_svmlight
@@ -83,25 +84,23 @@ def _open_frame(source: Any, name: str, what: str) -> Source:
 
 
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
-    if columns:
-        lengths = {key: len(values) for key, values in columns.items()}
-        if len(set(lengths.values())) > 1:
-            _check.equal_length(**columns)
-    return Source(
-        name,
-        tuple(columns),
-        lambda kinds: {key: _column(columns[key]) for key in kinds},
+    named = {str(key): values for key, values in columns.items()}
+    for key, values in named.items():
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__") or _is_scalar(values):
+            raise DataError(
+                f"{name}: {key} must be a column of values, got {values!r}. Put it into a list."
+            )
+    if len({len(values) for values in named.values()}) > 1:
+        _check.equal_length(**named)
+    source = Source(name, tuple(named), lambda kinds: {})
+    return replace(
+        source, fetch=lambda kinds: {key: as_column(named[key], key, source) for key in kinds}
     )
 
 
-def _column(values: Any) -> Column:
-    if isinstance(values, pl.Series):
-        return values
-    if isinstance(values, list):
-        return pl.Series(cast("list[Any]", values), strict=False)
-    array = np.asarray(values)
-    # Objects, byte strings and variable strings have no columnar form of their own.
-    return pl.Series(array.tolist(), strict=False) if array.dtype.kind in "OST" else array
+def _is_scalar(values: Any) -> bool:
+    """Tell an array without an axis, which has a length in name only."""
+    return getattr(values, "shape", None) == ()
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:

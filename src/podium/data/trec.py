@@ -1,7 +1,12 @@
-"""TREC runs (qid Q0 docid rank score tag) and qrels (qid iteration docid relevance)."""
+"""TREC runs (qid Q0 docid rank score tag) and qrels (qid iteration docid relevance).
+
+Document ids are text even where they look like integers: trec_eval orders ties by their text,
+so that "9" comes after "10".
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +37,7 @@ def open_trec(path: Path) -> Source:
         frame = _read(path, columns, {shown[name]: kind for name, kind in kinds.items()})
         return {name: frame[shown[name]] for name in kinds}
 
-    return Source(str(path), tuple(shown), fetch, first_line=1)
+    return Source(str(path), tuple(shown), fetch, lambda row: _line_of(path, row), text_ids=True)
 
 
 def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
@@ -48,6 +53,13 @@ def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl
     if any(frame[name].null_count() for name in columns):
         explain_lines(read_bytes(path), str(path), None, columns, numbers)
     return frame
+
+
+def _line_of(path: Path, row: int) -> int:
+    """Return the line of a row; blank lines are no rows."""
+    lines = enumerate(read_bytes(path).split(b"\n"), start=1)
+    full = (number for number, line in lines if line.strip())
+    return next(itertools.islice(full, row, None), row + 1)
 
 
 def _single_blanks(content: bytes) -> bytes:

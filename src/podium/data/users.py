@@ -47,10 +47,10 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
     wanted = Role(column, (column,))
-    table = open_table(source, "users", (_columns.USER, wanted))
-    explicit = {"user": user, column: None}
+    table = open_table(source, "users table", (_columns.USER, wanted))
+    explicit = {"user": user, column: column}
     found = _columns.resolve(table.names, (_columns.USER, wanted), explicit, table.name)
-    columns = table.fetch({found["user"]: "id", found[column]: "any"})
+    columns = table.fetch({found["user"]: "id", found[column]: "id"})
     ids = to_ids(columns[found["user"]], found["user"], table)
     shared = share(ids, labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist()))
     order = np.argsort(shared.left, kind="stable")

@@ -82,7 +82,7 @@ class Evaluation:
         """Sum of value x weight over sum of weights: for pap, correct pairs over all pairs.
 
         Groups count by how many pairs (or positives, or ranks) they have, undefined ones not at
-        all.
+        all. The interval is a t interval whatever `interval` says.
 
         Raises
         ------
@@ -111,8 +111,11 @@ class Evaluation:
         key : (n_groups,), optional
             A value per group, in the order of `labels`; each distinct one is a segment.
         k : int, optional
-            For "engagement"; the smallest cutoff among the measures by default.
+            For "engagement" only; by default that of pap, or else of the first measure that has
+            one.
         """
+        if k is not None and (key is not None or by != "engagement"):
+            raise ArgumentError(f"k divides by 'engagement' only, got k={k} with by={by!r}.")
         if key is not None:
             new = by_value(by, np.asarray(key), self.n_groups)
         elif by == "engagement":
@@ -158,10 +161,12 @@ class Evaluation:
     def _cutoff(self, k: int | None) -> int:
         if k is not None:
             return _check.cutoff(k)
-        cutoffs = [m.k for m in map(parse, self.values) if m.k is not None]
-        if not cutoffs:
+        cut = [m for m in map(parse, self.values) if m.k is not None]
+        # Where pap@k turns from precision into partial AUC, if it is among the measures.
+        chosen = next((m.k for m in [*(m for m in cut if m.name == "pap"), *cut]), None)
+        if chosen is None:
             raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")
-        return min(cutoffs)
+        return chosen
 
     def _of(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:
         name = str(parse(measure))

@@ -70,7 +70,7 @@ def evaluate(
         undefined=undefined,
         level=_check.open_fraction(level, "level"),
         interval=_check.choice(interval, "interval", ("t", "bootstrap")),
-        seed=seed,
+        seed=_check.seed(seed),
         conventions={**blocks[0].conventions, "undefined": undefined},
     )
 

@@ -54,4 +54,5 @@ def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
         raise ArgumentError(
             f"key must have one value per group, got shape {key.shape} for {n_groups} groups."
         )
-    return tuple(Segment(by, str(value), key == value) for value in np.unique(key))
+    names = np.array(["unknown" if v is None or v != v else str(v) for v in key.tolist()])
+    return tuple(Segment(by, str(name), names == name) for name in np.unique(names))

@@ -111,7 +111,7 @@ def metric(
     def register(function: MetricFunction[P]) -> MetricFunction[P]:
         @functools.wraps(function)
         def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
-            if entry.cutoff != "none":
+            if entry.cutoff != "none" and not args:  # a positional k is refused by the call below
                 _check.cutoff(options.get("k"), required=entry.cutoff == "required")
             if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
                 raise ArgumentError(

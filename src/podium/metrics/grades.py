@@ -12,6 +12,8 @@ from podium.metrics._registry import metric
 from podium.ranking import Ranking
 from podium.types import PerGroup
 
+_LARGEST = 1000.0  # sums of 2 ** grade stay finite
+
 
 @metric(
     "dcg", cutoff="optional", bounds=(0.0, np.inf), graded=True, ideal_defined=False, linear=True
@@ -51,7 +53,7 @@ def dcg(
     >>> dcg(r) == 2 + 1 / np.log2(4)
     array([ True])
     """
-    _check.choice(gain, "gain", GAINS)
+    _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
     return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
 
@@ -96,10 +98,19 @@ def ndcg(
     >>> ndcg(r, k=2) == 1 / (1 + 1 / np.log2(3))
     array([ True])
     """
-    _check.choice(gain, "gain", GAINS)
+    _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
     got = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
     return got / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
+
+
+def _check_gain(ranking: Ranking, gain: Gain) -> None:
+    """Raise for an unknown gain, and where 2 ** relevance is no longer a number."""
+    if _check.choice(gain, "gain", GAINS) == "exp2" and ranking.ideal.max(initial=0.0) > _LARGEST:
+        raise ArgumentError(
+            f"gain='exp2' takes grades up to {_LARGEST:g}, got a relevance of "
+            f"{ranking.ideal.max():g}. Use gain='linear', or grades on a shorter scale."
+        )
 
 
 @metric("err", cutoff="optional", graded=True, ideal_defined=False)

@@ -248,6 +248,6 @@ def rbp(ranking: Ranking, *, k: int | None = None, p: float = 0.8) -> PerGroup:
     >>> rbp(r, p=0.5)
     array([0.625])
     """
-    _check.number(p, "p", low=0.0, high=np.nextafter(1.0, 0.0), strict=True)
+    _check.open_fraction(p, "p")
     weights = persistence(_passes.longest_depth(ranking, k), p)
     return _passes.weighted_hits(ranking, _passes.depths(ranking, k), weights)

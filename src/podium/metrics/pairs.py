@@ -238,6 +238,6 @@ def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) ->
     first = int(np.argmax(open_))
     raise UnsettledError(
         f"{need}: {int(open_.sum())} of {ranking.n_groups} groups are unsettled, first qid "
-        f"{_check.label(ranking.groups.labels[first])} with {ranking.groups.sizes[first]} items. "
+        f"{_check.label(ranking.groups.labels[first])}, a list of length {ranking.groups.sizes[first]}. "
         f"{advice}"
     )

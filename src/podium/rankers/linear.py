@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check, losses
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.metrics import Measure
+from podium.groups import Groups
+from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _inputs
 from podium.rankers.objective import LinearObjective, times
@@ -140,7 +141,8 @@ class LinearRanker(BaseEstimator):
         qid : (n_rows,), optional
             Group of each row, in any order; without it (and `group`) all rows are one group.
         sample_weight : (n_rows,) or (n_groups,), optional
-            Weights >= 0, by row or by group in rising order of labels.
+            Weights >= 0, by row or by group in rising order of labels (by row where every group
+            has one row).
         group : (n_groups,), optional
             Sizes of consecutive groups instead of `qid`, as LightGBM has them.
         eval_set : (X, y) or (X, y, qid), optional
@@ -160,6 +162,7 @@ class LinearRanker(BaseEstimator):
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
         settings, solve, loss = self._settings(), self._solve(), self._loss()
+        parse(self.eval_measure)
         features = self._features(X, reset=True)
         rows = _inputs.rows_of(features, y, qid, group)
         weights = _inputs.row_weights(sample_weight, rows.groups)
@@ -180,15 +183,28 @@ class LinearRanker(BaseEstimator):
         _inputs.finite_features(features, None, "X")
         return times(features, self.coef_) + self.intercept_
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return the mean of `eval_measure` over groups; nan where it is defined on none.
 
-        Tied scores count as errors, as everywhere in podium.
+        Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
+        group, weighs the groups by the mean of their rows.
         """
         scores = self.predict(X)
-        relevance = np.asarray(y, dtype=np.float64)
-        threshold = _min_relevance(self._loss())
-        return mean_measure(self.eval_measure, scores, relevance, qid, min_relevance=threshold)
+        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
+        return mean_measure(
+            self.eval_measure,
+            scores,
+            np.asarray(y, dtype=np.float64),
+            qid,
+            min_relevance=_min_relevance(self._loss()),
+            weights=_inputs.row_weights(sample_weight, groups),
+        )
 
     def _loss(self) -> Loss:
         if self.loss is None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from podium.errors import ArgumentError
+from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.rankers.objective import defined_mean
 from podium.ranking import Ranking
@@ -19,10 +22,20 @@ def mean_measure(
     qid: Any,
     *,
     min_relevance: float = 1.0,
+    weights: PerRow | None = None,
 ) -> float:
-    """Return the mean of a measure over the groups where it is defined; nan where there is none."""
+    """Return the mean of a measure over the groups where it is defined; nan where there is none.
+
+    `weights` are by row; a group weighs as much as the mean of its rows.
+    """
     ranking = Ranking.from_scores(scores, relevance, qid, min_relevance=min_relevance)
-    return defined_mean(parse(measure)(ranking))
+    values = parse(measure)(ranking)
+    if weights is None:
+        return defined_mean(values)
+    groups = Groups.single(weights.size) if qid is None else Groups.from_qid(qid)
+    share = np.add.reduceat(groups.gather(weights), groups.offsets[:-1]) / groups.sizes
+    counted = ~np.isnan(values) & (share > 0)
+    return float(np.average(values[counted], weights=share[counted])) if counted.any() else np.nan
 
 
 def validator(

@@ -1,0 +1,128 @@
+"""The command line: each command parses its options, calls the library, and prints.
+
+The result goes to stdout and nothing else does; messages and progress go to stderr. Exit status:
+0 when it worked, 2 when an argument or a file is wrong (one line says what), 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from podium import __version__
+from podium.cli import _messages
+from podium.cli._options import expand
+from podium.cli.compare import compare
+from podium.cli.demo import demo
+from podium.cli.measure import measure
+from podium.cli.rank import rank
+from podium.cli.train import train
+from podium.errors import PodiumError, PodiumWarning
+
+__all__ = ["app", "main"]
+
+_WRONG, _BROKEN_PIPE, _INTERRUPTED = 2, 1, 130
+
+app = typer.Typer(
+    name="podium",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (measure, compare, train, rank, demo):
+    app.command()(expand(command))
+
+
+@app.callback(invoke_without_command=True)
+def podium(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Measure the top of a ranked list, and train for it."""
+    del debug  # read by main, which must know of it before anything is parsed
+    if version:
+        typer.echo(f"podium {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit with its status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Raises
+    ------
+    SystemExit
+        Always; its code is the exit status.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in given
+    sys.exit(_run([word for word in given if word != "--debug"], debug=debug))
+
+
+def _run(argv: Sequence[str], *, debug: bool) -> int:
+    """Return the exit status; errors become one line each."""
+    try:
+        with _plain_warnings():
+            status = _call(argv)
+        sys.stdout.flush()  # here, where a reader that has gone can still be noticed
+    except TyperException as error:
+        return _fail(_messages.usage(error))
+    except BrokenPipeError:
+        return _reader_gone()
+    except (PodiumError, OSError) as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(_messages.one_line(error))
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    if status == _INTERRUPTED:
+        _messages.say("interrupted.")
+    return status
+
+
+def _call(argv: Sequence[str]) -> int:
+    """Run a command; typer turns an interrupt and --help into a status."""
+    command = typer.main.get_command(app)
+    result = command.main(list(argv), prog_name="podium", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(message: str) -> int:
+    _messages.say(f"error: {message}")
+    return _WRONG
+
+
+def _reader_gone() -> int:
+    """Give stdout somewhere to flush to, so that the interpreter's exit stays quiet too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _BROKEN_PIPE
+
+
+@contextmanager
+def _plain_warnings() -> Generator[None]:
+    """Show podium's own warnings as one line each."""
+
+    def show(message: Warning | str, category: type[Warning], *place: object) -> None:
+        if issubclass(category, PodiumWarning):
+            _messages.say(f"warning: {_messages.warning(str(message))}")
+        else:
+            usual(message, category, *place)  # pyright: ignore[reportArgumentType]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PodiumWarning)
+        usual, warnings.showwarning = warnings.showwarning, show
+        yield

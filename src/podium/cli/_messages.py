@@ -1,0 +1,98 @@
+"""What goes to stderr: one line each, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from typer.exceptions import TyperException
+
+_SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
+
+# Options named otherwise than the argument; the rest are ARGUMENTS with a hyphen for _.
+_RENAMED = {
+    "user": "--user-col",
+    "item": "--item-col",
+    "score": "--score-col",
+    "rank": "--rank-col",
+    "relevance": "--relevance-col",
+    "k": "-k",
+    "eval_set": "--valid",
+}
+_ARGUMENTS = (
+    *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
+    *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
+    *("tol", "patience", "eval_measure"),
+)
+_OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
+
+# min_relevance='zero', 'one' or 'two'; the value may be missing, as in "pass user=".
+_GIVEN = re.compile(
+    rf"(?<![\w'@(])({'|'.join(_OPTIONS)})="
+    r"(?:('[^']*')((?:, '[^']*')*(?: or '[^']*')?)|([-\w]+(?:\.\d+)?|))"
+)
+_SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@)")
+# Names that are no English words, nor a user's own: those are in quotes or part of a path.
+_BARE = re.compile(
+    r"(?<![\w./'\"=-])"
+    r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_measure|eval_set|tol|l2)"
+    r"(?![\w/'\"-]|\.\w)"
+)
+_FORMAT_CHOICE = re.compile(r"\bPass format= as [^.]*")
+_FORMAT = re.compile(r"\bpass format=")
+_TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
+
+
+def say(text: str) -> None:
+    """Write one line to stderr."""
+    print(f"podium: {text}", file=sys.stderr)
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says, on one line, with options where the library has arguments."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}."
+    return as_options(joined(str(error) or type(error).__name__))
+
+
+def warning(text: str) -> str:
+    """Return a warning on one line, with options where the library has arguments."""
+    return as_options(joined(text).removeprefix("LinearRanker "))
+
+
+def usage(error: TyperException) -> str:
+    """Return what is wrong with the words after `podium`, and where the right ones are listed."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "podium"
+    message = joined(error.format_message())
+    stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{stop} See '{command} --help'."
+
+
+def joined(text: str) -> str:
+    """Return text without line ends, so that one message is one line."""
+    return " ".join(line.strip() for line in text.splitlines())
+
+
+def as_options(text: str) -> str:
+    """Write ``missing='zero'`` as ``--missing zero``, as the reader of a terminal must type it.
+
+    Examples
+    --------
+    >>> as_options("Pass missing='zero' or n_items=100.")
+    'Pass --missing zero or --n-items 100.'
+    >>> as_options("tol must be a number >= 0, got -1. Raise max_iter, or pass clip=True.")
+    '--tol must be a number >= 0, got -1. Raise --max-iter, or pass --clip.'
+    """
+    text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
+    text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
+    text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
+    text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)
+    return _TWICE.sub(r"\1", text.replace(" or None (the whole list)", ""))
+
+
+def _option(match: re.Match[str]) -> str:
+    name, first, more, bare = match.groups()
+    value = f"{first}{more}".replace("'", "") if first else bare
+    return _OPTIONS[name] if value in ("", "True") else f"{_OPTIONS[name]} {value}"

@@ -1,0 +1,253 @@
+"""Results on stdout: tables that fit 80 columns, one JSON object, CSV, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from podium.cli._fit import WIDTH, Table, narrow
+
+_NOTHING = "–"
+_SMALLEST_P = 1e-4
+_GLUE = "\N{NO-BREAK SPACE}"  # between words that stay on one line
+
+_SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
+_TEST = (
+    *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
+    *("holm_p_value", "wins", "losses", "equal", "detectable", "n_groups", "n_undefined"),
+)
+
+
+def evaluation(result: Mapping[str, Any], format: str) -> None:
+    """Print the JSON form of an Evaluation, which may also have a "run" of coverage and novelty."""
+    if format == "json":
+        _print(_json(result))
+    elif format == "csv":
+        _print_tables([_evaluation_flat(result)], "csv")
+    else:
+        tables = [_means(result), *_shown(result)]
+        _print_tables(tables, format, _conventions(result["conventions"]))
+
+
+def comparison(result: Mapping[str, Any], format: str) -> None:
+    """Print the JSON form of a Comparison."""
+    if format == "json":
+        _print(_json(result))
+    elif format == "csv":
+        _print_tables([_comparison_flat(result)], "csv")
+    else:
+        tables = [_run_means(result), _differences(result), _wins(result)]
+        note = (
+            f"Differences are from {result['baseline']}. p rand., p Holm: paired randomisation "
+            "test, before and after Holm's correction for all tests here. p t: paired t test. "
+            "Detectable: the smallest true difference that this many users would have shown "
+            "(5% level, 80% power)."
+        )
+        _print_tables(tables, format, f"{note}\n{_conventions(result['conventions'])}")
+
+
+def table(content: Table, *, note: str = "") -> None:
+    """Print one table, in parts below each other where it is too wide, and a paragraph."""
+    _print_tables([content], "table", note)
+
+
+def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:
+    from podium.report import tables as writers
+
+    write = {
+        "table": writers.to_text,
+        "csv": writers.to_csv,
+        "markdown": writers.to_markdown,
+        "latex": writers.to_latex,
+    }[format]
+    if format == "table":
+        tables = narrow(list(tables))
+    parts = [write(one).rstrip("\n") for one in tables]
+    if note:
+        parts.append(_note(note, "% " if format == "latex" else ""))
+    _print("\n\n".join(parts))
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _json(result: Mapping[str, Any]) -> str:
+    return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _note(text: str, start: str) -> str:
+    wrap = textwrap.TextWrapper(
+        WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
+    )
+    return "\n".join(wrap.fill(line) for line in text.split("\n")).replace(_GLUE, " ")
+
+
+def _conventions(conventions: Mapping[str, Any]) -> str:
+    """Return the conventions as options, so that they can be typed again."""
+    return " ".join(
+        f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
+        for name, value in conventions.items()
+        if value is not None
+    )
+
+
+def _segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measures) of all users, and of each segment."""
+    yield "", "all", result["measures"]
+    for segment in result["segments"]:
+        yield segment["by"], segment["name"], segment["measures"]
+
+
+def _summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measure, summary), with pooled forms as measures of their own."""
+    for by, name, measures in _segments(result):
+        for measure, summary in measures.items():
+            yield by, name, measure, summary
+            if "pooled" in summary:
+                yield by, name, f"{measure} (pooled)", summary["pooled"]
+
+
+def _means(result: Mapping[str, Any]) -> Table:
+    level = next(iter(result["measures"].values()))["level"]
+    columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
+    rows: list[list[str]] = []
+    before = ""
+    for by, name, measure, summary in _summaries(result):
+        where = _segment(by, name)
+        rows.append([] if not result["segments"] else [where if where != before else ""])
+        rows[-1] += [measure, *_mean_cells(summary)]
+        before = where
+    return {"columns": [*(["segment"] if result["segments"] else []), *columns], "rows": rows}
+
+
+def _segment(by: str, name: str) -> str:
+    """Name a segment; names of podium's own segments say by what already."""
+    return name if by in ("", "engagement", "n_pos") else f"{by} {name}"
+
+
+def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
+    return [
+        _number(summary["mean"]),
+        _interval(summary["interval"]),
+        _number(summary["std_error"]),
+        str(summary["n_groups"]),
+        str(summary["n_undefined"]),
+    ]
+
+
+def _shown(result: Mapping[str, Any]) -> list[Table]:
+    if "run" not in result:
+        return []
+    rows = [[name, _number(value)] for name, value in result["run"].items()]
+    return [{"columns": ["of the run", "value"], "rows": rows}]
+
+
+def _run_means(result: Mapping[str, Any]) -> Table:
+    interval = f"{_first_level(result):.4g} interval"
+    rows = [
+        [measure if i == 0 else "", run, *_mean_cells(summary)]
+        for measure, found in result["measures"].items()
+        for i, (run, summary) in enumerate(found["means"].items())
+    ]
+    columns = ["measure", "run", "mean", interval, "std error", "users", "undefined"]
+    return {"columns": columns, "rows": rows}
+
+
+def _differences(result: Mapping[str, Any]) -> Table:
+    return {
+        "columns": [
+            *("measure", "run", "diff.", f"{_first_level(result):.4g} interval"),
+            *("p rand.", "p Holm"),
+        ],
+        "rows": [
+            [
+                *start,
+                _number(test["difference"], sign="+"),
+                _interval(test["interval"], sign="+"),
+                _p_value(test["randomisation_p_value"]),
+                _p_value(test["holm_p_value"]),
+            ]
+            for start, test in _tests(result)
+        ],
+    }
+
+
+def _wins(result: Mapping[str, Any]) -> Table:
+    return {
+        "columns": ["measure", "run", "wins", "losses", "equal", "detectable", "p t"],
+        "rows": [
+            [
+                *start,
+                *(str(test[name]) for name in ("wins", "losses", "equal")),
+                _number(test["detectable"]),
+                _p_value(test["t_p_value"]),
+            ]
+            for start, test in _tests(result)
+        ],
+    }
+
+
+def _tests(result: Mapping[str, Any]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+    for measure, found in result["measures"].items():
+        for i, test in enumerate(found["differences"]):
+            yield [measure if i == 0 else "", test["run"]], test
+
+
+def _first_level(result: Mapping[str, Any]) -> float:
+    first = next(iter(result["measures"].values()))
+    return next(iter(first["means"].values()))["level"]
+
+
+def _evaluation_flat(result: Mapping[str, Any]) -> Table:
+    rows = [
+        [by, name, measure, *_flat(summary, _SUMMARY)]
+        for by, name, measure, summary in _summaries(result)
+    ]
+    rows += [
+        ["", "run", measure, value, *[None] * (len(_SUMMARY) - 1)]
+        for measure, value in result.get("run", {}).items()
+    ]
+    return {"columns": ["by", "segment", "measure", *_SUMMARY], "rows": _full(rows)}
+
+
+def _comparison_flat(result: Mapping[str, Any]) -> Table:
+    """Return a row per measure and run: its mean, then the test against the baseline."""
+    rows: list[list[Any]] = []
+    for measure, found in result["measures"].items():
+        tests = {test["run"]: test for test in found["differences"]}
+        for run, summary in found["means"].items():
+            test = _flat(tests[run], _TEST) if run in tests else [None] * len(_TEST)
+            rows.append([measure, run, summary["mean"], result["baseline"], *test])
+    return {"columns": ["measure", "run", "mean", "baseline", *_TEST], "rows": _full(rows)}
+
+
+def _flat(values: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
+    low, high = values["interval"]
+    bounds = {"low": low, "high": high}
+    return [bounds[name] if name in bounds else values[name] for name in names]
+
+
+def _full(rows: list[list[Any]]) -> list[list[str]]:
+    """Write cells with all digits, as a program will read them; nothing for what is undefined."""
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+def _number(value: float | None, *, sign: str = "") -> str:
+    return _NOTHING if value is None else f"{value:{sign}.4f}"
+
+
+def _interval(bounds: Iterable[float | None], *, sign: str = "") -> str:
+    low, high = bounds
+    if low is None or high is None:
+        return _NOTHING
+    return f"[{_number(low, sign=sign)}, {_number(high, sign=sign)}]"
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return _NOTHING
+    return f"<{_SMALLEST_P:.4f}" if value < _SMALLEST_P else f"{value:.4f}"

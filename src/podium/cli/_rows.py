@@ -1,0 +1,52 @@
+"""Feature rows that a file holds, checked where the file can still be named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.errors import DataError
+
+if TYPE_CHECKING:
+    from podium.data import Features
+
+
+def check_names(
+    path: Path, rows: Features, wanted: list[str] | None, ignored: list[str] | None = None
+) -> None:
+    """Raise where a file's features have no names to choose by, as in svmlight."""
+    for name in ignored or []:
+        if name in rows.feature_names:
+            raise DataError(f"{path} has numbered features, of which none can be ignored.")
+    if wanted is not None and tuple(wanted) != rows.feature_names:
+        raise DataError(
+            f"{path} has the features {_few(rows.feature_names)}, where {_few(wanted)} are wanted."
+        )
+
+
+def check_finite(path: Path, rows: Features) -> None:
+    """Raise where a feature is missing or infinite: how many are, and where the first one is."""
+    import numpy as np
+
+    from podium import _check
+
+    X = rows.X
+    if isinstance(X, np.ndarray):
+        bad = np.flatnonzero(~np.isfinite(X))
+        row, column = divmod(int(bad[0]), X.shape[1]) if bad.size else (0, 0)
+    else:
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        first = bad[0] if bad.size else 0
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        column = int(X.indices[first]) if bad.size else 0
+    if bad.size:
+        raise DataError(
+            f"{path}: {bad.size} feature value{'s' if bad.size > 1 else ''} missing or infinite, "
+            f"first {rows.feature_names[column]!r} at row {row} "
+            f"(user {_check.label(np.asarray(rows.qid)[row])}). Fill them, or drop those rows."
+        )
+
+
+def _few(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} … ({len(names)} in all)"

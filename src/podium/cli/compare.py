@@ -1,0 +1,78 @@
+"""podium compare: runs over one truth, each against the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli._options import Columns, Output, Scoring
+from podium.cli.measure import evaluate, read_run, read_truth, write_users
+
+
+def compare(
+    truth: Annotated[
+        Path, typer.Argument(help="What is relevant: user, item, relevance.", metavar="TRUTH")
+    ],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more; the first is the baseline.", metavar="RUN_A RUN_B…"),
+    ],
+    scoring: Scoring,
+    output: Output,
+    columns: Columns,
+) -> None:
+    """Compare runs with the first one, user by user: differences, intervals and paired tests.
+
+    Runs are named after their files. p values: paired t test, paired randomisation test, and the
+    latter after Holm's correction for all the tests of the comparison.
+    """
+    output.check()
+    scoring.check()
+    from podium import report
+    from podium.cli import _render
+    from podium.errors import ArgumentError
+    from podium.evaluate import compare_evaluations
+    from podium.metrics import parse_all
+
+    if len(runs) < 2:
+        raise ArgumentError("RUN_A RUN_B… must be at least two runs, got 1. See 'podium measure'.")
+    measures = parse_all(scoring.names)
+    judged = read_truth(truth, columns)
+    comparison = compare_evaluations(
+        {
+            name: evaluate(judged, read_run(path, columns), measures, scoring)
+            for name, path in zip(run_names(runs), runs, strict=True)
+        }
+    )
+    result = comparison.to_dict()
+    if output.report is not None:
+        report.write(report.comparison_report(result), output.report)
+    write_users(comparison.evaluations, output.per_user)
+    _render.comparison(result, output.format)
+
+
+def run_names(paths: list[Path]) -> list[str]:
+    """Name runs after their files: the stem, with the folder or a number where stems are equal.
+
+    Examples
+    --------
+    >>> run_names([Path("a/als.csv.gz"), Path("b/als.parquet"), Path("pop.csv")])
+    ['a/als', 'b/als', 'pop']
+    """
+    stems = [_stem(path) for path in paths]
+    seen = Counter(stems)
+    names = [
+        f"{path.absolute().parent.name}/{stem}" if seen[stem] > 1 else stem
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+    return [
+        f"{name}#{names[:i].count(name) + 1}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
+    ]
+
+
+def _stem(path: Path) -> str:
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem

@@ -1,0 +1,31 @@
+"""podium demo: the main job on real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli import _messages
+from podium.cli._progress import progress
+
+
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder to write the HTML report into."),
+    ] = None,
+) -> None:
+    """Rank products for the customers of a shop, and compare what was learned with baselines.
+
+    Real data (Online Retail), bundled: nothing is downloaded. Takes about a minute.
+    """
+    from podium.cli import _render
+    from podium.experiments import demo as experiment
+
+    with progress("demo") as show:
+        result = experiment.run(out, progress=show)
+    _render.table(result["table"], note=result["verdict"])
+    if "path" in result:
+        _messages.say(f"wrote {result['path']}")

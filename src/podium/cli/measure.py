@@ -1,0 +1,196 @@
+"""podium measure: one run against a truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.cli._options import Columns, Output, Scoring
+
+if TYPE_CHECKING:
+    from podium.data import Run, Truth
+    from podium.evaluate import Evaluation
+    from podium.metrics import Measure
+
+_OWN_SEGMENTS = ("engagement", "n_pos")
+
+
+def measure(
+    truth: Annotated[
+        Path, typer.Argument(help="What is relevant: user, item, relevance.", metavar="TRUTH")
+    ],
+    run: Annotated[
+        Path, typer.Argument(help="What was listed: user, item, score or rank.", metavar="RUN")
+    ],
+    scoring: Scoring,
+    output: Output,
+    columns: Columns,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEGMENTS",
+            help="engagement (n_pos <= k against > k), n_pos (quarters), or a column of --users; "
+            "may be repeated.",
+        ),
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table of users, with the columns that --by names."),
+    ] = None,
+    pooled: Annotated[
+        bool,
+        typer.Option(
+            "--pooled", help="Also the mean over pairs instead of users, where a measure has one."
+        ),
+    ] = False,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="INTERACTIONS",
+            help="Past user and item pairs; adds coverage@k and novelty@k of the run, "
+            "k as in the measures.",
+        ),
+    ] = None,
+) -> None:
+    """Measure a run against a truth: means over users with intervals, by segment if asked.
+
+    Files are parquet, CSV, TSV (also .gz), Arrow, or TREC run and qrels.
+    """
+    output.check()
+    scoring.check()
+    from podium import report
+    from podium.cli import _render
+    from podium.metrics import parse_all
+
+    measures = parse_all(scoring.names)
+    _check_request(measures, by or [], users, pooled=pooled, catalogue=catalogue)
+    judged, listed = read_truth(truth, columns), read_run(run, columns)
+    evaluation = evaluate(judged, listed, measures, scoring)
+    evaluation = _segmented(evaluation, by or [], users, columns)
+    result = evaluation.to_dict(pooled=pooled)
+    if catalogue is not None:
+        result["run"] = shown(listed, catalogue, measures, columns)
+    if output.report is not None:
+        report.write(report.evaluation_report(result), output.report)
+    write_users({"": evaluation}, output.per_user)
+    _render.evaluation(result, output.format)
+
+
+def read_truth(path: Path, columns: Columns) -> Truth:
+    """Read the truth, under the columns named."""
+    from podium import data
+
+    return data.read_truth(
+        path, user=columns.user_col, item=columns.item_col, relevance=columns.relevance_col
+    )
+
+
+def read_run(path: Path, columns: Columns) -> Run:
+    """Read a run, under the columns named."""
+    from podium import data
+
+    return data.read_run(
+        path,
+        user=columns.user_col,
+        item=columns.item_col,
+        score=columns.score_col,
+        rank=columns.rank_col,
+    )
+
+
+def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) -> Evaluation:
+    """Measure what has been read; the conventions are all written down, defaults too."""
+    from podium.evaluate import measure as measure_run
+
+    return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
+
+
+def write_users(evaluations: dict[str, Evaluation], path: Path | None) -> None:
+    """Write every user's values; with several runs, those of one after those of the other."""
+    if path is None:
+        return
+    import numpy as np
+
+    from podium import data
+
+    several = len(evaluations) > 1
+    tables = [
+        {
+            **({"run": np.full(e.n_groups, name)} if several else {}),
+            "user": e.labels,
+            "n_pos": e.n_pos,
+            **e.values,
+        }
+        for name, e in evaluations.items()
+    ]
+    data.write_table(
+        {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}, path
+    )
+
+
+def shown(run: Run, path: Path, measures: list[Measure], columns: Columns) -> dict[str, float]:
+    """Return coverage and mean novelty of the run at each cutoff of the measures.
+
+    The catalogue is every item that the interactions or the run name.
+    """
+    import numpy as np
+
+    from podium import data, metrics
+    from podium.data.ids import share
+
+    past = data.read_interactions(path, user=columns.user_col, item=columns.item_col)
+    items = share(run.item, past.item)
+    coded = replace(run, item=items.left)
+    n_items = np.unique(np.concatenate([items.left, items.right])).size
+    result: dict[str, float] = {}
+    for k in sorted({m.k for m in measures if m.k is not None}):
+        groups, codes, ids = data.top_items(coded, k)
+        result[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
+        result[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
+    return result
+
+
+def _segmented(
+    evaluation: Evaluation, by: list[str], users: Path | None, columns: Columns
+) -> Evaluation:
+    from podium import data
+
+    for name in by:
+        key = None
+        if users is not None and name not in _OWN_SEGMENTS:
+            key = data.user_column(users, name, evaluation.labels, user=columns.user_col)
+        evaluation = evaluation.segmented(name, key)
+    return evaluation
+
+
+def _check_request(
+    measures: list[Measure],
+    by: list[str],
+    users: Path | None,
+    *,
+    pooled: bool,
+    catalogue: Path | None,
+) -> None:
+    """Refuse options that do not go together, before any file is read."""
+    from podium import _check
+    from podium.errors import ArgumentError
+
+    cutoffs = any(m.k is not None for m in measures)
+    if pooled and all(m.metric.weights is None for m in measures):
+        raise ArgumentError(
+            f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "
+            "Drop it, or add a measure that has one, as pap@10."
+        )
+    if catalogue is not None and not cutoffs:
+        raise ArgumentError("--catalogue needs a measure with a cutoff, as ndcg@10.")
+    if "engagement" in by and not cutoffs:
+        raise ArgumentError("--by engagement needs a measure with a cutoff, as pap@10.")
+    for name in by:
+        if users is None and name not in _OWN_SEGMENTS:
+            raise ArgumentError(
+                f"--by {name} needs --users, a table with that column."
+                f"{_check.nearest(name, _OWN_SEGMENTS)}"
+            )

@@ -1,0 +1,86 @@
+"""Small files in the working folder, and the command line called in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from podium.cli import main
+
+# The item at place p of a run's list, for users 0, 1, 2, 3; items 0 and 1 are relevant to each.
+RUN_A = ("01234567", "20314567", "23401567", "45236701")
+RUN_B = ("10234567", "01234567", "20134567", "34502167")
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def message(self) -> str:
+        """The one line of an error; anything else fails the test."""
+        assert self.err.startswith("podium: error: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        assert self.err.endswith("\n"), self.err
+        return self.err.removeprefix("podium: error: ").rstrip("\n")
+
+
+@pytest.fixture
+def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Return `podium("measure", "truth.csv", ...)`, which runs it and says how it went."""
+
+    def run(*argv: str) -> Done:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
+        assert isinstance(stop.value.code, int)
+        return Done(stop.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the working folder of the test, with a truth and two runs of four users in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.csv").write_text(
+        "user,item,relevance\n" + "".join(f"{u},{i},1\n" for u in range(4) for i in (0, 1))
+    )
+    for name, lists in (("a", RUN_A), ("b", RUN_B)):
+        (tmp_path / f"{name}.csv").write_text(
+            "user,item,score\n"
+            + "".join(
+                f"{u},{item},{8 - place}\n"
+                for u, items in enumerate(lists)
+                for place, item in enumerate(items)
+            )
+        )
+    (tmp_path / "users.csv").write_text("user,country\n0,FR\n1,FR\n2,UK\n3,UK\n")
+    (tmp_path / "past.csv").write_text("user,item\n0,2\n1,2\n2,3\n3,9\n")
+    return tmp_path
+
+
+@pytest.fixture
+def learnable() -> Callable[[int], str]:
+    """Return `learnable(seed)`: svmlight rows of 12 queries whose relevance a line can tell."""
+
+    def text(seed: int) -> str:
+        rng = np.random.default_rng(seed)
+        lines: list[str] = []
+        for query in range(12):
+            x = rng.normal(size=(10, 3))
+            best = set(np.argsort(x[:, 2] - x[:, 0])[-3:].tolist())
+            for i, row in enumerate(x):
+                features = " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(row))
+                lines.append(f"{int(i in best)} qid:{query} {features}")
+        return "\n".join(lines) + "\n"
+
+    return text

@@ -1,0 +1,107 @@
+"""What only a process shows: exit statuses, pipes, signals, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEASURE = ("measure", "truth.csv", "a.csv", "-m", "recall@2")
+PODIUM = (sys.executable, "-m", "podium")
+
+# Trains for ever, says on stdout when it has begun, and takes signals whoever started it.
+ENDLESS = """
+import contextlib, signal, sys
+from podium.cli import main
+
+@contextlib.contextmanager
+def progress(what):
+    yield lambda done, total, note: print(what, flush=True) if done == 3 else None
+
+sys.modules["podium.cli.train"].progress = progress
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main(["train", "rows.svmlight", "--loss", "logistic", "--max-iter", "1000000000",
+      "--tol", "0", "--out", "model"])
+"""
+
+
+def run(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PODIUM, *argv], capture_output=True, text=True, check=False)
+
+
+def test_result_goes_to_stdout_and_nothing_to_stderr(podium: Callable[..., Any]) -> None:
+    done = run(*MEASURE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == podium(*MEASURE).out
+    assert not {"\x1b", "…"} & set(done.stdout)
+
+
+def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
+    done = run("measure", "truth.csv", "none.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "podium: error: none.csv does not exist. Pass the path of the run.\n"
+
+
+def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[int], str]) -> None:
+    Path("rows.svmlight").write_text(learnable(0))
+    argv = ("train", "rows.svmlight", "--loss", "pap-avg", "-k", "2", "--max-iter", "2")
+    done = run(*argv, "--tol", "0", "-o", "model")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert [line.partition(": ")[0] for line in done.stderr.splitlines()] == ["podium"] * 3
+    assert not {"\x1b", "\r", "…"} & set(done.stderr)
+
+
+def test_version_and_help_are_results() -> None:
+    for argv in (("--version",), ("--help",), ("measure", "-h"), ()):
+        done = run(*argv)
+        assert (done.returncode, done.stderr) == (0, ""), argv
+        assert "podium" in done.stdout
+        assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("before", [None, b"a model"])
+def test_interrupt_ends_training_quietly(
+    learnable: Callable[[int], str], before: bytes | None
+) -> None:
+    Path("rows.svmlight").write_text(learnable(0))
+    if before is not None:
+        Path("model").write_bytes(before)
+    there = sorted(Path().iterdir())
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "training\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "podium: interrupted.\n")
+    assert sorted(Path().iterdir()) == there
+    assert before is None or Path("model").read_bytes() == before
+
+
+def test_reader_that_leaves_is_no_error(podium: Callable[..., Any]) -> None:
+    """The run is longer than a pipe holds, so the writer is still at it when the reader goes."""
+    rows = "".join(f"{u},{i},{i % 2},{i}.25\n" for u in range(500) for i in range(40))
+    Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
+    assert podium("train", "rows.csv", "--loss", "logistic", "-o", "model").status == 0
+    # Unbuffered, Python itself drops the rest of a write that was cut short, and says nothing.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [*PODIUM, "rank", "model", "rows.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=usual,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "user,item,score\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

@@ -1,0 +1,342 @@
+"""What measure and compare print and write: JSON by its schema, and the same numbers elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+import podium as library
+from podium.cli.compare import run_names
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+MEASURES = ("-m", "recall@2", "-m", "pap@1")
+
+
+def validator(name: str) -> Draft202012Validator:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def parsed(done: Any) -> dict[str, Any]:
+    """Return the one JSON object on stdout of a command that went well and said nothing else."""
+    assert (done.status, done.err) == (0, "")
+    return json.loads(done.out)
+
+
+@pytest.fixture
+def measured(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    def run(*options: str) -> dict[str, Any]:
+        argv = ("measure", "truth.csv", "a.csv", *MEASURES, "--format", "json", *options)
+        found = parsed(podium(*argv))
+        validator("evaluation").validate(found)
+        return found
+
+    return run
+
+
+# Of RUN_A (conftest.py), with items 0 and 1 relevant: recall@2 is the share of the two at places
+# 0 and 1; pap@1 is 1 where a relevant item comes first.
+RECALL = [2 / 2, 1 / 2, 0 / 2, 0 / 2]
+PAP = [1.0, 0.0, 0.0, 0.0]
+
+
+def test_means_are_of_users(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured()
+    assert {name: m["mean"] for name, m in found["measures"].items()} == {
+        "recall@2": sum(RECALL) / 4,
+        "pap@1": sum(PAP) / 4,
+    }
+    assert found["segments"] == []
+
+
+def test_json_is_that_of_the_library(measured: Callable[..., dict[str, Any]]) -> None:
+    evaluation = library.measure("truth.csv", "a.csv", ["recall@2", "pap@1"], by="engagement")
+    validator("evaluation").validate(evaluation.to_dict())
+    assert measured("--by", "engagement") == evaluation.to_dict()
+
+
+def test_segments_are_named_and_counted(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured("--by", "engagement", "--by", "n_pos", "--by", "country", "--users=users.csv")
+    segments = [(s["by"], s["name"], s["n_groups"]) for s in found["segments"]]
+    assert segments == [
+        ("engagement", "n_pos <= 1", 0),
+        ("engagement", "n_pos > 1", 4),
+        ("n_pos", "n_pos 1-2", 4),
+        ("country", "FR", 2),
+        ("country", "UK", 2),
+    ]
+    assert found["segments"][0]["measures"]["recall@2"]["mean"] is None
+    assert found["segments"][3]["measures"]["recall@2"]["mean"] == (RECALL[0] + RECALL[1]) / 2
+
+
+def test_pooled_form_divides_by_all_pairs(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured("--pooled")
+    assert found["measures"]["pap@1"]["pooled"]["mean"] == sum(PAP) / 4  # one pair per user
+    assert found["measures"]["recall@2"]["pooled"]["mean"] == sum(RECALL) * 2 / 8
+
+
+def test_catalogue_adds_coverage_and_novelty(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured("--catalogue", "past.csv")
+    assert list(found["run"]) == ["coverage@1", "novelty@1", "coverage@2", "novelty@2"]
+    # The catalogue is items 0 to 7 of the run and 9 of the past; lists start with 0, 2, 2, 4.
+    assert found["run"]["coverage@1"] == pytest.approx(3 / 9)
+
+
+def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured("--ties", "best", "--n-items", "10", "--undefined", "zero", "--missing=zero")
+    assert found["conventions"] == {
+        "ties": "best",
+        "min_relevance": 1.0,
+        "undefined": "zero",
+        "missing": "zero",
+        "unjudged": "negative",
+        "n_items": 10,
+    }
+
+
+def test_bootstrap_and_level_change_the_interval(measured: Callable[..., dict[str, Any]]) -> None:
+    summaries = [
+        measured(*options)["measures"]["recall@2"]
+        for options in ((), ("--level", "0.5"), ("--bootstrap",), ("--bootstrap", "--seed", "1"))
+    ]
+    assert [s["level"] for s in summaries] == [0.95, 0.5, 0.95, 0.95]
+    t, narrow, bootstrap, _ = (s["interval"] for s in summaries)
+    assert t[0] < narrow[0] < narrow[1] < t[1]
+    assert 0 <= bootstrap[0] <= bootstrap[1] <= 1
+    assert t[0] < 0  # t knows no bounds
+
+
+def test_schema_refuses_what_is_not_documented(measured: Callable[..., dict[str, Any]]) -> None:
+    found = measured("--pooled", "--catalogue", "past.csv", "--by", "n_pos")
+    check = validator("evaluation")
+    for spoil in (
+        lambda d: d.update(more=1),
+        lambda d: d.pop("segments"),
+        lambda d: d["measures"]["pap@1"].update(median=1),
+        lambda d: d["measures"]["pap@1"].update(interval=[0.1]),
+        lambda d: d["segments"][0].pop("n_groups"),
+        lambda d: d["conventions"].update(ties="any"),
+        lambda d: d["run"].update({"gini@1": 1}),
+    ):
+        other = json.loads(json.dumps(found))
+        spoil(other)
+        assert not check.is_valid(other)
+
+
+@pytest.fixture
+def compared(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    def run(*options: str) -> dict[str, Any]:
+        done = podium("compare", "truth.csv", "a.csv", "b.csv", "--format", "json", *options)
+        found = parsed(done)
+        validator("comparison").validate(found)
+        return found
+
+    return run
+
+
+# Of RUN_B, as above.
+RECALL_B = [2 / 2, 2 / 2, 1 / 2, 0 / 2]
+
+
+def test_differences_are_from_the_first_run(compared: Callable[..., dict[str, Any]]) -> None:
+    found = compared(*MEASURES)
+    recall = found["measures"]["recall@2"]
+    [test] = recall["differences"]
+    assert (found["baseline"], test["run"], recall["higher_is_better"]) == ("a", "b", True)
+    assert recall["means"]["b"]["mean"] == sum(RECALL_B) / 4
+    assert test["difference"] == (sum(RECALL_B) - sum(RECALL)) / 4
+    assert (test["wins"], test["losses"], test["equal"]) == (2, 0, 2)
+
+
+def test_comparison_is_that_of_the_library(compared: Callable[..., dict[str, Any]]) -> None:
+    comparison = library.compare("truth.csv", {"a": "a.csv", "b": "b.csv"}, ["recall@2", "pap@1"])
+    validator("comparison").validate(comparison.to_dict())
+    assert compared(*MEASURES) == comparison.to_dict()
+
+
+def test_of_a_loss_less_is_better(compared: Callable[..., dict[str, Any]]) -> None:
+    found = compared("-m", "topk_loss@2")["measures"]["topk_loss@2"]
+    [test] = found["differences"]
+    assert found["higher_is_better"] is False
+    assert test["difference"] < 0 < test["wins"]
+
+
+def test_undefined_everywhere_is_null(compared: Callable[..., dict[str, Any]]) -> None:
+    found = compared("-m", "recall@2", "--min-relevance", "5")["measures"]["recall@2"]
+    assert found["means"]["a"]["mean"] is None
+    assert found["differences"][0]["difference"] is None
+    assert found["differences"][0]["n_undefined"] == 4
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex"])
+def test_every_format_holds_the_values(podium: Callable[..., Any], format: str) -> None:
+    done = podium("measure", "truth.csv", "a.csv", *MEASURES, "--by=n_pos", "--format", format)
+    assert (done.status, done.err) == (0, "")
+    for name, mean in (("recall@2", sum(RECALL) / 4), ("pap@1", sum(PAP) / 4)):
+        rows = [line for line in done.out.splitlines() if name in line]
+        assert len(rows) == 2  # of all users, and of the only segment
+        assert all(f"{mean:.3g}" in line for line in rows)
+
+
+def test_csv_has_every_digit(podium: Callable[..., Any]) -> None:
+    Path("truth.csv").write_text(Path("truth.csv").read_text() + "0,2,1\n")
+    options = ("-m", "recall@2", "--by", "country", "--users", "users.csv", "--catalogue=past.csv")
+    done = podium("measure", "truth.csv", "a.csv", *options, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [(r["by"], r["segment"], r["measure"]) for r in rows[:3]] == [
+        ("", "all", "recall@2"),
+        ("country", "FR", "recall@2"),
+        ("country", "UK", "recall@2"),
+    ]
+    assert float(rows[0]["mean"]) == pytest.approx((2 / 3 + 1 / 2 + 0 + 0) / 4, rel=1e-15)
+    assert [r["measure"] for r in rows[3:]] == ["coverage@2", "novelty@2"]
+
+
+def test_csv_of_a_comparison_has_a_row_per_measure_and_run(podium: Callable[..., Any]) -> None:
+    done = podium("compare", "truth.csv", "a.csv", "b.csv", *MEASURES, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [(r["measure"], r["run"]) for r in rows] == [
+        ("recall@2", "a"),
+        ("recall@2", "b"),
+        ("pap@1", "a"),
+        ("pap@1", "b"),
+    ]
+    assert rows[0]["difference"] == ""
+    assert float(rows[1]["difference"]) == (sum(RECALL_B) - sum(RECALL)) / 4
+
+
+@pytest.mark.parametrize("format", ["markdown", "latex", "table"])
+def test_every_format_holds_the_differences(podium: Callable[..., Any], format: str) -> None:
+    done = podium("compare", "truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--format", format)
+    assert (done.status, done.err) == (0, "")
+    assert f"{(sum(RECALL_B) - sum(RECALL)) / 4:+.4f}" in done.out
+
+
+def test_tables_fit_the_terminal(podium: Callable[..., Any]) -> None:
+    names = [f"logistic-regression{i}.csv" for i in range(3)]
+    for name in names:
+        shutil.copy("a.csv", name)
+    wide = ("-m", "ap(norm=retrieved)@5", "-m", "precision@10", "--by", "engagement", "--pooled")
+    for done in (
+        podium("compare", "truth.csv", *names, "-m", "ap(norm=retrieved)@5", "-m", "pap@1"),
+        podium("measure", "truth.csv", "a.csv", *wide),
+    ):
+        assert done.status == 0
+        assert max(map(len, done.out.splitlines())) <= 80
+        assert "…" not in done.out
+
+
+def test_undefined_users_are_never_left_out_of_a_table(podium: Callable[..., Any]) -> None:
+    Path("truth.csv").write_text("user,item,relevance\n0,0,1\n1,0,1\n2,0,0\n3,0,1\n")
+    options = ("-m", "ap(norm=retrieved)@5", "-m", "precision@2", "--by", "engagement")
+    done = podium("measure", "truth.csv", "a.csv", *options)
+    assert done.status == 0
+    assert "undefined" in done.out
+
+
+@pytest.mark.parametrize("name", ["each.parquet", "each.csv", "each.tsv", "each.csv.gz"])
+def test_per_user_file_has_a_row_per_user(podium: Callable[..., Any], name: str) -> None:
+    assert podium("measure", "truth.csv", "a.csv", *MEASURES, "--per-user", name).status == 0
+    frame = (
+        pl.read_parquet(name)
+        if name.endswith("parquet")
+        else pl.read_csv(name, separator="\t" if name.endswith("tsv") else ",")
+    )
+    assert frame.columns == ["user", "n_pos", "recall@2", "pap@1"]
+    assert frame["user"].to_list() == [0, 1, 2, 3]
+    assert frame["recall@2"].to_list() == RECALL
+
+
+def test_per_user_file_of_a_comparison_names_the_runs(podium: Callable[..., Any]) -> None:
+    argv = ("compare", "truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--per-user", "each.csv")
+    assert podium(*argv).status == 0
+    frame = pl.read_csv("each.csv")
+    assert frame["run"].to_list() == ["a"] * 4 + ["b"] * 4
+    assert frame["recall@2"].to_list() == RECALL + RECALL_B
+
+
+@pytest.mark.parametrize("runs", [("a.csv",), ("a.csv", "b.csv")])
+def test_report_is_a_page_that_needs_no_network(
+    podium: Callable[..., Any], runs: tuple[str, ...]
+) -> None:
+    command = "measure" if len(runs) == 1 else "compare"
+    done = podium(command, "truth.csv", *runs, *MEASURES, "--report", "page.html")
+    page = Path("page.html").read_text()
+    assert done.status == 0
+    assert page.lower().startswith("<!doctype html>")
+    assert "recall@2" in page
+    assert "<svg" in page
+    assert 'src="http' not in page
+    assert 'href="http' not in page
+
+
+def test_report_says_which_side_is_better(podium: Callable[..., Any]) -> None:
+    argv = ("compare", "truth.csv", "a.csv", "b.csv", "--report", "page.html")
+    assert podium(*argv, "-m", "recall@2").status == 0
+    page = Path("page.html").read_text()
+    assert page.index("a better") < page.index("b better")
+    assert podium(*argv, "-m", "topk_loss@2").status == 0
+    page = Path("page.html").read_text()
+    assert page.index("b better") < page.index("a better")
+
+
+def test_packed_and_other_tables_give_the_same(measured: Callable[..., dict[str, Any]]) -> None:
+    expected = measured()
+    for name in ("truth.csv", "a.csv"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
+    again = library.measure("truth.csv.gz", "a.csv.gz", ["recall@2", "pap@1"])
+    pl.read_csv("a.csv").write_parquet("a.parquet")
+    third = library.measure("truth.csv", "a.parquet", ["recall@2", "pap@1"])
+    assert again.to_dict() == third.to_dict() == expected
+
+
+def test_packed_files_are_read_by_the_command(podium: Callable[..., Any]) -> None:
+    plain = podium("measure", "truth.csv", "a.csv", *MEASURES)
+    for name in ("truth.csv", "a.csv"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
+    assert podium("measure", "truth.csv.gz", "a.csv.gz", *MEASURES) == plain
+
+
+def test_columns_can_be_named(podium: Callable[..., Any]) -> None:
+    plain = podium("measure", "truth.csv", "a.csv", *MEASURES)
+    for name, old, new in (
+        ("truth.csv", "user,item,relevance", "u,i,worth"),
+        ("a.csv", "user,item,score", "u,i,s"),
+    ):
+        Path(name).write_text(Path(name).read_text().replace(old, new))
+    names = ("--user-col=u", "--item-col=i", "--score-col=s", "--relevance-col=worth")
+    assert podium("measure", "truth.csv", "a.csv", *MEASURES, *names) == plain
+
+
+def test_rating_needs_and_takes_a_threshold(podium: Callable[..., Any]) -> None:
+    Path("truth.csv").write_text(
+        "user,item,rating\n" + "".join(f"{u},{i},{5 - i}\n" for u in range(4) for i in range(5))
+    )
+    argv = ("measure", "truth.csv", "a.csv", *MEASURES, "--format", "json")
+    assert podium(*argv).status == 2
+    found = parsed(podium(*argv, "--min-relevance", "4"))
+    assert found["measures"]["recall@2"]["mean"] == sum(RECALL) / 4
+
+
+def test_usual_measures_are_four(podium: Callable[..., Any]) -> None:
+    Path("truth.csv").write_text("user,item,relevance\n0,0,1\n")
+    found = parsed(podium("measure", "truth.csv", "a.csv", "--format=json", "--n-items=50"))
+    assert list(found["measures"]) == ["pap@10", "ndcg@10", "precision@10", "recall@10"]
+    assert not math.isnan(found["measures"]["ndcg@10"]["mean"])
+
+
+def test_runs_of_one_name_are_told_apart() -> None:
+    paths = [Path("x/als.csv"), Path("y/als.tsv.gz"), Path("y/als.csv"), Path("pop.run")]
+    assert run_names(paths) == ["x/als", "y/als#1", "y/als#2", "pop"]
