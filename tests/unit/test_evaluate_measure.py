@@ -90,7 +90,7 @@ def test_lists_that_are_too_short_say_how_many() -> None:
     truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
     run = {"user": [1, 2], "item": ["a", "a"], "score": [1.0, 1.0]}
     with pytest.raises(
-        UnsettledError, match="1 of 2 groups are unsettled, first qid 1 with 1 items"
+        UnsettledError, match="1 of 2 groups are unsettled, first qid 1, a list of length 1"
     ):
         measure(truth, run, "pap@2")
 

@@ -172,7 +172,7 @@ def test_unretrieved_positives_count(text: str, ranking: Ranking, expected: floa
             "pap@2",
             (
                 r"pap@2 needs min\(k, n_pos\) positives or k negatives in each list: 2 of 4 groups "
-                r"are unsettled, first qid 'b' with 2 items\. List at least 2k - 1 = 3 items"
+                r"are unsettled, first qid 'b', a list of length 2\. List at least 2k - 1 = 3 items"
             ),
         ),
         ("pauc@2", "pauc@2 needs all positives or k negatives in each list: 2 of 4 groups"),
