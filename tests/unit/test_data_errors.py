@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -215,3 +217,30 @@ def test_truncated_arrow_is_named_wherever_it_ends(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         with pytest.raises(DataError, match=r"run\.arrow can't be read as Arrow"):
             data.read_run(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("user", 3, r"user must be a column of values, got 3"),
+        ("user", "ab", r"user must be a column of values, got 'ab'"),
+        ("user", np.array(3), r"user must be a column of values"),
+        ("item", ["a", [1]], r"item must hold numbers, strings or times of one kind, got list and"),
+        ("item", ["a", None], r"item has 1 missing value, first at row 1 \(user|item has 1 miss"),
+        ("item", pd.Series(["a", pd.NA], dtype="string"), r"item has 1 missing value"),
+        ("item", pd.Series(["a", pd.NA], dtype=object), r"item has 1 missing value"),
+        ("item", np.ma.array([1, 2], mask=[0, 1]), r"item is a masked array"),
+        ("score", np.array([[1.0], [2.0]]), r"score must have one dimension, got shape \(2, 1\)"),
+        ("score", [[1.0], [2.0]], r"score must hold numbers, got List\(Float64\)\."),
+    ],
+)
+def test_column_that_is_none_is_named_in_one_line(column: str, values: Any, message: str) -> None:
+    table = {"user": [1, 2], "item": [1, 2], "score": [0.5, 1.5], column: values}
+    with pytest.raises(DataError, match=message) as caught:
+        data.read_run(table)
+    assert "\n" not in str(caught.value)
+
+
+def test_integers_beyond_64_bits_are_strings() -> None:
+    run = data.read_run({"user": [1, 2], "item": [1, 2**65], "score": [1, 2]})
+    assert list(run.item) == ["1", str(2**65)]

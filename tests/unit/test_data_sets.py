@@ -199,3 +199,12 @@ def test_onlineretail_has_its_published_size() -> None:
     assert first_event == np.datetime64("2010-12-01T08:26")
     assert shop.stock_code[0] == "10002"
     assert shop.country[1] == "Iceland"
+
+
+def test_movielens_csv_is_read_by_its_header(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("rating,timestamp,userId,movieId\n4.0,964982703,1,7\n4.5,964981247,1,3\n")
+    assert first(data.movielens(path)) == (1, 7, 4.0, 964982703)
+    path.write_text("1,7,4.0,964982703\n1,3,4.5,964981247\n")
+    with pytest.raises(DataError, match=r"line 1: the header must name userId.*got '1,7,4.0"):
+        data.movielens(path)

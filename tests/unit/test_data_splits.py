@@ -6,9 +6,10 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from podium import data
@@ -16,6 +17,15 @@ from podium.errors import ArgumentError
 
 shares = st.sampled_from([0.0, 0.1, 0.25, 0.4])
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40)
+
+
+def by_time_if_it_can(time: Any, test: float, valid: float) -> list[data.Split]:
+    """Split, or return nothing where one time or few rows fill (or empty) a part."""
+    try:
+        return [data.by_time(time, test=test, valid=valid)]
+    except ArgumentError as error:
+        assert len(set(time)) < 3 or len(time) * test < 1 or "for training" in str(error)
+        return []
 
 
 @settings(max_examples=100, deadline=None)
@@ -26,7 +36,7 @@ def test_split_puts_every_row_into_one_part(
     user, time = (list(column) for column in zip(*table, strict=True))
     n = len(table)
     for split in (
-        data.by_time(time, test=test, valid=valid),
+        *by_time_if_it_can(time, test, valid),
         data.by_time_per_user(user, time, test=test, valid=valid),
         data.leave_last_out(user, time, n_valid=1),
         data.random(n, test=test, valid=valid, seed=seed),
@@ -43,7 +53,9 @@ def test_split_puts_every_row_into_one_part(
 @given(rows, shares, shares)
 def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, valid: float) -> None:
     time = np.array([row[1] for row in table])
-    split = data.by_time(time, test=test, valid=valid)
+    split = next(iter(by_time_if_it_can(time, test, valid)), None)
+    assume(split is not None)
+    assert split is not None
     parts = [time[p] for p in (split.train, split.valid, split.test) if p.size]
     for earlier, later in itertools.pairwise(parts):
         assert earlier.max() < later.min()
@@ -130,3 +142,87 @@ def test_splits_check_their_arguments() -> None:
         data.by_time(["yesterday"])
     with pytest.raises(ArgumentError, match="n must be an integer >= 1"):
         data.leave_last_out([1], [1], n=0)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [1.0, np.nan, 3.0],
+        np.array(["2020-01-01", "NaT", "2020-01-03"], "datetime64[D]"),
+        [1, None, 3],
+        pl.Series([1, None, 3]),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-03"])),
+        pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-03"])).dt.tz_localize("UTC"),
+    ],
+    ids=["nan", "nat", "none", "polars", "nullable", "pandas", "zone"],
+)
+def test_missing_times_are_refused(times: Any) -> None:
+    for split in (
+        lambda: data.by_time(times, test=0.34),
+        lambda: data.by_time_per_user([1, 1, 1], times, test=0.34),
+        lambda: data.leave_last_out([1, 1, 1], times),
+    ):
+        with pytest.raises(ArgumentError, match=r"timestamp has 1 (missing|non-finite) value.*1"):
+            split()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"test": 0.25}, "training"),
+        ({"at": 0}, "training"),
+        ({"test": 0.0, "valid": 0.25}, "training"),
+        ({"at": 2}, "testing"),
+        ({"test": 0.1}, "testing"),
+    ],
+)
+def test_by_time_refuses_an_empty_part(options: dict[str, Any], part: str) -> None:
+    with pytest.raises(ArgumentError, match=f"no rows for {part}"):
+        data.by_time([1, 1, 1, 1], **options)
+
+
+def test_by_time_without_a_test_share_has_no_test() -> None:
+    split = data.by_time([1, 2, 3, 4], test=0, valid=0.25)
+    assert (split.test.tolist(), split.valid.tolist()) == ([], [3])
+
+
+def test_times_with_a_zone_count_by_their_moment() -> None:
+    zoned = pd.Series(pd.to_datetime(["2020-01-02", "2020-01-01", "2020-01-03"]))
+    zoned = zoned.dt.tz_localize("Europe/Paris")
+    for times in (zoned, pd.DatetimeIndex(zoned), pl.Series(zoned), list(zoned)):
+        assert data.by_time(times, test=0.34).test.tolist() == [2]
+        # Midnight in Paris is 23:00 UTC of the day before.
+        assert data.by_time(times, at="2020-01-02T23:00").test.tolist() == [2]
+        assert data.by_time(times, at=zoned[2]).test.tolist() == [2]
+
+
+def test_moments_must_be_of_the_timestamps_kind() -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
+    for at in ("foo", 5, float("nan"), np.datetime64("NaT")):
+        with pytest.raises(ArgumentError, match="at must be a date or time such as"):
+            data.by_time(days, at=at)
+    for at in ("foo", "2", np.nan, np.datetime64("2020-01-01"), True):
+        with pytest.raises(ArgumentError, match="at must be a number, as the timestamps are"):
+            data.by_time([1, 2, 3], at=at)
+    with pytest.raises(ArgumentError, match="valid_at must be a number"):
+        data.by_time([1, 2, 3], at=3, valid_at="2")
+    assert data.by_time([1, 2, 3], at=np.int64(3)).test.tolist() == [2]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_splits_check_the_seed(seed: Any) -> None:
+    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
+        data.random(5, seed=seed)
+    with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
+        data.by_group([1, 2], seed=seed)
+
+
+@pytest.mark.parametrize(
+    "ids", [["a", None], np.array(["a", None]), pl.Series(["a", None]), pd.Series(["a", pd.NA])]
+)
+def test_splits_refuse_missing_ids(ids: Any) -> None:
+    with pytest.raises(ArgumentError, match="qid has 1 missing value, first at row 1"):
+        data.by_group(ids)
+    with pytest.raises(ArgumentError, match="user has 1 missing value, first at row 1"):
+        data.random(2, user=ids)

@@ -79,8 +79,8 @@ def test_svmlight_is_a_truth(tmp_path: Path) -> None:
     [
         ("x qid:1 1:2", "line must begin with a number, the label, got 'x'"),
         ("1x qid:1 1:2", "got '1x'"),
-        ("1 1:2 2:3", "qid: and an integer must follow the label, got '1:2'"),
-        ("1", "qid: and an integer must follow the label, got 'the end of the line'"),
+        ("1 1:2 2:3", "qid: and an integer >= 0 must follow the label, got '1:2'"),
+        ("1", "qid: and an integer >= 0 must follow the label, got 'the end of the line'"),
         ("1 qid:a 1:2", "got 'qid:a'"),
         ("1 qid: 1:2", "got 'qid:'"),
         ("1 qid:1 1:2 3", "feature must be id:value, two numbers, got '3'"),
@@ -148,3 +148,13 @@ def test_hard_numbers_are_exact(text: str) -> None:
     value = parse(f"0 qid:1 1:{text}\n".encode()).values[0]
     assert value == float(text)
     assert np.signbit(value) == np.signbit(float(text))
+
+
+def test_negative_label_and_qid_are_named_by_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.svm"
+    path.write_text("# a comment\n1 qid:1 1:1\n\n-1 qid:1 1:2 # last\n")
+    with pytest.raises(DataError, match=r"a\.svm, line 4: the label must be >= 0, got -1"):
+        data.read_features(path)
+    path.write_text("1 qid:-3 1:1\n")
+    with pytest.raises(DataError, match=r"line 1: qid: and an integer >= 0 .*got 'qid:-3'"):
+        data.read_features(path)

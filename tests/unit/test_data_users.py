@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,18 @@ def test_user_column_names_a_missing_column_and_a_doubled_user() -> None:
         data.user_column({"user": [1], "country": ["UK"]}, "plan", np.array([1]))
     with pytest.raises(DataError, match="two rows for user 7"):
         data.user_column({"user": [7, 7], "plan": ["a", "b"]}, "plan", np.array([7]))
+
+
+def test_user_column_keeps_text_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("user,Zip\n1,01\n2,\n")
+    assert data.user_column(path, "Zip", np.array([1, 2])).tolist() == ["01", "unknown"]
+
+
+def test_user_column_says_which_table_is_wrong() -> None:
+    with pytest.raises(DataError) as caught:
+        data.user_column({"user": [1, 1], "cc": ["a", "b"]}, "cc", np.array([1]))
+    assert str(caught.value) == "The users table has two rows for user 1. Keep one."
+    with pytest.raises(DataError, match="no column 'cd': it has 'user', 'cc'") as caught:
+        data.user_column({"user": [1], "cc": ["a"]}, "cd", np.array([1]))
+    assert "cd=" not in str(caught.value)

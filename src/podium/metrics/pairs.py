@@ -236,8 +236,8 @@ def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) ->
     if not open_.any():
         return
     first = int(np.argmax(open_))
+    label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
     raise UnsettledError(
         f"{need}: {int(open_.sum())} of {ranking.n_groups} groups are unsettled, first qid "
-        f"{_check.label(ranking.groups.labels[first])}, a list of length {ranking.groups.sizes[first]}. "
-        f"{advice}"
+        f"{label}, a list of length {length}. {advice}"
     )
