@@ -69,6 +69,13 @@ def choice(value: Any, name: str, options: Sequence[T]) -> T:
     )
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return value if it is True or False; a text such as "false" would count as True."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ArgumentError(f"{name} must be True or False, got {value!r}.")
+
+
 def listed(options: Iterable[str]) -> str:
     """Return "'a', 'b' or 'c'"."""
     quoted = [repr(o) for o in options]

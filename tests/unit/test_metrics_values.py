@@ -311,3 +311,20 @@ def test_rbp_persistence_is_inside_0_and_1() -> None:
 def test_a_positional_k_is_a_type_error() -> None:
     with pytest.raises(TypeError):
         metrics.pap(Ranking.from_scores([1.0], [1]), 1)
+
+
+def test_clip_is_a_flag_and_not_a_text() -> None:
+    with pytest.raises(ArgumentError, match="clip must be True or False, got 'false'"):
+        metrics.pap(Ranking.from_scores([1.0], [1]), k=1, clip="false")
+
+
+def test_novelty_refuses_ids_of_two_kinds_and_rows_too_many() -> None:
+    with pytest.raises(ArgumentError, match="must be ids of one kind"):
+        novelty([1, 2], Groups.single(2), ["1", "2"])
+    with pytest.raises(ArgumentError, match="one id per row of groups"):
+        novelty([1, 2, 3], Groups.single(2), [1])
+
+
+def test_a_measure_in_capitals_is_recognised_as_close() -> None:
+    with pytest.raises(ArgumentError, match="Did you mean 'ndcg'"):
+        parse("NDCG@5")

@@ -149,5 +149,5 @@ def lookup(name: str, *, has_cutoff: bool) -> Metric:
     if f"{known}@k" in REGISTRY:
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     names = sorted({n.removesuffix("@k") for n in REGISTRY})
-    close = _check.nearest(name, [*names, *ALIASES])
+    close = _check.nearest(name.lower(), [*names, *ALIASES])
     raise ArgumentError(f"measure {name!r} is not known.{close} There are: {', '.join(names)}.")

@@ -19,7 +19,7 @@ from podium.types import Counts, Mask, PerGroup
 def _top_negatives(ranking: Ranking, k: int, *, clip: bool) -> Counts:
     """Return min(k, n_neg) if clip, else k, and 0 where n_neg is known to be too small."""
     enough = (ranking.n_neg < 0) | (ranking.n_neg >= k)
-    return np.where(enough, k, ranking.n_neg if clip else 0)
+    return np.where(enough, k, ranking.n_neg if _check.flag(clip, "clip") else 0)
 
 
 def _pap_pairs(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:

@@ -68,7 +68,16 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
     >>> novelty(["a", "b"], Groups.single(2), ["a", "a", "b", "c"])
     array([1.5])
     """
-    surprise = _surprise(np.asarray(items), np.asarray(interactions))
+    shown, past = np.asarray(items), np.asarray(interactions)
+    if shown.shape != (groups.n_rows,):
+        raise ArgumentError(
+            f"items must have one id per row of groups ({groups.n_rows}), got shape {shown.shape}."
+        )
+    if (shown.dtype.kind in "iu") != (past.dtype.kind in "iu") and past.size:
+        raise ArgumentError(
+            f"items and interactions must be ids of one kind, got {shown.dtype} and {past.dtype}."
+        )
+    surprise = _surprise(shown, past)
     total = np.concatenate([[0.0], np.cumsum(surprise)])
     with np.errstate(invalid="ignore"):
         return (total[groups.offsets[1:]] - total[groups.offsets[:-1]]) / groups.sizes
