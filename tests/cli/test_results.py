@@ -100,6 +100,8 @@ def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
         "ties": "best",
         "min_relevance": 1.0,
         "undefined": "zero",
+        "interval": "t",
+        "seed": 0,
         "missing": "zero",
         "unjudged": "negative",
         "n_items": 10,
@@ -340,3 +342,11 @@ def test_usual_measures_are_four(podium: Callable[..., Any]) -> None:
 def test_runs_of_one_name_are_told_apart() -> None:
     paths = [Path("x/als.csv"), Path("y/als.tsv.gz"), Path("y/als.csv"), Path("pop.run")]
     assert run_names(paths) == ["x/als", "y/als#1", "y/als#2", "pop"]
+
+
+def test_conventions_line_tells_what_was_drawn(podium: Callable[..., Any]) -> None:
+    plain = podium("measure", "truth.csv", "a.csv", "-m", "rr")
+    drawn = podium("measure", "truth.csv", "a.csv", "-m", "rr", "--bootstrap", "--seed", "3")
+    assert "--seed" not in plain.out
+    assert "--seed 3" in drawn.out
+    assert "--bootstrap" in drawn.out

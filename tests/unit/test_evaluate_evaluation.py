@@ -214,7 +214,13 @@ def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
     assert (first["by"], first["name"], first["n_groups"]) == ("engagement", "n_pos <= 2", 3)
     assert set(first["measures"]) == {"pap@2", "rr"}
     assert found["segments"][1]["measures"]["rr"]["mean"] is None
-    assert found["conventions"] == {"ties": "worst", "min_relevance": 1.0, "undefined": "skip"}
+    assert found["conventions"] == {
+        "ties": "worst",
+        "min_relevance": 1.0,
+        "undefined": "skip",
+        "interval": "t",
+        "seed": 0,
+    }
 
 
 def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:

@@ -42,6 +42,8 @@ def test_conventions_are_kept_for_the_record() -> None:
         "ties": "best",
         "min_relevance": 1.0,
         "undefined": "zero",
+        "interval": "t",
+        "seed": 0,
         "missing": "zero",
         "unjudged": "negative",
         "n_items": 9,

@@ -88,11 +88,16 @@ def _note(text: str, start: str) -> str:
 
 def _conventions(conventions: Mapping[str, Any]) -> str:
     """Return the conventions as options, so that they can be typed again."""
-    return " ".join(
+    shown = dict(conventions)
+    resampled = shown.pop("interval") == "bootstrap"
+    if not resampled and shown["ties"] != "random":
+        del shown["seed"]  # nothing was drawn
+    options = [
         f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
-        for name, value in conventions.items()
+        for name, value in shown.items()
         if value is not None
-    )
+    ]
+    return " ".join([*options, *(["--bootstrap"] if resampled else [])])
 
 
 def _segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

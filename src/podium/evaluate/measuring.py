@@ -71,7 +71,12 @@ def evaluate(
         level=_check.open_fraction(level, "level"),
         interval=_check.choice(interval, "interval", ("t", "bootstrap")),
         seed=_check.seed(seed),
-        conventions={**blocks[0].conventions, "undefined": undefined},
+        conventions={
+            **blocks[0].conventions,
+            "undefined": undefined,
+            "interval": interval,
+            "seed": seed,
+        },
     )
 
 
