@@ -2,8 +2,9 @@
 
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, TREC run or qrels, svmlight with qid;
 text also .gz), a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of
-arrays, or a sparse matrix with users as rows. Ids are integers or strings. Columns are recognised
-by their usual names, in any case:
+arrays, or a sparse matrix with users as rows. Ids are integers or strings; document ids of TREC
+files are always strings, as in trec_eval. Lines without any value are no rows. Columns are
+recognised by their usual names, in any case:
 
 ========== ============================================
 user       user, user_id, qid, query_id, q_id

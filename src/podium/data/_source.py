@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -66,21 +66,23 @@ def as_column(values: Any, name: str, source: Source) -> Column:
     # Objects, byte strings and variable strings have no columnar form of their own.
     if array is not None and array.dtype.kind not in "OST":
         return array
-    return _series(values if array is None else array.tolist(), name, source)
+    listed = cast("list[Any]", values) if array is None else array.tolist()
+    return _series(listed, name, source)
 
 
 def _series(values: list[Any], name: str, source: Source) -> pl.Series:
     plain = [None if _is_missing(value) else value for value in values]
+    kinds = set(map(type, plain)) - {type(None)}
     try:
         series = pl.Series(name, plain, strict=False)
         mixed = series.dtype == pl.Object or series.null_count() > plain.count(None)
+        mixed = mixed or (len(kinds) > 1 and bool(kinds & {list, tuple, dict, np.ndarray}))
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
         series, mixed = pl.Series(name, [], pl.Null), True
     if mixed:
-        kinds = sorted({type(value).__name__ for value in plain if value is not None})
         raise DataError(
             f"{source.name}: {name} must hold numbers, strings or times of one kind, "
-            f"got {' and '.join(kinds[:3])} that have no common type. Convert the column."
+            f"got {' and '.join(sorted(kind.__name__ for kind in kinds))}. Convert the column."
         )
     return series
 

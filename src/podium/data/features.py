@@ -116,12 +116,6 @@ def of_svmlight(rows: svmlight.Rows, name: str, n_features: int | None = None) -
     width = _check.cutoff(n_features, name="n_features", required=False) or highest
     if width < highest:
         raise DataError(f"{name} has feature {highest}, but n_features is {width}.")
-    if rows.labels.size and rows.labels.min() < 0:
-        row = int(np.argmax(rows.labels < 0))
-        raise DataError(
-            f"{name}: labels must be >= 0, got {rows.labels[row]:g} at row {row}"
-            f"{of_user(rows.qids, row)}. Use 0 for what is not relevant."
-        )
     names = tuple(str(i + 1) for i in range(width))
     return Features(
         rows.matrix(width), rows.labels, rows.qids, svmlight.positions(rows.qids), names

@@ -33,6 +33,12 @@ _RATINGS: dict[MovieLens, str] = {
     "latest-small": "ratings.csv",
 }
 _COLUMNS = ("user", "item", "rating", "timestamp")
+_HEADER: dict[str, str] = {
+    "userId": "user",
+    "movieId": "item",
+    "rating": "rating",
+    "timestamp": "timestamp",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +84,28 @@ def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
     with file.open() as stream:
         content = stream.read()
     if base.endswith(".csv"):
-        separator, skip = b",", 1
+        separator, columns = b",", _header(content, file.name)
     else:
-        separator, skip = b"::" if base.endswith(".dat") else b"\t", 0
-    frame = _ratings(content, separator, skip, file.name)
+        separator, columns = b"::" if base.endswith(".dat") else b"\t", _COLUMNS
+    frame = _ratings(content, separator, columns, int(base.endswith(".csv")), file.name)
     return Interactions(*(one_chunk(frame[column]) for column in _COLUMNS))
 
 
-def _ratings(content: bytes, separator: bytes, skip: int, name: str) -> pl.DataFrame:
-    types: dict[str, type[pl.DataType]] = dict.fromkeys(_COLUMNS, pl.Int64)
+def _header(content: bytes, name: str) -> tuple[str, ...]:
+    """Return what the columns of a ratings.csv are, in the order of its header."""
+    head = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    names = [field.strip().strip('"') for field in head.split(",")]
+    if sorted(names) != sorted(_HEADER):
+        raise DataError(
+            f"{name}, line 1: the header must name {', '.join(_HEADER)}, got {head.strip()[:80]!r}."
+        )
+    return tuple(_HEADER[field] for field in names)
+
+
+def _ratings(
+    content: bytes, separator: bytes, columns: tuple[str, ...], skip: int, name: str
+) -> pl.DataFrame:
+    types: dict[str, type[pl.DataType]] = dict.fromkeys(columns, pl.Int64)
     types["rating"] = pl.Float64
     try:
         frame = pl.read_csv(
@@ -97,10 +116,10 @@ def _ratings(content: bytes, separator: bytes, skip: int, name: str) -> pl.DataF
             schema=types,
         )
     except pl.exceptions.PolarsError as error:
-        explain_lines(content, name, separator, _COLUMNS, set(_COLUMNS), skip)
+        explain_lines(content, name, separator, columns, set(columns), skip)
         raise DataError(f"{name} can't be read as ratings: {error}") from error
     if any(frame[column].null_count() for column in _COLUMNS):
-        explain_lines(content, name, separator, _COLUMNS, set(_COLUMNS), skip)
+        explain_lines(content, name, separator, columns, set(columns), skip)
     return frame
 
 

@@ -214,6 +214,11 @@ def read_interactions(
     DataError
         For a missing, empty or broken file, a missing column or a missing value.
 
+    Notes
+    -----
+    Times given as text are read if they are ISO dates or times, "2020-01-31T12:00:00"; without a
+    zone they are taken for UTC.
+
     Examples
     --------
     >>> events = read_interactions({"user": [1, 2], "item": [5, 5], "time": [10, 20]})

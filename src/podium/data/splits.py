@@ -65,8 +65,8 @@ def by_time(
     Raises
     ------
     ArgumentError
-        If no row is left for training or for testing, a time is missing, or valid_at is not
-        before at.
+        If no row is left for training, none for testing (unless test is 0), a time is missing,
+        or valid_at is not before at.
 
     Examples
     --------
@@ -90,7 +90,8 @@ def by_time(
     else:
         n_last = int(is_test.sum()) if at is not None else int(n_test[0])
         is_valid = _from(times, in_order, n_last + int(n_valid[0])) if n_valid[0] else is_test
-    return _both_filled(_split(is_test, is_valid & ~is_test), times)
+    split = _split(is_test, is_valid & ~is_test)
+    return _filled(split, times, wants_test=at is not None or test > 0)
 
 
 def by_time_per_user(
@@ -212,14 +213,14 @@ def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
     )
 
 
-def _both_filled(split: Split, times: NDArray[Any]) -> Split:
-    """Raise where a split by time has nothing to train on, or to test on."""
+def _filled(split: Split, times: NDArray[Any], *, wants_test: bool) -> Split:
+    """Raise where a split by time has nothing to train on, or to test on though it should."""
     if not split.train.size:
         raise ArgumentError(
             f"by_time leaves no rows for training: all {times.size} are in the later parts, and "
             "rows of one time stay together. Pass smaller shares, or a later at= or valid_at=."
         )
-    if not split.test.size:
+    if wants_test and not split.test.size:
         raise ArgumentError(
             f"by_time leaves no rows for testing, of {times.size}. Pass a larger test=, or an at= "
             f"that is not after the last time, {times.max()}."
@@ -276,7 +277,7 @@ def _times(timestamp: Any) -> NDArray[Any]:
     if getattr(getattr(timestamp, "dtype", None), "tz", None) is not None:  # of pandas
         timestamp = np.asarray(timestamp, "datetime64[ns]")
     column = as_column(timestamp, "timestamp", _SPLIT)
-    if isinstance(column, pl.Series):
+    if isinstance(column, pl.Series) or column.dtype.kind == "U":
         column = to_times(column, "timestamp", _SPLIT)
     if not column.size or column.dtype.kind not in "iufM":
         raise ArgumentError(
@@ -294,9 +295,9 @@ def _times(timestamp: Any) -> NDArray[Any]:
 def _moment(at: Any, name: str, times: NDArray[Any]) -> Any:
     """Return a moment that compares with the times."""
     if times.dtype.kind != "M":
-        if isinstance(at, Real) and not isinstance(at, bool) and at == at:
-            return at
-        raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
+        if isinstance(at, bool) or not isinstance(at, Real) or at != at:
+            raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
+        return at
     if isinstance(at, datetime) and at.tzinfo is not None:
         at = at.astimezone(UTC).replace(tzinfo=None)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ _DENSE = 0.25  # from this share of stored values on, a dense matrix takes less 
 
 _WHY = {
     _kernels.NO_LABEL: "the line must begin with a number, the label",
-    _kernels.NO_QID: "qid: and an integer must follow the label",
+    _kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _kernels.NO_FEATURE: "a feature must be id:value, two numbers",
     _kernels.NOT_RISING: "feature ids must rise within the line, from 1",
 }
@@ -150,6 +151,8 @@ def _parse(piece: bytes, name: str, line: int) -> Rows:
             labels[-1 - place] = number
         else:
             values[place] = number
+    if n_rows and labels[:n_rows].min() < 0:
+        raise _negative(piece, name, line, labels[:n_rows])
     # Copies, because the buffers were cut for the worst case.
     return Rows(
         labels[:n_rows].copy(),
@@ -157,6 +160,16 @@ def _parse(piece: bytes, name: str, line: int) -> Rows:
         ends[:n_rows].copy(),
         indices[:n_values].copy(),
         values[:n_values].copy(),
+    )
+
+
+def _negative(piece: bytes, name: str, line: int, labels: NDArray[np.float64]) -> DataError:
+    row = int(np.argmax(labels < 0))
+    full = (i for i, text in enumerate(piece.split(b"\n")) if text.split(b"#")[0].strip())
+    number = line + next(itertools.islice(full, row, None))
+    return DataError(
+        f"{name}, line {number}: the label must be >= 0, got {labels[row]:g}. "
+        "Use 0 for what is not relevant."
     )
 
 

@@ -11,13 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._columns import Role
-from podium.data._source import FORMATS, Source, as_column
+from podium.data._source import FORMATS, Column, Kind, Source, as_column
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
 from podium.data.svmlight import open_svmlight
@@ -92,10 +91,12 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
             )
     if len({len(values) for values in named.values()}) > 1:
         _check.equal_length(**named)
-    source = Source(name, tuple(named), lambda kinds: {})
-    return replace(
-        source, fetch=lambda kinds: {key: as_column(named[key], key, source) for key in kinds}
-    )
+    bare = Source(name, tuple(named), lambda kinds: {})
+
+    def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+        return {key: as_column(named[key], key, bare) for key in kinds}
+
+    return replace(bare, fetch=fetch)
 
 
 def _is_scalar(values: Any) -> bool:
