@@ -72,7 +72,7 @@ def choice(value: Any, name: str, options: Sequence[T]) -> T:
 def flag(value: Any, name: str) -> bool:
     """Return value if it is True or False; a text such as "false" would count as True."""
     if isinstance(value, bool | np.bool_):
-        return bool(value)
+        return bool(cast("Any", value))
     raise ArgumentError(f"{name} must be True or False, got {value!r}.")
 
 

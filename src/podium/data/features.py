@@ -63,7 +63,8 @@ def read_features(
     Parameters
     ----------
     source : path, frame, or mapping of arrays; or Features
-        See `podium.data`; also svmlight with qid (LETOR).
+        See `podium.data`; also svmlight with qid (LETOR), whose columns have no names: it takes
+        n_features and has no use for the other arguments, as tables have none for n_features.
     user, item, relevance : str, optional
         Names of columns that don't have their usual name.
     features : sequence of str, optional
