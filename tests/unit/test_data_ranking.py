@@ -269,3 +269,10 @@ def test_top_items_are_the_start_of_a_full_sort(k: int) -> None:
 def test_top_items_checks_k() -> None:
     with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
         data.top_items(RUN, 0)
+
+
+def test_top_items_refuses_an_item_twice() -> None:
+    run = {"user": ["u", "u", "u"], "item": ["a", "b", "a"], "score": [3, 2, 1]}
+    with pytest.raises(DataError, match="lists item 'a' twice for user 'u'"):
+        data.top_items(run, 3)
+    assert data.top_items(run, 2)[1].tolist() == [0, 1]

@@ -12,7 +12,7 @@ from podium.data import _kernels
 from podium.data.ids import codes_of
 from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged, fixed
 from podium.data.runs import Truth, read_run, read_truth
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
 from podium.ranking import TIES, Ranking
 from podium.types import Labels, Ties
@@ -142,6 +142,11 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
         Rows are grouped by user in rank order; ``ids[codes]`` are the items, and `ids` are all
         the items that the run names anywhere, rising.
 
+    Raises
+    ------
+    DataError
+        If a file or table is wrong (see `read_run`), or an item is among a user's best twice.
+
     Notes
     -----
     Equal scores: the lower id first, so that the result does not depend on row order.
@@ -153,7 +158,7 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
     >>> ids[codes].tolist()
     ['a']
     """
-    cutoff = _check.cutoff(k) or 1
+    cutoff = _check.cutoff(k)
     listed = read_run(run, **columns)
     codes, ids = codes_of(listed.item)
     users, names = codes_of(listed.user)
@@ -164,7 +169,21 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
     _kernels.top_rows(
         groups.offsets, order, fixed(listed.score), fixed(codes), cutoff, offsets, rows
     )
-    return Groups(names[groups.labels], offsets), codes[rows], ids
+    top = Groups(names[groups.labels], offsets)
+    _refuse_twice(listed.name, top, codes[rows], ids)
+    return top, codes[rows], ids
+
+
+def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
+    """Raise if one list holds an item twice."""
+    order = np.lexsort((codes, top.index))
+    item, group = codes[order], top.index[order]
+    twice = np.flatnonzero((item[1:] == item[:-1]) & (group[1:] == group[:-1]))
+    if twice.size:
+        user, first = top.labels[group[twice[0]]], ids[item[twice[0]]]
+        raise DataError(
+            f"{name} lists item {_check.label(first)} twice for user {_check.label(user)}. Keep one."
+        )
 
 
 def _threshold(truth: Truth, min_relevance: float | None) -> float:

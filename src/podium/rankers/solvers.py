@@ -126,7 +126,8 @@ def subgradient(
         reason = history.stop_reason(settings)
         done = len(history.objectives)
         progress(done if reason is None else settings.max_iter, settings.max_iter, _note(history))
-        parameters = parameters - settings.learning_rate / np.sqrt(done) * grad
+        with np.errstate(over="ignore", invalid="ignore"):  # the next objective tells
+            parameters = parameters - settings.learning_rate / np.sqrt(done) * grad
         _project(objective.split(parameters)[0], settings.radius)
     return Solution(history.best_parameters, reason, history)
 
