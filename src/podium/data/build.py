@@ -180,10 +180,9 @@ def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels)
     item, group = codes[order], top.index[order]
     twice = np.flatnonzero((item[1:] == item[:-1]) & (group[1:] == group[:-1]))
     if twice.size:
-        user, first = top.labels[group[twice[0]]], ids[item[twice[0]]]
-        raise DataError(
-            f"{name} lists item {_check.label(first)} twice for user {_check.label(user)}. Keep one."
-        )
+        user = _check.label(top.labels[group[twice[0]]])
+        shown = _check.label(ids[item[twice[0]]])
+        raise DataError(f"{name} lists item {shown} twice for user {user}. Keep one.")
 
 
 def _threshold(truth: Truth, min_relevance: float | None) -> float:
