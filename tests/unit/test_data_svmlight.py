@@ -14,7 +14,7 @@ from scipy import sparse
 from podium import data
 from podium.data import svmlight
 from podium.data._archive import Member
-from podium.errors import DataError
+from podium.errors import ArgumentError, DataError
 
 TEXT = (
     "# a comment line\n"
@@ -159,3 +159,22 @@ def test_negative_label_and_qid_are_named_by_their_line(tmp_path: Path) -> None:
     path.write_text("1 qid:-3 1:1\n")
     with pytest.raises(DataError, match=r"line 1: qid: and an integer >= 0 .*got 'qid:-3'"):
         data.read_features(path)
+
+
+def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("1 qid:1 1:0.5\n0 qid:1 2:0.1\n")
+    assert data.read_features(path, features=["1", "2"]).feature_names == ("1", "2")
+    with pytest.raises(DataError, match="has the features 1, 2, where 2 are wanted"):
+        data.read_features(path, features=["2"])
+    with pytest.raises(ArgumentError, match="leave out ignore"):
+        data.read_features(path, ignore=["1"])
+    with pytest.raises(ArgumentError, match="leave out user"):
+        data.read_features(path, user="qid")
+
+
+def test_n_features_of_a_table_is_what_must_be_there() -> None:
+    table = {"qid": [1], "label": [1], "x": [1.0]}
+    assert data.read_features(table, n_features=1).feature_names == ("x",)
+    with pytest.raises(DataError, match="has 1 features, but n_features is 3"):
+        data.read_features(table, n_features=3)

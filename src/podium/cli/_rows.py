@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from podium.data import Features
 
 
-def check_names(
-    path: Path, rows: Features, wanted: list[str] | None, ignored: list[str] | None = None
-) -> None:
-    """Raise where a file's features have no names to choose by, as in svmlight."""
-    for name in ignored or []:
-        if name in rows.feature_names:
-            raise DataError(f"{path} has numbered features, of which none can be ignored.")
-    if wanted is not None and tuple(wanted) != rows.feature_names:
-        raise DataError(
-            f"{path} has the features {_few(rows.feature_names)}, where {_few(wanted)} are wanted."
-        )
-
-
 def check_finite(path: Path, rows: Features) -> None:
     """Raise where a feature is missing or infinite: how many are, and where the first one is."""
     import numpy as np
@@ -45,8 +32,3 @@ def check_finite(path: Path, rows: Features) -> None:
             f"first {rows.feature_names[column]!r} at row {row} "
             f"(user {_check.label(np.asarray(rows.qid)[row])}). Fill them, or drop those rows."
         )
-
-
-def _few(names: tuple[str, ...] | list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} … ({len(names)} in all)"

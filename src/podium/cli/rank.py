@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli._options import check_target
-from podium.cli._rows import check_finite, check_names
+from podium.cli._rows import check_finite
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -85,7 +85,6 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
     rows = data.read_features(
         path, user=user_col, item=item_col, features=wanted, n_features=ranker.n_features_in_
     )
-    check_names(path, rows, wanted)
     check_finite(path, rows)
     return rows
 

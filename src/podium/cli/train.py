@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages
 from podium.cli._options import check_target
 from podium.cli._progress import progress
-from podium.cli._rows import check_finite, check_names
+from podium.cli._rows import check_finite
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -189,7 +189,6 @@ def read(path: Path, columns: FeatureColumns, *, like: Features | None = None) -
         ignore=(_split(columns.ignore) or []) if like is None else [],
         n_features=None if like is None else len(like.feature_names),
     )
-    check_names(path, rows, wanted, _split(columns.ignore) if like is None else None)
     check_finite(path, rows)
     return rows
 

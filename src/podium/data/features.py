@@ -16,7 +16,7 @@ from podium.data import _columns, svmlight
 from podium.data._convert import Ids, finite, of_user, one_chunk, to_ids, to_numbers
 from podium.data._source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
-from podium.errors import DataError
+from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,8 +63,8 @@ def read_features(
     Parameters
     ----------
     source : path, frame, or mapping of arrays; or Features
-        See `podium.data`; also svmlight with qid (LETOR), whose columns have no names: it takes
-        n_features and has no use for the other arguments, as tables have none for n_features.
+        See `podium.data`; also svmlight with qid (LETOR), whose columns cannot be named and whose
+        features are "1", "2", ….
     user, item, relevance : str, optional
         Names of columns that don't have their usual name.
     features : sequence of str, optional
@@ -73,7 +73,8 @@ def read_features(
     ignore : sequence of str
         Columns that are no features.
     n_features : int, optional
-        Width of X for svmlight, where a file may lack the last features; at least the highest id.
+        Width of X: for svmlight, where a file may lack the last features, at least the highest
+        id; for a table, what must be there.
     format : {"parquet", "csv", "tsv", "arrow", "svmlight"}, optional
         Of a file whose name or content does not tell.
 
@@ -99,7 +100,10 @@ def read_features(
         return source
     if isinstance(source, str | Path) and format_of(Path(source), "features", format) == "svmlight":
         path = Path(source)
-        return of_svmlight(svmlight.parse([svmlight.plain(path)]), str(path), n_features)
+        unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
+        _refuse_names(str(path), unnamed)
+        rows = of_svmlight(svmlight.parse([svmlight.plain(path)]), str(path), n_features)
+        return _as_wanted(rows, str(path), features)
     roles = (_columns.USER, _columns.ANY_ITEM, _columns.RELEVANCE)
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
@@ -108,7 +112,12 @@ def read_features(
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
     kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
-    return _of_columns(table, found, table.fetch(kinds), chosen, named=features is not None)
+    rows = _of_columns(table, found, table.fetch(kinds), chosen, named=features is not None)
+    if n_features is not None and len(rows.feature_names) != n_features:
+        raise DataError(
+            f"{table.name} has {len(rows.feature_names)} features, but n_features is {n_features}."
+        )
+    return rows
 
 
 def of_svmlight(rows: svmlight.Rows, name: str, n_features: int | None = None) -> Features:
@@ -121,6 +130,29 @@ def of_svmlight(rows: svmlight.Rows, name: str, n_features: int | None = None) -
     return Features(
         rows.matrix(width), rows.labels, rows.qids, svmlight.positions(rows.qids), names
     )
+
+
+def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
+    for argument, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"{name} has numbered features, of which none can be ignored, and no columns that "
+                f"have names: leave out {argument}."
+            )
+
+
+def _as_wanted(rows: Features, name: str, wanted: Sequence[str] | None) -> Features:
+    """Raise unless the features of a file without names are those that are wanted."""
+    if wanted is not None and tuple(wanted) != rows.feature_names:
+        raise DataError(
+            f"{name} has the features {_few(rows.feature_names)}, where {_few(wanted)} are wanted."
+        )
+    return rows
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} … ({len(names)} in all)"
 
 
 def _chosen(
