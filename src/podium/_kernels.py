@@ -7,10 +7,13 @@ contiguous arrays, write into arrays that they are given, check nothing, and add
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
+
+A = TypeVar("A", bound=np.generic)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,6 +22,17 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     error_model="numpy": a division by zero gives nan, which is what an undefined group is.
     """
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
+def read_only(array: NDArray[A]) -> NDArray[A]:
+    """Return a contiguous view that cannot be written to.
+
+    To numba that is another type: a kernel that is always given one is compiled once, whoever
+    made the array.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 @kernel

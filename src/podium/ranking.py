@@ -156,15 +156,15 @@ class Ranking:
         relevances > 0) of each group in any order; `n_items` is -1 where unknown. Lists whose
         scores fall strictly are only read.
         """
-        from podium._kernels import ideal_order, rank_rows
+        from podium._kernels import ideal_order, rank_rows, read_only
 
         rule = _check.choice(ties, "ties", TIES)
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
         keys, sign = _tie_keys(rule, relevance, item, seed)
         tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
-        rank_rows(groups.offsets, _frozen(scores), keys, sign, relevance, tied)
+        rank_rows(groups.offsets, read_only(scores), keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
-        ideal_order(ideal[0], _frozen(ideal[1]), best)
+        ideal_order(ideal[0], read_only(ideal[1]), best)
         return cls(
             Groups(groups.labels, groups.offsets),
             relevance,
@@ -216,13 +216,6 @@ def count_between(flags: Mask, offsets: Offsets) -> Counts:
     """Count the True flags of each group."""
     total = np.concatenate([[0], np.cumsum(flags)])
     return total[offsets[1:]] - total[offsets[:-1]]
-
-
-def _frozen(values: PerRow) -> PerRow:
-    """Return a read-only view: a kernel is compiled once for those, whoever made the array."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 def _tie_keys(

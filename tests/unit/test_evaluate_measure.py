@@ -121,3 +121,19 @@ def test_random_ties_follow_the_seed() -> None:
     }
     values = [measure(truth, run, "rr", ties="random", seed=s).values["rr"] for s in (1, 1, 2)]
     assert values[0].tolist() == values[1].tolist() != values[2].tolist()
+
+
+def test_users_that_nothing_divides_by_are_refused() -> None:
+    for by in ((), "engagement"):
+        with pytest.raises(ArgumentError, match="users is a table to divide by"):
+            measure(TRUTH, RUN, "recall@1", missing="zero", by=by, users=USERS)
+
+
+def test_users_table_shares_the_name_of_the_user_column() -> None:
+    truth, run = (
+        {"who": t["user"], **{k: v for k, v in t.items() if k != "user"}} for t in (TRUTH, RUN)
+    )
+    users = {"who": USERS["user"], "country": USERS["country"]}
+    e = measure(truth, run, "recall@1", missing="zero", by="country", users=users, user="who")
+    plain = measure(TRUTH, RUN, "recall@1", missing="zero", by="country", users=USERS)
+    assert [s.mask.tolist() for s in e.segments] == [s.mask.tolist() for s in plain.segments]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import ideal_order
+from podium._kernels import ideal_order, read_only
 from podium.catalogue import _passes
 from podium.catalogue._source import Floats, Scores, Source, read
 from podium.catalogue._sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
@@ -195,8 +195,7 @@ def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
     """Return the relevances > 0 of each user, falling."""
     positive = truth.values > 0
     offsets = _passes.row_offsets(count_between(positive, truth.offsets))
-    values = truth.values[positive]
-    values.flags.writeable = False  # as in Ranking: the kernel is compiled for one kind only
+    values = read_only(truth.values[positive])
     best = np.empty_like(values)
     ideal_order(offsets, values, best)
     return offsets, best

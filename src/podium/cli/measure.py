@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from podium.evaluate import Evaluation
     from podium.metrics import Measure
 
-_OWN_SEGMENTS = ("engagement", "n_pos")
-
 
 def measure(
     truth: Annotated[
@@ -63,13 +61,14 @@ def measure(
     scoring.check()
     from podium import report
     from podium.cli import _render
+    from podium.evaluate import divide
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
     _check_request(measures, by or [], users, pooled=pooled, catalogue=catalogue)
     judged, listed = read_truth(truth, columns), read_run(run, columns)
     evaluation = evaluate(judged, listed, measures, scoring)
-    evaluation = _segmented(evaluation, by or [], users, columns)
+    evaluation = divide(evaluation, by or [], users, user=columns.user_col)
     result = evaluation.to_dict(pooled=pooled)
     if catalogue is not None:
         result["run"] = shown(listed, catalogue, measures, columns)
@@ -153,19 +152,6 @@ def shown(run: Run, path: Path, measures: list[Measure], columns: Columns) -> di
     return result
 
 
-def _segmented(
-    evaluation: Evaluation, by: list[str], users: Path | None, columns: Columns
-) -> Evaluation:
-    from podium import data
-
-    for name in by:
-        key = None
-        if users is not None and name not in _OWN_SEGMENTS:
-            key = data.user_column(users, name, evaluation.labels, user=columns.user_col)
-        evaluation = evaluation.segmented(name, key)
-    return evaluation
-
-
 def _check_request(
     measures: list[Measure],
     by: list[str],
@@ -177,6 +163,7 @@ def _check_request(
     """Refuse options that do not go together, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
+    from podium.evaluate import BUILT_IN
 
     cutoffs = any(m.k is not None for m in measures)
     if pooled and all(m.metric.weights is None for m in measures):
@@ -189,8 +176,8 @@ def _check_request(
     if "engagement" in by and not cutoffs:
         raise ArgumentError("--by engagement needs a measure with a cutoff, as pap@10.")
     for name in by:
-        if users is None and name not in _OWN_SEGMENTS:
+        if users is None and name not in BUILT_IN:
             raise ArgumentError(
                 f"--by {name} needs --users, a table with that column."
-                f"{_check.nearest(name, _OWN_SEGMENTS)}"
+                f"{_check.nearest(name, BUILT_IN)}"
             )

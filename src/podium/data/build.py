@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._kernels import read_only
 from podium.data import _kernels
 from podium.data.ids import codes_of
-from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged, fixed
+from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged
 from podium.data.runs import Truth, read_run, read_truth
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
@@ -167,7 +168,7 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
     rows = np.empty(int(np.minimum(groups.sizes, cutoff).sum()), np.int64)
     order = NOTHING if groups.order is None else groups.order
     _kernels.top_rows(
-        groups.offsets, order, fixed(listed.score), fixed(codes), cutoff, offsets, rows
+        groups.offsets, order, read_only(listed.score), read_only(codes), cutoff, offsets, rows
     )
     top = Groups(names[groups.labels], offsets)
     _refuse_twice(listed.name, top, codes[rows], ids)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._kernels import read_only
 from podium.data import _kernels
 from podium.data.ids import Shared, share
 from podium.data.runs import Run, Truth
@@ -98,13 +99,13 @@ class Join:
             self.run_group,
             self.runs.offsets,
             NOTHING if self.runs.order is None else self.runs.order,
-            fixed(self.items.right),
-            fixed(run.score),
+            read_only(self.items.right),
+            read_only(run.score),
             self.truth_group,
             self.truths.offsets,
             NOTHING if self.truths.order is None else self.truths.order,
-            fixed(self.items.left),
-            fixed(truth.relevance),
+            read_only(self.items.left),
+            read_only(truth.relevance),
             bool((truth.relevance < threshold).any()),
             UNJUDGED.index(unjudged),
             offsets,
@@ -122,7 +123,7 @@ class Join:
         self._complete_absent(counts[1])
         return Rows(
             offsets,
-            fixed(run.score) if as_it_stands else fixed(score[:written]),
+            read_only(run.score) if as_it_stands else read_only(score[:written]),
             relevance[:written],
             item[:written] if wants_item else None,
             (ideal_offsets, ideal[:positives]),
@@ -186,10 +187,3 @@ def _lacks(users: Shared, truths: Groups, there: Mask) -> ArgumentError:
         f"The run lacks {lost.size} of {there.size} users, first {first}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )
-
-
-def fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view, so that a kernel is compiled for one kind of array only."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view

@@ -145,7 +145,7 @@ def letor(path: str | Path, fold: int = 1) -> Letor:
     >>> fold = letor("MQ2007", fold=2)  # doctest: +SKIP
     >>> fold.train.X.shape  # doctest: +SKIP
     """
-    number = _check.cutoff(fold, name="fold") or 1
+    number = _check.cutoff(fold, name="fold")
     files = _archive.members(path, "LETOR", LETOR)
     if len(files) == 1 and files[0].name == str(path):
         raise DataError(f"{path} is one file. Pass the folder of the folds, or use read_features.")

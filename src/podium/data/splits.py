@@ -137,8 +137,8 @@ def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid
     codes, sizes = _users(user, "user")
     times = _times(timestamp)
     _check.equal_length(user=codes, timestamp=times)
-    last = _check.cutoff(n, name="n") or 1
-    before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid") or 0
+    last = _check.cutoff(n, name="n")
+    before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid")
     enough = sizes > last + before
     return _last(codes, sizes, times, np.where(enough, last, 0), np.where(enough, before, 0))
 
@@ -169,7 +169,7 @@ def random(
     >>> split.train.size, split.test.size
     (7, 3)
     """
-    count = _check.cutoff(n_rows, name="n_rows") or 1
+    count = _check.cutoff(n_rows, name="n_rows")
     codes, sizes = (
         (np.zeros(count, np.int64), np.array([count])) if user is None else _users(user, "user")
     )

@@ -6,15 +6,17 @@ reduces values over groups is here, so that a metric never has to.
 
 from podium.evaluate.comparison import Comparison, compare, compare_evaluations
 from podium.evaluate.evaluation import Evaluation
-from podium.evaluate.measuring import evaluate, measure
-from podium.evaluate.segments import Segment
+from podium.evaluate.measuring import divide, evaluate, measure
+from podium.evaluate.segments import BUILT_IN, Segment
 
 __all__ = [
+    "BUILT_IN",
     "Comparison",
     "Evaluation",
     "Segment",
     "compare",
     "compare_evaluations",
+    "divide",
     "evaluate",
     "measure",
 ]

@@ -132,11 +132,37 @@ def measure(
         "n_items": options.get("n_items"),
     }
     result = replace(result, conventions={**result.conventions, **chosen})
-    for name in [by] if isinstance(by, str) else by:
+    return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
+
+
+def divide(
+    evaluation: Evaluation, by: Sequence[str], users: Any = None, *, user: str | None = None
+) -> Evaluation:
+    """Add segments: built-in ones by name, all others by a column of `users`.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    by : sequence of str
+        "engagement", "n_pos", or columns of `users`.
+    users : path, frame or mapping of columns, optional
+    user : str, optional
+        Name of the user column there, if it is not a usual one.
+
+    Raises
+    ------
+    ArgumentError
+        If users is given and `by` names none of its columns.
+    """
+    from podium import data
+
+    if users is not None and all(name in BUILT_IN for name in by):
+        raise ArgumentError("users is a table to divide by: name one of its columns in by.")
+    for name in by:
         own = users is None or name in BUILT_IN
-        key = None if own else data.user_column(users, name, result.labels)
-        result = result.segmented(name, key)
-    return result
+        key = None if own else data.user_column(users, name, evaluation.labels, user=user)
+        evaluation = evaluation.segmented(name, key)
+    return evaluation
 
 
 def _block(ranking: Ranking, measures: list[Measure]) -> Evaluation:
