@@ -17,7 +17,7 @@ FILES = sorted(SRC.rglob("*.py"))
 
 # Package -> files of podium that may import it; * crosses folders. Nothing else is imported at
 # all, so a new dependency starts with a line here.
-_ESTIMATORS = ("rankers/*", "factorization/*", "tuning.py")
+_ESTIMATORS = ("rankers/*", "factorization/*", "tuning.py", "tuning/*")
 _NEURAL = ("torch.py", "rankers/neural.py")
 ALLOWED = {
     "numpy": ("*",),
@@ -31,6 +31,7 @@ ALLOWED = {
         "sampled/*",
         "stats/*",
         "testing/*",
+        "theory/*",
     ),
     "numba": ("_kernels.py", "*/_kernels.py"),
     "polars": ("data/*",),
@@ -38,6 +39,7 @@ ALLOWED = {
     "pandas": ("data/*",),
     "sklearn": (*_ESTIMATORS, "metrics/scorer.py"),
     "safetensors": ("rankers/*", "factorization/*"),
+    "threadpoolctl": ("rankers/*",),
     "typer": ("cli/*",),
     "click": ("cli/*",),
     "rich": ("cli/*",),
@@ -46,8 +48,9 @@ ALLOWED = {
     "pytest": ("testing/*",),
     "ray": ("executors/ray.py",),
     "torch": _NEURAL,
-    "lightgbm": ("rankers/boosting.py",),
-    "xgboost": ("rankers/boosting.py",),
+    "lightgbm": ("rankers/boosting.py", "rankers/boosting/*"),
+    "piqp": ("rankers/*",),
+    "xgboost": ("rankers/boosting.py", "rankers/boosting/*"),
     "implicit": ("recommenders/*",),
     "cornac": ("recommenders/*",),
 }
@@ -58,6 +61,7 @@ HEAVY = {
     "lightgbm",
     "numba",
     "pandas",
+    "piqp",
     "polars",
     "pyarrow",
     "ray",

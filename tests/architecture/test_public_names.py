@@ -21,8 +21,20 @@ SUBMODULES = (
     "metrics",
     "rankers",
     "stats",
+    "theory",
+    "tuning",
 )
-WITH_ALL = ("catalogue", "data", "evaluate", "losses", "metrics", "rankers", "report")
+WITH_ALL = (
+    "catalogue",
+    "data",
+    "evaluate",
+    "losses",
+    "metrics",
+    "rankers",
+    "report",
+    "theory",
+    "tuning",
+)
 
 
 def test_all_is_sorted_and_is_what_the_root_can_load() -> None:
