@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from podium import losses
 from podium.groups import Groups
-from podium.testing.contracts import LossContract
+from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
 
 VARIANTS: dict[str, Callable[[], Any]] = {
@@ -25,6 +25,19 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-max clip": lambda: losses.PApMax(3, clip=True, min_relevance=2),
     "pap-ts": lambda: losses.PApTightStruct(2),
     "pap-ts clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
+    "pap-ts-exact": lambda: losses.PApTightStruct(2, exact=True),
+    "pap-ts-exact clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2, exact=True),
+    "pap-struct": lambda: losses.PApStruct(2),
+    "pap-struct clip": lambda: losses.PApStruct(3, clip=True, min_relevance=2),
+    "pauc-hinge": lambda: losses.PAUCHinge(2),
+    "pauc-hinge clip": lambda: losses.PAUCHinge(3, clip=True, min_relevance=2),
+    "group-logistic": losses.GroupLogistic,
+    "group-logistic per group": lambda: losses.GroupLogistic(per="group", min_relevance=2),
+    "group-logistic soft": lambda: losses.GroupLogistic(soft=True),
+    "pap-logistic": lambda: losses.PApLogistic(2),
+    "pap-logistic whole list": losses.PApLogistic,
+    "pap-logistic sharp": lambda: losses.PApLogistic(3, 30.0, 0.5, min_relevance=2),
+    "pap-logistic without top": lambda: losses.PApLogistic(2, weight=0.0),
     "logistic": losses.Logistic,
     "logistic per group": lambda: losses.Logistic(per="group", min_relevance=2),
 }
@@ -45,6 +58,11 @@ class TestContract(LossContract):
     def make(self) -> Any:
         return VARIANTS[self.variant]()
 
+    def cases(self) -> Iterator[LossCase]:
+        soft = getattr(self.make(), "soft", False)
+        for case in loss_cases():
+            yield dataclasses.replace(case, relevance=case.relevance / 2) if soft else case
+
 
 def one(loss: Any, positives: list[float], negatives: list[float]) -> float:
     scores = np.array([*positives, *negatives])
@@ -64,22 +82,34 @@ NOT_CONVEX = {
     # Either of two positives above the negative is enough, both halfway are not.
     "pap-ramp": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-ts": ([1.0, 0.0], [0.0, 1.0], [0.0]),
+    "pap-logistic": ([1.0, 0.0], [0.0, 1.0], [0.0]),
 }
 
 # Where a loss does not declare smoothness: the score of the one positive at a kink.
-NOT_SMOOTH = {"pap-ramp": 1.0, "pap-avg": 1.0, "pap-max": 1.0, "pap-ts": 1.0}
+NOT_SMOOTH = {
+    "pap-ramp": 1.0,
+    "pap-avg": 1.0,
+    "pap-max": 1.0,
+    "pap-ts": 1.0,
+    "pap-ts-exact": 1.0,
+    "pap-struct": 1.0,
+    "pauc-hinge": 1.0,
+}
 
 # Where a loss does not declare to bound pAp@k's risk: scores and k at which it lies below.
 NOT_A_BOUND = {
     "pap-avg": ([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3),
     "logistic": ([0.0], [0.0], 1),
+    "group-logistic": ([0.0], [0.0], 1),
+    # One positive below one of many negatives: an error of 1, spread over 100 rows.
+    "pap-logistic": ([0.0], [0.0] + [-9.0] * 98, 1),
 }
 
 
 def test_what_is_not_declared_has_a_witness() -> None:
-    assert {n for n in NAMES if not losses.REGISTRY[n].convex} == set(NOT_CONVEX)
-    assert {n for n in NAMES if not losses.REGISTRY[n].smooth} == set(NOT_SMOOTH)
-    assert {n for n in NAMES if losses.REGISTRY[n].upper_bounds is None} == set(NOT_A_BOUND)
+    assert {n for n in NAMES if not get(n, 1).convex} == set(NOT_CONVEX)
+    assert {n for n in NAMES if not get(n, 1).smooth} == set(NOT_SMOOTH)
+    assert {n for n in NAMES if get(n, 1).upper_bounds is None} == set(NOT_A_BOUND)
 
 
 @pytest.mark.parametrize("name", list(NOT_CONVEX))
@@ -95,6 +125,15 @@ def test_kinks_have_two_slopes(name: str) -> None:
     loss, at = get(name, 1), NOT_SMOOTH[name]
     here, left, right = (one(loss, [at + step], [0.0]) for step in (0.0, -0.5, 0.5))
     assert here - left != right - here
+
+
+def test_smooth_top_has_a_kink_where_its_rows_change() -> None:
+    """Declared smooth for solvers' sake: its gradient jumps at the edge, its value does not."""
+    loss, step = losses.PApLogistic(1, weight=1.0), 1e-5
+    left, here, right = (one(loss, [0.0, at], [0.0]) for at in (-step, 0.0, step))
+    assert abs(right - left) < step
+    # Below the edge the row's share of the top is 0, above it sigmoid'(0) = 1/4, of 3 rows.
+    assert (here - left) / step - (right - here) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", list(NOT_A_BOUND))

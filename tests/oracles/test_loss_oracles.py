@@ -45,7 +45,9 @@ def test_cases_have_ties_kinks_and_more_positives_than_k() -> None:
 
 
 def test_every_surrogate_has_an_oracle() -> None:
-    assert set(ORACLES) == {name for name in losses.REGISTRY if name.startswith("pap-")}
+    # A surrogate that the paper states as a maximum over orderings has its maximum here.
+    stated = {name for name in losses.REGISTRY if name.startswith(("pap-", "pauc-"))}
+    assert set(ORACLES) == stated - {"pap-logistic"}
 
 
 @pytest.mark.parametrize("name", list(ORACLES))
@@ -63,11 +65,117 @@ def test_oracles_agree_in_fractions(name: str) -> None:
         assert ORACLES[name](positives, negatives, k) == pytest.approx(float(exact), abs=1e-12)
 
 
-def test_risk_is_the_maximum_of_minima_over_subsets() -> None:
-    for positives, negatives, k in cases(3):
-        assert loss_oracles.pap_risk(positives, negatives, k) == (
-            loss_oracles.pap_risk_by_subsets(positives, negatives, k)
-        )
+@pytest.mark.parametrize("name", list(ORACLES))
+def test_gradient_is_one_of_the_maximum(name: str) -> None:
+    """Towards any neighbour on the grid, the oracle rises as the gradient says where it is linear.
+
+    Exact in binary: two steps of the same size to both sides, one row at a time.
+    """
+    linear = 0
+    for positives, negatives, k in cases(5, 12):
+        scores = np.array([*positives, *negatives])
+        relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+        loss = losses.get(name, k=k)
+        grad = loss.value_and_grad(scores, loss.prepare(relevance, Groups.single(scores.size)))[1]
+        here = ORACLES[name](positives, negatives, k)
+        for row in range(scores.size):
+            ends: list[float] = []
+            for step in (-(2.0**-9), 2.0**-9):
+                moved = scores.copy()
+                moved[row] += step
+                s, t = moved[: len(positives)].tolist(), moved[len(positives) :].tolist()
+                ends.append((ORACLES[name](s, t, k) - here) / step)
+            if abs(ends[0] - ends[1]) < 1e-9:
+                linear += 1
+                assert grad[row] == pytest.approx(ends[0], abs=1e-9)
+            elif loss.convex:
+                assert ends[0] - 1e-9 <= grad[row] <= ends[1] + 1e-9
+    assert linear > 10
+
+
+def many(seed: int) -> Iterator[Case]:
+    """More positives than orderings can be enumerated of, many of them equal."""
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        n_pos, n_neg = int(rng.integers(1, 20)), int(rng.integers(1, 12))
+        k = int(rng.integers(1, n_neg + 1))
+        yield rng.choice(_GRID, n_pos).tolist(), rng.choice(_GRID, n_neg).tolist(), k
+    for k in (63, 64, 65, 99):  # up to 64 the top is kept sorted, above that in a heap
+        yield rng.choice(_GRID, 120).tolist(), rng.choice(_GRID, 100).tolist(), k
+        yield rng.standard_normal(80).tolist(), rng.standard_normal(100).tolist(), k
+
+
+def test_rows_of_the_tight_struct_equation_agree_with_its_orderings() -> None:
+    for s, t, k in cases(6):
+        expected = loss_oracles.tight_struct_exact(s, t, k)
+        assert loss_oracles.tight_struct_by_rows(s, t, k) == pytest.approx(expected, abs=1e-12)
+
+
+def test_sums_over_pairs_are_what_their_formulas_say() -> None:
+    for s, t, k in many(11):
+        scores, relevance = np.array([*s, *t]), np.repeat([1.0, 0.0], [len(s), len(t)])
+        ranked, worst = np.sort(s)[::-1], np.sort(t)[::-1][:k]
+        hinges = np.maximum(1 - ranked[:, None] + worst, 0)
+        expected = {
+            "pap-ramp": hinges[:k].mean(),
+            "pap-max": hinges[-k:].mean(),
+            "pauc-hinge": hinges.mean(),
+            "pap-avg": np.maximum(1 - ranked.mean() + worst, 0).mean(),
+        }
+        for name, number in expected.items():
+            loss = losses.get(name, k=k)
+            target = loss.prepare(relevance, Groups.single(scores.size))
+            found, grad = loss.value_and_grad(scores, target)
+            assert found[0] == pytest.approx(number)
+            # By Euler: each pair in error adds 1 - s + t, and its weight to both gradients.
+            assert grad @ scores == pytest.approx(found[0] + grad[relevance > 0].sum(), abs=1e-9)
+
+
+def test_exact_tight_struct_is_the_dynamic_programme() -> None:
+    for s, t, k in many(7):
+        expected = loss_oracles.tight_struct_by_rows(s, t, k)
+        assert value("pap-ts-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
+
+
+def test_loose_struct_is_a_programme_over_rising_rows() -> None:
+    """As many errors at least as the positive above has: the best of all rising sequences."""
+    for s, t, k in many(8):
+        ranked, worst = sorted(s, reverse=True), sorted(t, reverse=True)
+        n_pairs, n_top = len(s) * len(t), min(k, len(s)) * k
+        best = [0.0] * (len(t) + 1)
+        for i, score in enumerate(ranked):
+            margin = list(itertools.accumulate((b - score for b in worst), initial=0.0))
+            ends = [
+                best[r] + margin[r] / n_pairs + (min(r, k) / n_top if i < k else 0.0)
+                for r in range(len(t) + 1)
+            ]
+            best = list(itertools.accumulate(ends, max))
+        assert value("pap-struct", s, t, k) == pytest.approx(best[-1], abs=1e-12)
+
+
+def test_group_logistic_is_the_minimum_over_intercepts() -> None:
+    rng = np.random.default_rng(12)
+    loss = losses.GroupLogistic(soft=True)
+    for positives, negatives, _ in [*cases(12), *many(12)]:
+        scores = np.array([*positives, *negatives])
+        hard = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+        for chances in (hard, rng.random(scores.size)):
+            found = loss.value_and_grad(scores, loss.prepare(chances, Groups.single(scores.size)))
+            expected = loss_oracles.group_logistic(scores.tolist(), chances.tolist())
+            assert found[0][0] == pytest.approx(expected / scores.size, rel=1e-12)
+
+
+def test_pap_logistic_is_its_formula() -> None:
+    for positives, negatives, k in [*cases(13), *many(13)]:
+        scores = np.array([*positives, *negatives])
+        relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+        for top, weight, temperature in ((k, 10.0, 1.0), (k, 0.5, 0.1), (None, 20.0, 1.0)):
+            loss = losses.PApLogistic(top, weight, temperature)
+            target = loss.prepare(relevance, Groups.single(scores.size))
+            expected = loss_oracles.pap_logistic(
+                positives, negatives, top, weight=weight, temperature=temperature
+            )
+            assert loss.value_and_grad(scores, target)[0][0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_orderings_are_the_nested_matrices() -> None:
@@ -81,13 +189,30 @@ def test_orderings_are_the_nested_matrices() -> None:
 
 
 def test_surrogates_are_ordered() -> None:
-    """Risk <= ramp <= max, ramp <= ts, avg <= max: the relations that hold."""
-    for s, t, k in cases(4):
+    """The relations that hold: risks, averages over more and more errors, and the orderings."""
+    slack = 1e-12
+    for s, t, k in [*cases(4), *many(9)]:
         v = {name: value(name, s, t, k) for name in ORACLES}
-        assert loss_oracles.pap_risk(s, t, k) <= v["pap-ramp"] + 1e-12
-        assert v["pap-ramp"] <= v["pap-max"] + 1e-12
-        assert v["pap-ramp"] <= v["pap-ts"] + 1e-12
-        assert v["pap-avg"] <= v["pap-max"] + 1e-12
+        assert loss_oracles.pap_risk(s, t, k) <= loss_oracles.pauc_risk(s, t, k)
+        for chain in (
+            ("pap-ramp", "pauc-hinge", "pap-max"),
+            ("pap-avg", "pauc-hinge"),
+            ("pap-ramp", "pap-ts"),
+            ("pap-ts-exact", "pap-ts"),
+        ):
+            assert all(v[a] <= v[b] + slack for a, b in itertools.pairwise(chain)), chain
         if len(s) <= k:
-            assert v["pap-ramp"] == pytest.approx(v["pap-max"], abs=1e-12)
-            assert v["pap-avg"] <= v["pap-ramp"] + 1e-12
+            for same in ("pap-max", "pauc-hinge", "pap-ts", "pap-ts-exact"):
+                assert v[same] == pytest.approx(v["pap-ramp"], abs=slack)
+
+
+def test_loose_struct_with_few_items_is_the_ramp() -> None:
+    """With n_pos and n_neg at most k all pairs are top pairs, and nothing is loose."""
+    for s, t, _ in cases(10):
+        loss = losses.PApStruct(4, clip=True)
+        ramp = losses.PApRamp(4, clip=True)
+        scores, relevance = np.array([*s, *t]), np.repeat([1.0, 0.0], [len(s), len(t)])
+        target = loss.prepare(relevance, Groups.single(scores.size))
+        ours, theirs = (x.value_and_grad(scores, target) for x in (loss, ramp))
+        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-12)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12)

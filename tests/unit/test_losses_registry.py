@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -13,7 +14,42 @@ def test_get_reads_the_cutoff_from_the_name() -> None:
 
 
 def test_names_are_these() -> None:
-    assert sorted(losses.REGISTRY) == ["logistic", "pap-avg", "pap-max", "pap-ramp", "pap-ts"]
+    assert sorted(losses.REGISTRY) == [
+        "group-logistic",
+        "logistic",
+        "pap-avg",
+        "pap-logistic",
+        "pap-max",
+        "pap-ramp",
+        "pap-struct",
+        "pap-ts",
+        "pap-ts-exact",
+        "pauc-hinge",
+    ]
+
+
+def test_a_name_may_stand_for_parameters() -> None:
+    exact = losses.PApTightStruct(7, exact=True)
+    assert losses.get("pap-ts-exact@7") == exact == losses.get("pap-ts@7", exact=True)
+    assert (exact.name, losses.PApTightStruct(7).name) == ("pap-ts-exact", "pap-ts")
+    assert losses.spec(exact) == losses.spec(losses.get("pap-ts-exact", k=7, exact=True))
+    assert "exact" not in losses.spec(exact)
+    assert losses.from_spec(losses.spec(exact)) == exact
+
+
+def test_a_name_contradicted_says_what_it_stands_for() -> None:
+    with pytest.raises(ArgumentError, match=r"pap-ts-exact stands for exact=True, got exact=False"):
+        losses.get("pap-ts-exact@7", exact=False)
+
+
+def test_declarations_follow_the_parameters() -> None:
+    assert losses.PApTightStruct(7, exact=True).convex
+    assert not losses.PApTightStruct(7).convex
+
+
+def test_exact_must_be_a_flag() -> None:
+    with pytest.raises(ArgumentError, match="exact must be True or False, got 'no'"):
+        losses.PApTightStruct(7, exact="no")  # type: ignore[arg-type]
 
 
 def test_unknown_name_suggests_the_nearest() -> None:
@@ -46,8 +82,10 @@ def test_unknown_parameter_lists_the_known() -> None:
 
 @pytest.mark.parametrize("name", sorted(losses.REGISTRY))
 def test_spec_survives_json(name: str) -> None:
-    cutoff = {} if name == "logistic" else {"k": 3, "clip": True}
-    loss = losses.get(name, min_relevance=2.0, **cutoff)
+    known = {field.name for field in dataclasses.fields(losses.REGISTRY[name])}
+    others = {"k": 3, "clip": True, "per": "group", "weight": 2.0, "temperature": 0.5}
+    given = {param: value for param, value in others.items() if param in known}
+    loss = losses.get(name, min_relevance=2.0, **given)
     assert losses.from_spec(json.loads(json.dumps(losses.spec(loss)))) == loss
 
 

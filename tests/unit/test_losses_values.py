@@ -9,7 +9,20 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 
-PAP = [losses.PApRamp, losses.PApAverage, losses.PApMax, losses.PApTightStruct]
+
+def exact_tight_struct(k: int, **kw: Any) -> losses.PApTightStruct:
+    return losses.PApTightStruct(k, exact=True, **kw)
+
+
+PAP = [
+    losses.PApRamp,
+    losses.PApAverage,
+    losses.PApMax,
+    losses.PApTightStruct,
+    exact_tight_struct,
+    losses.PApStruct,
+    losses.PAUCHinge,
+]
 
 # Three positives at 2, 0.5 and -1; three negatives at 1, 0 and -3; k = 2, so beta = 2.
 SCORES = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
@@ -54,6 +67,53 @@ def test_tight_struct_value_and_gradient() -> None:
     np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 4)
 
 
+def test_exact_tight_struct_pools_around_the_top() -> None:
+    """Positives at .5, .4 and .3 against two at 0, k = 2: less the margin, -.5, -.6 and .3."""
+    scores, relevance = np.array([0.5, 0.4, 0.3, 0.0, 0.0]), np.array([1.0, 1, 1, 0, 0])
+    values, grad = run(exact_tight_struct(2), scores, relevance)
+    # -.6 < .3 meet at their mean -.15, which is above -.5: all three are pooled, mean -.8 / 3.
+    assert values[0] == pytest.approx(2 * (0.5 + 0.6 - 0.3) / (2 * 2))
+    np.testing.assert_allclose(grad, np.array([-2, -2, -2, 3, 3]) / 4)
+    # Algorithm 2 lets the third positive off on its own.
+    values, grad = run(losses.PApTightStruct(2), scores, relevance)
+    assert values[0] == pytest.approx(2 * (0.5 + 0.6) / (2 * 2))
+    np.testing.assert_allclose(grad, np.array([-2, -2, 0, 2, 2]) / 4)
+
+
+def test_exact_tight_struct_leaves_alone_what_is_in_order() -> None:
+    """The third positive lies 1 below the second: less the margin they fall anyway."""
+    ours, theirs = run(exact_tight_struct(2)), run(losses.PApTightStruct(2))
+    assert ours[0][0] == theirs[0][0]
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def test_loose_struct_value_and_gradient() -> None:
+    values, grad = run(losses.PApStruct(2))
+    # Bonus 9 / 4 on the top pairs: 2 errs against 1 and 0, .5 too; .5 not against -3.
+    top = [9 / 4 - 2 + 1, 9 / 4 - 2 + 0, 9 / 4 - 0.5 + 1, 9 / 4 - 0.5 + 0]
+    rest = [1 + 1, 0 + 1]  # -1 against 1 and 0, without a bonus
+    assert values[0] == pytest.approx((sum(top) + sum(rest)) / (3 * 3))
+    np.testing.assert_allclose(grad, np.array([-2, 3, -2, 3, -2, 0]) / 9)
+
+
+def test_pauc_hinge_value_and_gradient() -> None:
+    values, grad = run(losses.PAUCHinge(2))
+    assert values[0] == pytest.approx(sum(map(sum, HINGES.values())) / (3 * 2))
+    np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 6)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in PAP if cls is not losses.PApStruct])
+def test_rows_outside_the_top_have_a_gradient_of_zero(cls: Any) -> None:
+    """Exactly 0, so that a solver may pass over them; only the loose surrogate reaches further."""
+    rng = np.random.default_rng(3)
+    scores, relevance = rng.standard_normal(60), np.repeat([1.0, 0.0], 30)
+    grad = run(cls(4), scores, relevance)[1]
+    negatives = scores[30:]
+    below = negatives < np.sort(negatives)[-4]
+    assert np.count_nonzero(grad[30:][below]) == 0
+    assert np.count_nonzero(grad[30:][~below]) == 4
+
+
 @pytest.mark.parametrize("cls", PAP)
 def test_all_are_one_at_equal_scores(cls: Any) -> None:
     assert run(cls(2), np.zeros(6))[0][0] == 1.0
@@ -63,8 +123,9 @@ def test_all_are_one_at_equal_scores(cls: Any) -> None:
 def test_equal_scores_share_the_gradient(cls: Any) -> None:
     """All rows tie: every negative is as good a candidate for the top as any other."""
     grad = run(cls(1), np.zeros(6))[1]
-    # Tight-struct counts the two lower positives as well: a tie is on their margin of 0.
-    pairs = 3 if cls is losses.PApTightStruct else 1
+    # Tight-struct counts the two lower positives as well: a tie is on their margin of 0. Pooled,
+    # all three are in error. The loose one counts all nine pairs, by a ninth each.
+    pairs = 3 if cls in (losses.PApTightStruct, exact_tight_struct) else 1
     np.testing.assert_allclose(grad, np.where(RELEVANCE > 0, -1, 1) * pairs / 3)
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium.data.build import RankingOptions, ranking, top_items
     from podium.data.features import Features, read_features
+    from podium.data.pooling import Pooling, pool, pooled_relevance
     from podium.data.publishers import Letor, letor, movielens
     from podium.data.retail import OnlineRetail, load_onlineretail
     from podium.data.runs import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _HOME = {
     "build": ("RankingOptions", "ranking", "top_items"),
     "features": ("Features", "read_features"),
+    "pooling": ("Pooling", "pool", "pooled_relevance"),
     "publishers": ("Letor", "letor", "movielens"),
     "retail": ("OnlineRetail", "load_onlineretail"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
@@ -62,6 +64,7 @@ __all__ = [
     "Interactions",
     "Letor",
     "OnlineRetail",
+    "Pooling",
     "RankingOptions",
     "Run",
     "Split",
@@ -74,6 +77,8 @@ __all__ = [
     "letor",
     "load_onlineretail",
     "movielens",
+    "pool",
+    "pooled_relevance",
     "random",
     "ranking",
     "read_features",

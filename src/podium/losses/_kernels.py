@@ -32,27 +32,54 @@ def sift_down(keys, heap, size):
 
 
 @kernel
+def insert_best(scores, rows, lo, hi, m, sign, keys, places):
+    """Do what `select` does by insertion, O(n m) at worst: the fastest way for a short top."""
+    filled = 0
+    floor = -np.inf
+    for p in range(lo, hi):
+        key = sign * scores[rows[p]]
+        if filled < m:
+            i = filled
+            filled += 1
+        elif key > floor:
+            i = m - 1
+        else:
+            continue
+        while i > 0 and keys[i - 1] < key:
+            keys[i], places[i] = keys[i - 1], places[i - 1]
+            i -= 1
+        keys[i], places[i] = key, p
+        if filled == m:
+            floor = keys[m - 1]
+
+
+@kernel
 def select(scores, rows, lo, hi, m, sign, keys, heap):
     """Put the m places of lo..hi with the largest sign * score into heap, falling; O(n log m).
 
     Which of equal scores are taken is left open: `share_ties` undoes the choice.
     """
-    filled = 0
-    for p in range(lo, hi):
+    if m <= 64:
+        insert_best(scores, rows, lo, hi, m, sign, keys, heap)
+        return
+    for filled in range(m):
+        p = lo + filled
         key = sign * scores[rows[p]]
-        if filled < m:
-            i = filled
-            while i > 0:
-                parent = (i - 1) // 2
-                if keys[parent] <= key:
-                    break
-                keys[i], heap[i] = keys[parent], heap[parent]
-                i = parent
-            keys[i], heap[i] = key, p
-            filled += 1
-        elif key > keys[0]:
+        i = filled
+        while i > 0:
+            parent = (i - 1) // 2
+            if keys[parent] <= key:
+                break
+            keys[i], heap[i] = keys[parent], heap[parent]
+            i = parent
+        keys[i], heap[i] = key, p
+    floor = keys[0]
+    for p in range(lo + m, hi):
+        key = sign * scores[rows[p]]
+        if key > floor:
             keys[0], heap[0] = key, p
             sift_down(keys, heap, m)
+            floor = keys[0]
     for end in range(m - 1, 0, -1):
         keys[0], keys[end] = keys[end], keys[0]
         heap[0], heap[end] = heap[end], heap[0]
@@ -155,7 +182,8 @@ def pair_hinges(scores, rows, bounds, n_top, n_neg, scale, sign, rest, values, g
         share_ties(scores, rows, lo, mid, edge_pos, grad)
         share_ties(scores, rows, mid, hi, edge_neg, grad)
         if rest:
-            chosen[: mid - lo] = False
+            for i in range(b):
+                chosen[top[i] - lo] = False
         if curvature.size:
             for i in range(b):
                 curvature[rows[top[i]]] = 2.0 * k * step

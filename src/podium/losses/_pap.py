@@ -1,4 +1,4 @@
-"""The surrogates of pAp@k in score space, in closed form.
+"""Sums of hinges over pairs: surrogates of pAp@k and of the partial AUC, in closed form.
 
 With s(1) >= s(2) >= … the positive scores of a group, t(1) >= t(2) >= … its negative scores,
 beta = min(k, n_pos) and (x)+ = max(x, 0), pAp@k's risk is the share of pairs (i <= beta, j <= k)
@@ -11,29 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from podium.losses._pap_base import PApLoss, PApTarget
+import numpy as np
+
+from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
 from podium.losses._registry import register
-from podium.types import PerGroup, PerRow
-
-
-class _PairLoss(PApLoss):
-    """A sum of hinges over pairs; the kernel's two switches tell the three losses apart."""
-
-    _sign: ClassVar[float] = 1.0
-    _rest: ClassVar[bool] = False
-
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._kernels import pair_hinges
-
-        layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        pair_hinges(scores, *layout, self._sign, self._rest, values, grad, curvature)
+from podium.types import Counts, PerGroup, PerRow
 
 
 @register
 @dataclass(frozen=True)
-class PApRamp(_PairLoss):
+class PApRamp(PairLoss):
     """Mean hinge of the top positives against the top negatives: the tightest surrogate.
 
     ``sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (6).
@@ -124,7 +111,7 @@ class PApAverage(PApLoss):
 
 @register
 @dataclass(frozen=True)
-class PApMax(_PairLoss):
+class PApMax(PairLoss):
     """Mean hinge of the bottom positives against the top negatives.
 
     ``sum_{i in the beta worst} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (24).
@@ -166,16 +153,15 @@ class PApMax(_PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PApTightStruct(_PairLoss):
-    """`PApRamp` plus a hinge without margin for the positives below the top.
+class PAUCHinge(PairLoss):
+    """Mean hinge of all positives against the top negatives: what SVM-pAUC minimises.
 
-    ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+] /
-    (beta k)``: what the paper's algorithm 2 descends on.
+    ``sum_i sum_{j<=k} (1 - s(i) + t(j))+ / (n_pos k)``.
 
     Parameters
     ----------
     k : int
-        Cutoff in items, at least 1.
+        Cutoff in negatives, at least 1.
     clip : bool
         Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
         group out.
@@ -184,25 +170,28 @@ class PApTightStruct(_PairLoss):
 
     Notes
     -----
-    Never below `PApRamp`, hence never below pAp@k's risk. Not convex, although the paper says
-    so of its eq. (14): the algorithm takes the top positives by score, the equation by the
-    ordering that it maximises over, and these differ.
+    Convex, and never below the risk of the partial AUC over false positive rates up to
+    k / n_neg: the share of pairs of any positive and a top negative in error. That risk is
+    never below pAp@k's, whose positives are the best ones; so this bounds both. It lies between
+    `PApRamp` and `PApMax`, and equals both in groups with at most k positives.
 
     References
     ----------
-    hiranandani2020, section 4.3 and algorithm 2.
+    narasimhan2017; hiranandani2020, section 7.3.2.
 
     Examples
     --------
     >>> import numpy as np
     >>> from podium.groups import Groups
-    >>> loss = PApTightStruct(k=1)
+    >>> loss = PAUCHinge(k=1)
     >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
-    >>> loss.value_and_grad(np.array([0.5, 0.0, -9.0]), target)
-    (array([9.5]), array([-1.,  2., -1.]))
+    >>> loss.value_and_grad(np.array([2.0, 0.0, 0.0]), target)
+    (array([0.5]), array([ 0. ,  0.5, -0.5]))
     """
 
-    name: ClassVar[str] = "pap-ts"
-    convex: ClassVar[bool] = False
-    upper_bounds: ClassVar[str | None] = "pap"
-    _rest: ClassVar[bool] = True
+    name: ClassVar[str] = "pauc-hinge"
+    convex: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = "pauc"
+
+    def _n_positives(self, target: PApTarget) -> Counts:
+        return np.where(target.defined, np.diff(target.bounds)[0::2], 0)

@@ -53,7 +53,7 @@ class PApTarget:
 
 @dataclass(frozen=True)
 class PApLoss(abc.ABC):
-    """What the surrogates of pAp@k share; use one of its four classes."""
+    """What the surrogates of pAp@k share; use one of its classes."""
 
     k: int
     clip: bool = False
@@ -98,7 +98,7 @@ class PApLoss(abc.ABC):
             a group.
         """
         positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
-        rows, bounds = _positives_first(positive, groups)
+        rows, bounds = positives_first(positive, groups)
         n_pos, n_neg = np.diff(bounds)[0::2], np.diff(bounds)[1::2]
         used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
         top = np.where(used > 0, np.minimum(n_pos, self.k), 0)
@@ -130,7 +130,8 @@ class PApLoss(abc.ABC):
         Notes
         -----
         Cost: O(n log k) per group, in practice one pass; the tight-struct surrogate adds a
-        binary search per remaining positive.
+        binary search per remaining positive, those over whole orderings and `PAUCHinge` sort
+        what they order. Rows outside the selection get a gradient of exactly 0.
         """
         checked = _inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
@@ -146,12 +147,18 @@ class PApLoss(abc.ABC):
         pair adds twice its weight to both of its rows. Rows that `scores` leave unselected get
         a small positive floor.
         """
+        return self.value_grad_and_curvature(scores, target)[2]
+
+    def value_grad_and_curvature(
+        self, scores: PerRow, target: PApTarget
+    ) -> tuple[PerGroup, PerRow, PerRow]:
+        """Return all three from one pass, for boosting."""
         checked = _inputs.scores_of(scores, target.groups)
-        spare = np.full(target.groups.n_groups, np.nan)
-        bound = np.zeros(checked.size)
-        self._run(checked, target, spare, np.zeros(checked.size), bound)
+        values = np.full(target.groups.n_groups, np.nan)
+        grad, bound = np.zeros(checked.size), np.zeros(checked.size)
+        self._run(checked, target, values, grad, bound)
         floor = _FLOOR / max(1, int(np.count_nonzero(target.defined)))
-        return np.maximum(bound, floor)
+        return values, grad, np.maximum(bound, floor)
 
     def why_undefined(self, target: PApTarget) -> str:
         """Say what a group needs, how many lack what, and what to do."""
@@ -172,7 +179,25 @@ class PApLoss(abc.ABC):
     ) -> None: ...
 
 
-def _positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
+class PairLoss(PApLoss):
+    """A sum of hinges over pairs; the kernel's switches tell these losses apart."""
+
+    _sign: ClassVar[float] = 1.0
+    _rest: ClassVar[bool] = False
+
+    def _n_positives(self, target: PApTarget) -> Counts:
+        return target.n_top
+
+    def _run(
+        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        from podium.losses._kernels import pair_hinges
+
+        layout = (target.rows, target.bounds, self._n_positives(target), target.n_neg, target.share)
+        pair_hinges(scores, *layout, self._sign, self._rest, values, grad, curvature)
+
+
+def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
     """Return rows by (group, negative), each in the caller's order, and the bounds of those."""
     from podium._kernels import counting_order
 

@@ -13,13 +13,32 @@ from podium.types import Loss
 L = TypeVar("L", bound=type[Any])
 
 REGISTRY: dict[str, type[Any]] = {}
-"""Every loss class by its name; the law tests loop over it and read the declarations."""
+"""Every loss class by its name; the law tests loop over it and read the declarations.
+
+A class with several names stands under each: make the loss with `get`, which knows what
+parameters a name stands for, and read the declarations from that.
+"""
+
+_FIXED: dict[str, dict[str, Any]] = {}
 
 
 def register(cls: L) -> L:
     """Enter a loss class, a frozen dataclass with a class attribute `name`, into the registry."""
     REGISTRY[cls.name] = cls
     return cls
+
+
+def register_as(name: str, **fixed: Any) -> Callable[[L], L]:
+    """Enter a loss class under a name that stands for some of its parameters.
+
+    The attribute `name` of a loss with these parameters must be that name; `get` sets them.
+    """
+
+    def enter(cls: L) -> L:
+        REGISTRY[name], _FIXED[name] = cls, fixed
+        return cls
+
+    return enter
 
 
 def get(name: str, **params: Any) -> Loss:
@@ -46,7 +65,7 @@ def get(name: str, **params: Any) -> Loss:
     cls = REGISTRY[_check.choice(base, "loss", list(REGISTRY))]
     if at:
         params = {"k": _cutoff(name, cutoff, params), **params}
-    return _make(cls, params)
+    return _make(base, cls, {**params, **_fixed(base, params)})
 
 
 def spec(loss: Any) -> dict[str, Any]:
@@ -63,7 +82,9 @@ def spec(loss: Any) -> dict[str, Any]:
             f"loss {loss!r} is not in the registry and cannot be written down. Enter its class "
             "with podium.losses.register first."
         )
-    return {"name": name, **dataclasses.asdict(loss)}
+    fixed = _FIXED.get(str(name), {})
+    params = {key: value for key, value in dataclasses.asdict(loss).items() if key not in fixed}
+    return {"name": name, **params}
 
 
 def from_spec(description: Mapping[str, Any]) -> Loss:
@@ -80,9 +101,21 @@ def _cutoff(name: str, cutoff: str, params: Mapping[str, Any]) -> int:
     return int(cutoff)
 
 
-def _make(cls: Callable[..., Any], params: Mapping[str, Any]) -> Any:
-    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
-    name, known = cls.name, [f.name for f in fields]  # pyright: ignore[reportFunctionMemberAccess]
+def _fixed(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the name stands for, unless a parameter says something else."""
+    fixed = _FIXED.get(name, {})
+    for param, value in fixed.items():
+        if params.get(param, value) != value:
+            raise ArgumentError(
+                f"{name} stands for {param}={value!r}, got {param}={params[param]!r}. "
+                f"Leave {param} out."
+            )
+    return fixed
+
+
+def _make(name: str, cls: type[Any], params: Mapping[str, Any]) -> Any:
+    fields = dataclasses.fields(cls)
+    known = [f.name for f in fields]
     for param in params:
         if param not in known:
             raise ArgumentError(

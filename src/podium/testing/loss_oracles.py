@@ -6,9 +6,10 @@ come as two lists, one of positives and one of negatives, with k <= len(negative
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import combinations, permutations
+from itertools import accumulate, combinations, permutations
 from typing import Any, TypeAlias
 
 Ordering: TypeAlias = tuple[tuple[int, ...], ...]  # pi[i][j] = 1 if positive i is below negative j
@@ -35,16 +36,41 @@ def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> floa
     """
     top = sorted(positives, reverse=True)[:k]
     worst = sorted(negatives, reverse=True)[:k]
-    errors = sum(s <= t for s in top for t in worst)
-    return errors / (len(top) * len(worst))
+    return _errors(top, worst) / (len(top) * len(worst))
+
+
+def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
+    """Return the share of errors between all positives and the top negatives; ties are errors.
+
+    The risk of the partial AUC over false positive rates up to k / len(negatives).
+    """
+    worst = sorted(negatives, reverse=True)[:k]
+    return _errors(positives, worst) / (len(positives) * len(worst))
+
+
+RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], int], float]] = {
+    "pap": pap_risk,
+    "pauc": pauc_risk,
+}
+"""What a loss may declare in `upper_bounds`, by name."""
 
 
 def pap_risk_by_subsets(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
     """Return the same risk as the paper's theorem 1 has it: a maximum of minima over subsets."""
     beta = min(k, len(positives))
     errors = max(
-        min(sum(s <= t for s in pos for t in neg) for pos in combinations(positives, beta))
+        min(_errors(pos, neg) for pos in combinations(positives, beta))
         for neg in combinations(negatives, k)
+    )
+    return errors / (beta * k)
+
+
+def pap_risk_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
+    """Return theorem 1's expression with its order exchanged: a minimum of maxima."""
+    beta = min(k, len(positives))
+    errors = min(
+        max(_errors(pos, neg) for neg in combinations(negatives, k))
+        for pos in combinations(positives, beta)
     )
     return errors / (beta * k)
 
@@ -52,6 +78,20 @@ def pap_risk_by_subsets(positives: Sequence[Any], negatives: Sequence[Any], k: i
 def ramp(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
     """Return eq. (6): max over negatives, min over positives, max over orderings."""
     return _over_subsets(min, positives, negatives, k)
+
+
+def ramp_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return eq. (9): the minimum over positives pushed inside the maximum over orderings.
+
+    The positives are ordered sets, as the averaging step after it needs. The paper says that
+    this equals eq. (6); it may lie below.
+    """
+    return _pushed_inside(permutations, positives, negatives, k)
+
+
+def ramp_exchanged_by_rank(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return eq. (9) with the positives of each set numbered by falling score: this is eq. (6)."""
+    return _pushed_inside(combinations, sorted(positives, reverse=True), negatives, k)
 
 
 def largest(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
@@ -82,13 +122,122 @@ def tight_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> 
     )
 
 
+def tight_struct_exact(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return the last line of eq. (14): errors of the best positives by pi, margins of all."""
+    shape = len(positives), k
+    beta = min(k, len(positives))
+    return max(
+        max(top_errors(pi, k) - _margins(pi, positives, neg) for pi in orderings(*shape))
+        / (beta * k)
+        for neg in combinations(negatives, k)
+    )
+
+
+def tight_struct_by_rows(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return the same by dynamic programming over rising numbers of errors, O(n_pos k).
+
+    For more positives than `orderings` can enumerate.
+    """
+    ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
+    beta = min(k, len(ranked))
+    best: list[Any] = [0] * (k + 1)  # best[r]: of the positives so far, none with more than r
+    for i, s in enumerate(ranked):
+        margins = list(accumulate((t - s for t in worst), initial=0))
+        ends = [best[r] + margins[r] + (r if i < beta else 0) for r in range(k + 1)]
+        best = list(accumulate(ends, max))
+    return best[k] / (beta * k)
+
+
+def loose_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return eq. (4) with pAp@k's errors as its first term, as section 3.1 ends."""
+    shape = len(positives), len(negatives)
+    beta = min(k, len(positives))
+    n_pairs = len(positives) * len(negatives)
+    # Over the common denominator, so that Fractions stay exact.
+    return max(
+        n_pairs * top_errors(pi, k) - beta * k * _margins(pi, positives, negatives)
+        for pi in orderings(*shape)
+    ) / (beta * k * n_pairs)
+
+
+def pauc_hinge(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return the structural surrogate of the partial AUC: eq. (4) of all and the top negatives."""
+    return max(_structural(positives, neg) for neg in combinations(negatives, k))
+
+
 ORACLES: dict[str, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
     "pap-ramp": ramp,
     "pap-avg": average,
     "pap-max": largest,
     "pap-ts": tight_struct,
+    "pap-ts-exact": tight_struct_exact,
+    "pap-struct": loose_struct,
+    "pauc-hinge": pauc_hinge,
 }
-"""The brute-force form of each surrogate, by the name of its loss."""
+"""The brute-force form of each surrogate of hinges, by the name of its loss."""
+
+
+def group_logistic(scores: Sequence[float], chances: Sequence[float]) -> float:
+    """Return the least sum of log-losses over one intercept, by halving where its slope changes.
+
+    `chances` are the probabilities of a positive, not all 0 and not all 1.
+    """
+    low, high = -2000.0 - max(scores), 2000.0 - min(scores)
+    for _ in range(200):
+        middle = (low + high) / 2
+        # sigmoid(x) - q, so that no digits are lost where it is nearly 0.
+        slope = sum(
+            (1 - q) * _sigmoid(s + middle) - q * _sigmoid(-s - middle)
+            for s, q in zip(scores, chances, strict=True)
+        )
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    return math.fsum(
+        q * _softplus(-s - low) + (1 - q) * _softplus(s + low)
+        for s, q in zip(scores, chances, strict=True)
+    )
+
+
+def pap_logistic(
+    positives: Sequence[float],
+    negatives: Sequence[float],
+    k: int | None,
+    *,
+    weight: float = 20.0,
+    temperature: float = 1.0,
+) -> float:
+    """Return a group's log-loss and weighted smooth errors at its top (None: all), by rows."""
+    top = sorted(positives, reverse=True)[:k]
+    worst = sorted(negatives, reverse=True)[:k]
+    errors = sum(_sigmoid((t - s) / temperature) for s in top for t in worst) / len(worst)
+    chances = [1.0] * len(positives) + [0.0] * len(negatives)
+    likelihood = group_logistic([*positives, *negatives], chances)
+    return (likelihood + weight * errors) / len(chances)
+
+
+def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
+    """Return the ordering that the paper's algorithm 2 thresholds out, for its "avg", "max", "ts".
+
+    Rows are the positives that the algorithm pairs, by falling score; columns the top negatives.
+    """
+    ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
+    beta = min(k, len(ranked))
+    leads: dict[str, list[Any]] = {
+        "avg": [sum(ranked) / len(ranked) - 1] * beta,
+        "max": [s - 1 for s in ranked[-beta:]],
+        "ts": [s - (i < beta) for i, s in enumerate(ranked)],
+    }
+    return tuple(tuple(int(lead <= t) for t in worst) for lead in leads[surrogate])
+
+
+def top_errors(pi: Ordering, k: int) -> int:
+    """Return the errors between the top min(k, n_pos) positives and top k negatives by pi.
+
+    The best positives by an ordering are its rows with the fewest errors, the best negatives its
+    columns with the most; equal ones are the same, since rows are nested.
+    """
+    columns = sorted(zip(*pi, strict=True), key=sum, reverse=True)[:k]
+    rows = sorted(zip(*columns, strict=True), key=sum)[: min(k, len(pi))]
+    return sum(map(sum, rows))
 
 
 def _over_subsets(
@@ -104,6 +253,24 @@ def _over_subsets(
     )
 
 
+def _pushed_inside(
+    choose: Callable[[Sequence[Any], int], Iterator[Any]],
+    positives: Sequence[Any],
+    negatives: Sequence[Any],
+    k: int,
+) -> Any:
+    beta = min(k, len(positives))
+    return max(
+        min(sum(map(sum, pi)) - _margins(pi, pos, neg) for pos in choose(positives, beta))
+        for neg in combinations(negatives, k)
+        for pi in orderings(beta, k)
+    ) / (beta * k)
+
+
+def _errors(positives: Sequence[Any], negatives: Sequence[Any]) -> int:
+    return sum(s <= t for s in positives for t in negatives)
+
+
 def _structural(positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
     """Return eq. (4) for these two sets: the worst ordering, errors less lost margins."""
     shape = len(positives), len(negatives)
@@ -115,3 +282,11 @@ def _structural(positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
 def _margins(pi: Ordering, positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
     """Return w.(phi(pi*) - phi(pi)): the score differences of the pairs in error."""
     return sum(pi[i][j] * (s - t) for i, s in enumerate(positives) for j, t in enumerate(negatives))
+
+
+def _softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def _sigmoid(x: float) -> float:
+    return math.exp(-_softplus(-x))

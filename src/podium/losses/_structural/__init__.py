@@ -1,0 +1,157 @@
+"""The surrogates of pAp@k that stay maxima over orderings: tight-struct and the loose one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from podium import _check
+from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
+from podium.losses._registry import register, register_as
+from podium.types import PerGroup, PerRow
+
+__all__ = ["PApStruct", "PApTightStruct"]
+
+
+@register_as("pap-ts-exact", exact=True)
+@register_as("pap-ts")
+@dataclass(frozen=True)
+class PApTightStruct(PairLoss):
+    """The tight-struct surrogate, as the paper computes it or as its equation reads.
+
+    exact=False, "pap-ts": `PApRamp` plus a hinge without margin for the positives below the
+    top, ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
+    / (beta k)``: what the paper's algorithm 2 descends on.
+
+    exact=True, "pap-ts-exact": the literal eq. (14), a maximum over orderings. It is
+    ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, where u is the closest sequence that falls
+    (isotonic regression) to s(i) - 1 for i <= beta and s(i) below.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff in items, at least 1.
+    clip : bool
+        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
+        group out.
+    min_relevance : float
+        Relevance from which a row is a positive.
+    exact : bool
+        Take the equation instead of the algorithm.
+
+    Notes
+    -----
+    The equation is convex and never below pAp@k's risk, but may lie below `PApRamp`, against
+    the paper's proposition 5. The algorithm's sum is never below `PApRamp` nor below the
+    equation, and not convex: it takes the top positives by score, the equation by the ordering
+    that it maximises over, which spares the most. With at most k positives all three are equal.
+    Cost of exact=True: O(n log n), a sort of the positives.
+
+    References
+    ----------
+    hiranandani2020, section 4.3 and algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PApTightStruct(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([0.5, 0.0, -9.0]), target)
+    (array([9.5]), array([-1.,  2., -1.]))
+    >>> exact = PApTightStruct(k=1, exact=True)
+    >>> exact.value_and_grad(np.array([0.5, 0.0, 0.25]), target)
+    (array([0.25]), array([-1.,  2., -1.]))
+    """
+
+    exact: bool = False
+
+    upper_bounds: ClassVar[str | None] = "pap"
+    _rest: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "exact", _check.flag(self.exact, "exact"))
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Name in the registry: "pap-ts", or "pap-ts-exact"."""
+        return "pap-ts-exact" if self.exact else "pap-ts"
+
+    @property
+    def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it is convex: the equation is, what the algorithm computes is not."""
+        return self.exact
+
+    def _run(
+        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        if self.exact:
+            _run_orderings(False, scores, target, values, grad, curvature)
+        else:
+            super()._run(scores, target, values, grad, curvature)
+
+
+@register
+@dataclass(frozen=True)
+class PApStruct(PApLoss):
+    """The loose structural surrogate: errors of the top pairs, margins of all pairs.
+
+    ``max over orderings pi of [errors of pi between its top beta positives and its top k
+    negatives] / (beta k) - sum over i, j of pi_ij (s_i - t_j) / (n_pos n_neg)``: the paper's
+    eq. (4) with its first term replaced as the end of section 3.1 says, and nothing else.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff in items, at least 1.
+    clip : bool
+        Take the n_neg negatives there are for the top of a group with fewer than k, instead of
+        leaving the group out.
+    min_relevance : float
+        Relevance from which a row is a positive.
+
+    Notes
+    -----
+    Convex, and never below pAp@k's risk; the paper starts from it to do better, since margins
+    of pairs far below the top weigh as much as those at the top. Dividing the margins by
+    beta k instead would bound the risk as well. Here a group's margins have weight one in all,
+    so that a pair must keep a margin of n_pos n_neg / (beta k) to cost nothing.
+    Cost: O(n log n) per group, and a gradient on all its rows.
+
+    References
+    ----------
+    hiranandani2020, section 3.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PApStruct(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([1.0, 0.0, -1.0]), target)
+    (array([0.5]), array([-0.5,  0.5,  0. ]))
+    """
+
+    name: ClassVar[str] = "pap-struct"
+    convex: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = "pap"
+
+    def _run(
+        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        _run_orderings(True, scores, target, values, grad, curvature)
+
+
+def _run_orderings(
+    whole: bool,
+    scores: PerRow,
+    target: PApTarget,
+    values: PerGroup,
+    grad: PerRow,
+    curvature: PerRow,
+) -> None:
+    from podium.losses._structural._kernels import ordering_hinges
+
+    layout = (target.rows, target.bounds, target.n_top, target.n_neg, whole, target.share)
+    ordering_hinges(scores, *layout, values, grad, curvature)

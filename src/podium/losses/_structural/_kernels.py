@@ -1,0 +1,129 @@
+"""The surrogates that maximise over whole orderings, in O(n log n).
+
+Rows are addressed as in `podium.losses._kernels`. An ordering of a group is a number of errors
+for each positive, which rises as its score falls: a positive in error against r negatives is so
+against the r best. The best numbers maximise, over 0 <= r(1) <= r(2) <= … <= n_columns,
+
+    sum_i [ sum_{j <= r(i)} (t(j) - s(i)) + (bonus * min(r(i), k) where i <= b) ].
+
+Each term is concave in r(i), so pooling adjacent violators is exact. Before any pooling the
+numbers rise within the top b and below them, so that the one block ever pooled lies around b.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel
+from podium.losses._kernels import select, share_ties
+
+
+@kernel
+def pool(errors, leads, b, n_pos, gaps, bonus):
+    """Make `errors` rise from the top b to the rest, giving a block around b one number.
+
+    That number lies between the two that violate, and both of those within the first k columns:
+    errors beyond them owe nothing to the bonus, so a lower positive has as many.
+    """
+    if b == n_pos or errors[b - 1] <= errors[b]:
+        return
+    low, high = errors[b], errors[b - 1]
+    first, last = b - 1, b
+    total = leads[first] + leads[last]
+    while True:
+        size = last + 1 - first
+        raised = bonus * (b - first) / size  # by the share of the block that is in the top
+        count, end = low, high
+        while count < end:
+            middle = (count + end) // 2
+            if gaps[middle] + raised >= total / size:
+                count = middle + 1
+            else:
+                end = middle
+        if first > 0 and errors[first - 1] > count:
+            first -= 1
+            total += leads[first]
+        elif last + 1 < n_pos and errors[last + 1] < count:
+            last += 1
+            total += leads[last]
+        else:
+            break
+    for i in range(first, last + 1):
+        errors[i] = count
+
+
+@kernel
+def ordering_hinges(scores, rows, bounds, n_top, n_neg, whole, scale, values, grad, curvature):
+    """Maximise over the orderings of all positives and the top negatives of each group.
+
+    whole=False orders the n_neg best negatives, the weight of a pair is 1 / (n_top n_neg), the
+    bonus 1. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
+    bonus is what makes that 1 / (n_top n_neg). Outputs as in `pair_hinges`.
+    """
+    n_groups = n_top.size
+    widest_pos = 1
+    widest_neg = 1
+    n_defined = 0
+    for g in range(n_groups):
+        if n_top[g] > 0:
+            n_defined += 1
+            widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
+            widest_neg = max(widest_neg, bounds[2 * g + 2] - bounds[2 * g + 1])
+    leads = np.empty(widest_pos)
+    pos = np.empty(widest_pos, np.int64)
+    errors = np.empty(widest_pos, np.int64)
+    gaps = np.empty(widest_neg)
+    neg = np.empty(widest_neg, np.int64)
+    prefix = np.empty(widest_neg + 1)
+    ends = np.empty(widest_neg + 1, np.int64)
+    for g in range(n_groups):
+        b, k = n_top[g], n_neg[g]
+        if b == 0:
+            continue
+        lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
+        n_pos = mid - lo
+        n_columns = hi - mid if whole else k
+        n_pairs = n_pos * n_columns if whole else b * k
+        bonus = n_pairs / (b * k)
+        select(scores, rows, lo, mid, n_pos, 1.0, leads, pos)
+        select(scores, rows, mid, hi, n_columns, 1.0, gaps, neg)
+        # Differences from the best negative, so that a common shift of scores costs no digits.
+        zero = gaps[0]
+        prefix[0] = 0.0
+        ends[0] = 0
+        for j in range(n_columns):
+            gaps[j] -= zero
+            prefix[j + 1] = prefix[j] + gaps[j]
+            ends[j + 1] = 0
+        r = 0
+        for i in range(n_pos):
+            leads[i] -= zero
+            if i == b:
+                r = 0
+            while r < n_columns and gaps[r] + (bonus if i < b and r < k else 0.0) >= leads[i]:
+                r += 1
+            errors[i] = r
+        pool(errors, leads, b, n_pos, gaps, bonus)
+        share = scale[g] / n_pairs
+        step = share / n_defined
+        total = 0.0
+        for i in range(n_pos):
+            r = errors[i]
+            total += prefix[r] - r * leads[i]
+            if i < b:
+                total += bonus * min(r, k)
+            ends[r] += 1
+            grad[rows[pos[i]]] = -r * step
+        values[g] = share * max(total, 0.0)
+        above = 0
+        for j in range(n_columns - 1, -1, -1):
+            above += ends[j + 1]
+            grad[rows[neg[j]]] = above * step
+        edge = scores[rows[neg[k - 1]]]
+        share_ties(scores, rows, mid, hi, edge, grad)
+        if curvature.size:
+            for p in range(lo, mid):
+                curvature[rows[p]] = 2.0 * n_columns * step
+            for j in range(n_columns):
+                curvature[rows[neg[j]]] = 2.0 * n_pos * step
+            share_ties(scores, rows, mid, hi, edge, curvature)

@@ -1,0 +1,218 @@
+"""What the paper on pAp@k states, searched on a small grid: what holds on all of it, what fails.
+
+The grid: one to three positives scored -1, 0, 1/4, 1/2 or 3, two negatives scored 0 or 1/2, and k
+of 1 or 2. Losses are looked up as users get them; the oracle tests hold them to the paper's
+maxima. Each failure is stated again in exact fractions, straight from the paper's formula.
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import losses
+from podium.groups import Groups
+from podium.testing import loss_oracles as oracles
+
+Case = tuple[tuple[float, ...], tuple[float, ...], int]
+
+POSITIVE = (3.0, 0.5, 0.25, 0.0, -1.0)
+NEGATIVE = (0.5, 0.0)
+SLACK = 1e-9  # far below the differences on this grid
+
+GRID: list[Case] = [
+    (positives, negatives, k)
+    for n_pos in (1, 2, 3)
+    for positives in itertools.combinations_with_replacement(POSITIVE, n_pos)
+    for negatives in itertools.combinations_with_replacement(NEGATIVE, 2)
+    for k in (1, 2)
+]
+
+
+@cache
+def value(name: str, positives: tuple[float, ...], negatives: tuple[float, ...], k: int) -> float:
+    loss = losses.get(name, k=k)
+    relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    scores = np.array([*positives, *negatives])
+    target = loss.prepare(relevance, Groups.single(scores.size))
+    return float(loss.value_and_grad(scores, target)[0][0])
+
+
+def below(lower: str, upper: str) -> list[Case]:
+    """Return the cases of the grid on which the first loss lies below the second, or a risk."""
+
+    def at(name: str, case: Case) -> float:
+        return oracles.RISKS[name](*case) if name in oracles.RISKS else value(name, *case)
+
+    return [case for case in GRID if at(lower, case) < at(upper, case) - SLACK]
+
+
+def few(case: Case) -> bool:
+    """Whether there are at most k positives."""
+    return len(case[0]) <= case[2]
+
+
+def has_beta_margin(case: Case) -> bool:
+    """Whether each beta positives score on average 1 above all negatives: definition 3."""
+    positives, negatives, k = case
+    beta = min(k, len(positives))
+    return sum(positives[-beta:]) / beta - max(negatives) >= 1
+
+
+def fractions(*scores: float) -> list[Fraction]:
+    return [Fraction(score).limit_denominator(100) for score in scores]
+
+
+def test_grid_has_ties_few_and_many_positives() -> None:
+    assert len(GRID) == (5 + 15 + 35) * 3 * 2
+    assert {few(case) for case in GRID} == {True, False}
+    assert any(set(s) & set(t) for s, t, _ in GRID)
+
+
+# --- what holds -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(oracles.ORACLES))
+def test_declared_bounds_hold_on_the_grid(name: str) -> None:
+    bound = losses.get(name, k=1).upper_bounds
+    assert bound is None or below(name, bound) == []
+
+
+def test_partial_auc_bounds_pap() -> None:
+    assert below("pauc", "pap") == []
+    assert below("pauc-hinge", "pap") == []
+
+
+def test_average_never_exceeds_max() -> None:
+    assert below("pap-max", "pap-avg") == []
+
+
+def test_with_few_positives_the_average_is_below_and_the_others_are_one() -> None:
+    """Proposition 5 the other way round: by Jensen, avg <= ramp = max where n_pos <= k."""
+    cases = [case for case in GRID if few(case)]
+    for case in cases:
+        ramp = value("pap-ramp", *case)
+        assert value("pap-avg", *case) <= ramp + SLACK
+        assert value("pap-max", *case) == pytest.approx(ramp)
+    assert any(value("pap-avg", *case) < value("pap-ramp", *case) - SLACK for case in cases)
+
+
+grid_scores = st.lists(st.integers(-2, 2), min_size=1, max_size=5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(grid_scores, grid_scores, st.integers(1, 5))
+def test_theorem_1_subsets_may_be_chosen_in_either_order(
+    positives: list[int], negatives: list[int], k: int
+) -> None:
+    k = min(k, len(negatives))
+    risk = oracles.pap_risk(positives, negatives, k)
+    assert oracles.pap_risk_by_subsets(positives, negatives, k) == risk
+    assert oracles.pap_risk_exchanged(positives, negatives, k) == risk
+
+
+@pytest.mark.parametrize("surrogate", ["avg", "max", "ts"])
+def test_algorithm_2_thresholds_out_valid_orderings_that_attain_its_loss(surrogate: str) -> None:
+    for s, t, k in GRID:
+        ranked, worst, beta = s, sorted(t, reverse=True)[:k], min(k, len(s))
+        pi = oracles.algorithm_2(surrogate, s, t, k)
+        assert pi in oracles.orderings(len(pi), k)
+        if surrogate == "avg":
+            ranked = (sum(s) / len(s),) * beta
+        elif surrogate == "max":
+            ranked = s[-beta:]
+        errors = sum(map(sum, pi[:beta]))
+        margins = sum(
+            wrong * (a - b)
+            for a, row in zip(ranked, pi, strict=True)
+            for b, wrong in zip(worst, row, strict=True)
+        )
+        expected = value(f"pap-{surrogate}", s, t, k)
+        assert (errors - margins) / (beta * k) == pytest.approx(expected)
+
+
+# --- what fails -------------------------------------------------------------------------------
+
+
+def test_proposition_3_fails_average_below_the_risk() -> None:
+    found = below("pap-avg", "pap")
+    assert {few(case) for case in found} == {True, False}
+    assert ((3.0, -1.0), (0.0, 0.0), 2) in found
+    s, t = fractions(3, -1), fractions(0, 0)
+    assert (oracles.average(s, t, 2), oracles.pap_risk(s, t, 2)) == (0, 1 / 2)
+
+
+def test_proposition_3_fails_within_its_own_margin_unless_positives_are_many() -> None:
+    margin = [case for case in GRID if has_beta_margin(case)]
+    assert all(value("pap-avg", *case) == 0 for case in margin)
+    assert any(oracles.pap_risk(*case) > 0 for case in margin)
+    many = [(s, t, k) for s, t, k in margin if len(s) >= 2 * min(k, len(s)) - 1]
+    assert any(k > 1 for _, _, k in many)
+    assert all(oracles.pap_risk(*case) == 0 for case in many)
+
+
+def test_proposition_5_fails_average_below_the_ramp() -> None:
+    found = below("pap-avg", "pap-ramp")
+    assert {few(case) for case in found} == {True, False}
+    s, t = fractions(100, -1, -1), fractions(0, 0, 0)
+    assert (oracles.average(s, t, 3), oracles.ramp(s, t, 3)) == (0, Fraction(4, 3))
+
+
+def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
+    found = below("pap-ts-exact", "pap-ramp")
+    assert found
+    assert not any(few(case) for case in found)
+    assert below("pap-ts", "pap-ramp") == []
+    s, t = fractions(0.5, 0.4, 0.3), fractions(0, 0)
+    assert oracles.ramp(s, t, 2) == oracles.tight_struct(s, t, 2) == Fraction(11, 20)
+    assert oracles.tight_struct_exact(s, t, 2) == Fraction(2, 5)
+
+
+def test_algorithm_2_does_not_maximise_equation_14() -> None:
+    """Its ordering spares the positives below the top, which that ordering then ranks first."""
+    s, t, k = (0.5, 0.4, 0.3), (0.0, 0.0), 2
+    pi = oracles.algorithm_2("ts", s, t, k)
+    assert pi == ((1, 1), (1, 1), (0, 0))
+    assert oracles.top_errors(pi, k) == 0 + 2
+    lost = 2 * (0.5 - 0) + 2 * (0.4 - 0)
+    at_its_ordering = (2 - lost) / (2 * 2)
+    assert at_its_ordering < value("pap-ts-exact", s, t, k) - SLACK
+
+
+@pytest.mark.parametrize(("name", "expected"), [("pap-ts", True), ("pap-ts-exact", False)])
+def test_tight_struct_is_convex_as_the_equation_only(name: str, expected: bool) -> None:
+    """Some midpoint of two score vectors of two positives lies above the mean of the ends."""
+    vectors = list(itertools.product(POSITIVE, repeat=2))
+    found = [
+        (a, b)
+        for a, b in itertools.combinations(vectors, 2)
+        if 2 * value(name, ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), (0.0,), 1)
+        > value(name, a, (0.0,), 1) + value(name, b, (0.0,), 1) + SLACK
+    ]
+    assert bool(found) == expected
+    assert (((0.5, 0.0), (0.0, 0.5)) in found) == expected
+
+
+def test_minimum_may_not_be_pushed_inside_the_maximum() -> None:
+    """Eq. (9) is called equal to eq. (8), the ramp. It lies below, and even below the risk."""
+    pushed = {case: oracles.ramp_exchanged(*case) for case in GRID}
+    ramp = {case: value("pap-ramp", *case) for case in GRID}
+    assert all(pushed[case] <= ramp[case] + SLACK for case in GRID)
+    assert any(pushed[case] < ramp[case] - SLACK for case in GRID)
+    assert any(pushed[case] < oracles.pap_risk(*case) - SLACK for case in GRID)
+    # The step after it is sound: averaging over the positives can only raise it.
+    assert all(pushed[case] <= value("pap-avg", *case) + SLACK for case in GRID)
+    s, t = fractions(3, -1), fractions(0, 0)
+    assert (oracles.ramp_exchanged(s, t, 2), oracles.ramp(s, t, 2)) == (0, 1)
+
+
+def test_minimum_may_be_pushed_inside_for_positives_by_rank() -> None:
+    for case in GRID:
+        by_rank = oracles.ramp_exchanged_by_rank(*case)
+        assert by_rank == pytest.approx(value("pap-ramp", *case))

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.data import pooled_relevance
+from podium.data.pooling import pool
+from podium.errors import ArgumentError
+
+
+def simulated(seed: int, n_rows: int = 6000, deviation: float = 1.0) -> dict[str, Any]:
+    """Return rows of 300 users and of items that recur 1 to hundreds of times."""
+    rng = np.random.default_rng(seed)
+    effects = [deviation * rng.standard_normal(n) for n in (300, 400)]
+    popularity = 1.0 / np.arange(1, 401)
+    user = rng.integers(0, 300, n_rows)
+    item = rng.choice(400, n_rows, p=popularity / popularity.sum())
+    log_odds = -1.0 + effects[0][user] + effects[1][item]
+    chance = 1 / (1 + np.exp(-log_odds))
+    return {"label": 1.0 * (rng.random(n_rows) < chance), "user": user, "item": item, "p": chance}
+
+
+def log_loss(label: Any, chance: Any) -> float:
+    clipped = np.clip(chance, 1e-3, 1 - 1e-3)
+    return float(-np.mean(label * np.log(clipped) + (1 - label) * np.log1p(-clipped)))
+
+
+def test_probabilities_are_closer_to_the_truth_than_means() -> None:
+    for seed in range(3):
+        d = simulated(seed)
+        pooled = pooled_relevance(d["label"], d["user"], d["item"])
+        by_item = np.bincount(d["item"], d["label"]) / np.maximum(np.bincount(d["item"]), 1)
+        by_user = np.bincount(d["user"], d["label"]) / np.maximum(np.bincount(d["user"]), 1)
+        means = (by_item[d["item"]], by_user[d["user"]], d["label"], np.full(6000, 0.3))
+        error = np.mean((pooled - d["p"]) ** 2)
+        assert error < 0.5 * min(np.mean((other - d["p"]) ** 2) for other in means)
+        # On new draws of the same rows, too.
+        fresh = 1.0 * (np.random.default_rng(99).random(6000) < d["p"])
+        assert log_loss(fresh, pooled) < min(log_loss(fresh, other) for other in means)
+
+
+@pytest.mark.parametrize("deviation", [0.5, 1.0, 1.5])
+def test_variances_are_recovered(deviation: float) -> None:
+    rng = np.random.default_rng(5)
+    a, b = deviation * rng.standard_normal(200), 0.7 * rng.standard_normal(200)
+    user, item = np.repeat(np.arange(200), 100), np.tile(np.arange(200), 100)
+    chance = 1 / (1 + np.exp(-(a[user] + b[item])))
+    fitted = pool(1.0 * (rng.random(20_000) < chance), user, item)
+    assert fitted.converged
+    assert fitted.user_variance == pytest.approx(np.mean(a**2), rel=0.2)
+    assert fitted.item_variance == pytest.approx(np.mean(b**2), rel=0.2)
+
+
+def test_effects_are_most_probable_at_their_variances() -> None:
+    """Rows' residuals of a user sum to his effect over the variance: the slope there is 0."""
+    d = simulated(1, 2000)
+    fitted = pool(d["label"], d["user"], d["item"])
+    users, user = np.unique(d["user"], return_inverse=True)
+    items, item = np.unique(d["item"], return_inverse=True)
+    design = np.zeros((2000, users.size + items.size + 1))
+    design[np.arange(2000), user] = design[np.arange(2000), users.size + item] = 1.0
+    design[:, -1] = 1.0
+    log_odds = np.log(fitted.probability) - np.log1p(-fitted.probability)
+    precision = np.repeat(
+        [1 / fitted.user_variance, 1 / fitted.item_variance, 0.0], [users.size, items.size, 1]
+    )
+    # The most probable effects with these log-odds, then the slope of the posterior at them.
+    system = 1e8 * design.T @ design + np.diag(precision)
+    effects = np.linalg.solve(system, 1e8 * design.T @ log_odds)
+    slope = design.T @ (d["label"] - fitted.probability) - precision * effects
+    assert np.abs(slope).max() < 1e-2
+
+
+def test_share_mixes_label_and_probability() -> None:
+    d = simulated(2, 500)
+    pooled = {s: pooled_relevance(d["label"], d["user"], d["item"], share=s) for s in (0, 0.25, 1)}
+    np.testing.assert_array_equal(pooled[0], d["label"])
+    np.testing.assert_allclose(pooled[0.25], 0.75 * d["label"] + 0.25 * pooled[1])
+    assert ((pooled[1] > 0) & (pooled[1] < 1)).all()
+
+
+def test_mean_probability_is_the_share_of_positives() -> None:
+    d = simulated(3, 1000)
+    pooled = pooled_relevance(d["label"], d["user"], d["item"])
+    assert pooled.mean() == pytest.approx(d["label"].mean(), abs=1e-5)
+
+
+def test_row_order_does_not_matter() -> None:
+    d = simulated(4, 800)
+    order = np.random.default_rng(0).permutation(800)
+    there = pooled_relevance(d["label"], d["user"], d["item"])
+    moved = pooled_relevance(d["label"][order], d["user"][order], d["item"][order])
+    np.testing.assert_allclose(moved, there[order], rtol=1e-9)
+
+
+def test_same_rows_give_the_same_bits() -> None:
+    d = simulated(4, 800)
+    twice = [pooled_relevance(d["label"], d["user"], d["item"]) for _ in range(2)]
+    np.testing.assert_array_equal(twice[0], twice[1])
+
+
+def test_names_do_not_matter() -> None:
+    d = simulated(6, 800)
+    expected = pooled_relevance(d["label"], d["user"], d["item"])
+    for user in (d["user"] * 10**12, d["user"].astype(np.uint16), 99 - d["user"]):
+        given = pooled_relevance(d["label"], user, d["item"])
+        np.testing.assert_allclose(given, expected, rtol=1e-9)
+    words = [f"item {number:03}" for number in d["item"]]
+    for item in (words, np.array(words), np.array(words, object)):
+        given = pooled_relevance(d["label"], d["user"], item)
+        np.testing.assert_allclose(given, expected, rtol=1e-9)
+
+
+def test_item_of_one_row_stays_near_the_mean() -> None:
+    """A loved item met once is less sure to be loved than one met fifty times."""
+    rng = np.random.default_rng(7)
+    item = np.concatenate([np.repeat(np.arange(40), 50), [40, 41]])
+    loved = (item % 2 == 0) & (rng.random(item.size) < 0.9)
+    label = np.where(item >= 40, item == 40, loved).astype(float)
+    user = rng.integers(0, 100, item.size)
+    user[-2:] = 0
+    pooled = pooled_relevance(label, user, item)
+    often = pooled[(item % 2 == 0) & (item < 40) & (user == 0)].mean()
+    never = pooled[(item % 2 == 1) & (item < 40) & (user == 0)].mean()
+    assert never < pooled[-1] < pooled[-2] < often
+    assert never + 0.05 < pooled[-1]
+    assert pooled[-2] < often - 0.05
+
+
+def test_labels_without_any_pattern_are_pooled_to_their_mean() -> None:
+    """Each user and item has as many positives as negatives: nothing tells rows apart."""
+    user, item = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20)
+    label = 1.0 * ((user + item) % 2 == 0)
+    fitted = pool(label, user, item)
+    np.testing.assert_allclose(fitted.probability, 0.5, atol=1e-6)
+    assert max(fitted.user_variance, fitted.item_variance) < 0.05
+
+
+def test_every_row_a_user_and_an_item_of_its_own() -> None:
+    label = np.array([1.0, 0, 0, 0, 1, 0])
+    fitted = pool(label, np.arange(6), np.arange(6))
+    assert fitted.converged
+    assert fitted.probability[label > 0].min() >= fitted.probability[label == 0].max()
+
+
+def test_users_who_like_all_or_nothing_stay_finite() -> None:
+    user, item = np.repeat(np.arange(30), 30), np.tile(np.arange(30), 30)
+    label = 1.0 * (user < 15)
+    fitted = pool(label, user, item)
+    assert np.isfinite(fitted.probability).all()
+    assert fitted.probability[label > 0].min() > 0.95
+    assert fitted.user_variance > 4.0
+
+
+def test_min_relevance_decides_what_is_positive() -> None:
+    d = simulated(8, 400)
+    grades = np.where(d["label"] > 0, 5.0, 4.0)
+    np.testing.assert_array_equal(
+        pooled_relevance(grades, d["user"], d["item"], min_relevance=5),
+        pooled_relevance(d["label"], d["user"], d["item"]),
+    )
+
+
+def test_bad_input_is_refused() -> None:
+    good: dict[str, Any] = {"relevance": [1, 0, 1], "user": [1, 1, 2], "item": ["a", "b", "a"]}
+    for change, message in (
+        ({"relevance": [1, 1, 2]}, "must have positives and negatives to pool, got 3 rows of one"),
+        ({"relevance": [], "user": [], "item": []}, "got no rows"),
+        ({"relevance": [1, 0, -1]}, "relevance must be >= 0, got -1 at row 2"),
+        ({"relevance": [1, 0, np.nan]}, "relevance has 1 non-finite value"),
+        ({"user": [1, 1]}, "relevance and user must have equal length, got 3 and 2"),
+        ({"item": [1, 1, 1, 1]}, "relevance and item must have equal length, got 3 and 4"),
+        ({"item": [1.0, 2.5, 1.0]}, "item must hold integers or strings, got float64"),
+        ({"user": np.array([1, "a", None], object)}, "user must hold integers or strings"),
+        ({"user": [[1], [1], [2]]}, "user must have one dimension"),
+        ({"share": 1.5}, "share must be a number >= 0 and <= 1, got 1.5"),
+        ({"share": -0.1}, "share must be a number >= 0 and <= 1"),
+        ({"min_relevance": 0}, "min_relevance must be a number > 0"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            pooled_relevance(**{**good, **change})
