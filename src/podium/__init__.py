@@ -16,7 +16,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from podium import catalogue, data, errors, evaluate, losses, metrics, rankers, stats
+    from podium import (
+        catalogue,
+        data,
+        errors,
+        evaluate,
+        losses,
+        metrics,
+        rankers,
+        stats,
+        theory,
+        tuning,
+    )
     from podium.evaluate import Comparison, Evaluation, compare, measure
     from podium.groups import Groups
     from podium.rankers import LinearRanker
@@ -42,6 +53,8 @@ _SUBMODULES = (
     "metrics",
     "rankers",
     "stats",
+    "theory",
+    "tuning",
 )
 
 __all__ = [
@@ -61,6 +74,8 @@ __all__ = [
     "metrics",
     "rankers",
     "stats",
+    "theory",
+    "tuning",
 ]
 
 

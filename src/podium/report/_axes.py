@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,28 @@ class Scale:
         """Round values at least about `spacing` pixels apart."""
         room = abs(self.end - self.start)
         return _numbers.ticks(self.low, self.high, max(1, int(room / spacing)))
+
+
+@dataclass(frozen=True)
+class LogScale(Scale):
+    """A map that gives equal factors equal room; `low` is above 0."""
+
+    def __call__(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, spacing: float) -> list[float]:
+        """Multiples of powers of ten (1, 2, 5; or 1, 3; or 1) at least `spacing` pixels apart."""
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        found: list[float] = []
+        for steps in ((1, 2, 5), (1, 3), (1,)):
+            values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+            values = [value for value in values if self.low <= value <= self.high]
+            gaps = [abs(self(b) - self(a)) for a, b in itertools.pairwise(values)]
+            if values and min(gaps, default=math.inf) >= spacing:
+                return values
+            found = found or values[:1]
+        return found or [math.sqrt(self.low * self.high)]
 
 
 def domain(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.report import _axes, _numbers, _svg, _text
-from podium.report._axes import Scale
+from podium.report._axes import LogScale, Scale
 from podium.report._rows import PHONE
 from podium.report._svg import Canvas
 
@@ -39,6 +40,7 @@ def line_plot(
     title: str,
     x_label: str = "",
     y_label: str = "",
+    log_x: bool = False,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
@@ -52,6 +54,8 @@ def line_plot(
         "high", a band around it.
     title, x_label, y_label : str
         What is shown, and the axes' quantities with their units.
+    log_x : bool
+        Give equal factors of x equal room; all x are above 0.
     width, colours, background
         See `podium.report.figures`.
 
@@ -63,7 +67,7 @@ def line_plot(
     Raises
     ------
     ArgumentError
-        If x and y differ in length.
+        If x and y differ in length, or log_x meets an x that is not above 0.
 
     Examples
     --------
@@ -76,7 +80,8 @@ def line_plot(
     canvas = Canvas(width)
     top = _axes.title(canvas, title)
     if any(curve.last for curve in curves):
-        bottom = _plot(canvas, curves, top, x_label, y_label)
+        across = _log_scale if _check.flag(log_x, "log_x") else _scale
+        bottom = _plot(canvas, curves, top, across, x_label, y_label)
     else:
         canvas.text(4, top + 14, "No values.", tone="muted")
         bottom = top + 24
@@ -99,7 +104,12 @@ def _curve(line: Mapping[str, Any], index: int, colours: Mapping[str, int] | Non
 
 
 def _plot(
-    canvas: Canvas, curves: Sequence[_Curve], top: float, x_label: str, y_label: str
+    canvas: Canvas,
+    curves: Sequence[_Curve],
+    top: float,
+    scale: Callable[[list[float], float, float], Scale],
+    x_label: str,
+    y_label: str,
 ) -> float:
     names = 13 + max(_text.width(curve.label, _SIZE) for curve in curves)
     at_ends = canvas.width >= PHONE and names <= 0.3 * canvas.width
@@ -113,7 +123,7 @@ def _plot(
     left = 4 + _axes.y_room(up)
     xs = [x for curve in curves for x, _ in curve.points]
     right = canvas.width - 20 - names
-    across = Scale(*_axes.domain(xs, pad=0.02), left, right)
+    across = scale(xs, left, right)
     whole = all(x == round(x) for x in xs)
     bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=whole)
     _axes.y_axis(canvas, up, left, right)
@@ -122,6 +132,17 @@ def _plot(
     if at_ends:
         _name_ends(canvas, curves, up, right + 10, names - 9)
     return bottom
+
+
+def _scale(xs: list[float], left: float, right: float) -> Scale:
+    return Scale(*_axes.domain(xs, pad=0.02), left, right)
+
+
+def _log_scale(xs: list[float], left: float, right: float) -> Scale:
+    if min(xs) <= 0:
+        raise ArgumentError(f"x must be above 0 under log_x, got {min(xs):g}. Pass log_x=False.")
+    low, high = _axes.domain(map(math.log, xs), pad=0.02)
+    return LogScale(math.exp(low), math.exp(high), left, right)
 
 
 def _heights(curves: Sequence[_Curve]) -> Iterator[float]:
