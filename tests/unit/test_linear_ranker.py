@@ -154,7 +154,7 @@ def test_zero_is_reported_where_nothing_beats_it() -> None:
 def test_max_iter_is_reported_with_what_to_change() -> None:
     X, y, qid = problem()
     with pytest.warns(ConvergenceWarning, match=r"stopped at max_iter=5.*span .* > tol=0.0001"):
-        ranker = LinearRanker(max_iter=5).fit(X, y, qid)
+        ranker = LinearRanker(solver="subgradient", max_iter=5).fit(X, y, qid)
     assert ranker.stop_reason_ == "max_iter"
     assert ranker.n_iter_ == 5
 
@@ -344,7 +344,7 @@ def test_a_loss_from_outside_trains_the_ranker() -> None:
 
 
 def test_convergence_is_not_judged_before_eleven_iterations() -> None:
-    ranker = LinearRanker(tol=1e9).fit(X0, Y0, Q0)
+    ranker = LinearRanker(solver="subgradient", tol=1e9).fit(X0, Y0, Q0)
     assert (ranker.stop_reason_, ranker.n_iter_) == ("converged", 11)
 
 
@@ -357,7 +357,7 @@ def test_a_converged_fit_is_silent() -> None:
 
 def test_score_weighs_groups_by_row_or_by_group() -> None:
     X, y, qid = np.array([[2.0], [1.0], [1.0], [2.0]]), [1, 0, 1, 0], ["b", "b", "a", "a"]
-    ranker = LinearRanker("logistic", eval_measure="rr", tol=1.0).fit(X, [1, 0, 0, 1], qid=qid)
+    ranker = LinearRanker("logistic", eval_measure="rr").fit(X, [1, 0, 0, 1], qid=qid)
     # Right for b, wrong for a, whose reciprocal rank is 1/2.
     assert ranker.score(X, y, qid) == (1 + 1 / 2) / 2
     assert ranker.score(X, y, qid, sample_weight=[3, 3, 1, 1]) == (3 * 1 + 1 * 1 / 2) / 4

@@ -95,7 +95,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_save_refuses_what_it_cannot_load(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="model must be a 'LinearRanker', got Pipeline"):
+    with pytest.raises(ArgumentError, match=r"model must be a .*'LinearRanker'.*, got Pipeline"):
         rankers.save(make_pipeline(fitted()), tmp_path / "model")
     with pytest.raises(NotFittedError):
         rankers.save(LinearRanker(), tmp_path / "model")
@@ -140,7 +140,7 @@ def rewrite(path: Path, change: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h, a: h.update({"class": "os.system"}), "class must be one of 'LinearRanker'"),
+        (lambda h, a: h.update({"class": "os.system"}), "class must be one of .*'LinearRanker'"),
         (lambda h, a: h.update(format=2), "has model format 2, and this version of podium reads 1"),
         (lambda h, a: h.pop("params"), "describes no valid model"),
         (lambda h, a: h["params"].update(shell="rm"), "describes no valid model .*shell"),

@@ -1,11 +1,26 @@
 """Rankers: scikit-learn estimators that learn to score rows from losses in score space.
 
-`objective` turns scores into parameters, `solvers` minimise it, `linear` is the estimator, and
-`save` and `load` keep one in a file that holds no code.
+`objective` turns scores into parameters, `solvers` minimise it, `linear` is the estimator,
+`boosting` hands losses to LightGBM and XGBoost, `baselines` are the methods to compare with, and
+`save` and `load` keep a fitted one in a file that holds no code.
 """
 
+from podium.rankers.baselines import GreedyPAp, LogisticRanker, SelectPAp, SGDAtK, SVMpAUC
+from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
 from podium.rankers.linear import LinearRanker
 from podium.rankers.model_io import load, save
 from podium.rankers.solvers import SOLVERS
 
-__all__ = ["SOLVERS", "LinearRanker", "load", "save"]
+__all__ = [
+    "SOLVERS",
+    "GreedyPAp",
+    "LightGBMRanker",
+    "LinearRanker",
+    "LogisticRanker",
+    "SGDAtK",
+    "SVMpAUC",
+    "SelectPAp",
+    "XGBoostRanker",
+    "load",
+    "save",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +16,9 @@ from podium.errors import ArgumentError, ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _inputs
-from podium.rankers.objective import LinearObjective, times
-from podium.rankers.solvers import SOLVERS, Settings, Solution, Validate
+from podium.rankers import _fitting, _inputs
+from podium.rankers.objective import Labels, LinearObjective, times
+from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import mean_measure, validator
 from podium.types import Loss, PerRow, Progress
 
@@ -36,16 +37,34 @@ class LinearRanker(BaseEstimator):
     fit_intercept : bool
         Learn an intercept where it means something: a loss that declares `shift_invariant`
         reads only differences of scores, so the intercept stays 0.
-    solver : str
-        A name of `podium.rankers.SOLVERS`.
+    solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
+        "auto": "lbfgs" for a loss that declares `smooth`, else (and with a radius)
+        "subgradient". "stochastic" descends on mini-batches of groups. "bundle" closes a duality
+        gap, for convex losses and l2 > 0; it needs the extra ``podium[qp]``.
     learning_rate : float
-        Step t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient.
+        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. Of
+        "subgradient" and "stochastic"; the others set their own steps.
     max_iter : int
-        Iterations at most.
+        Iterations at most, the start included; for "stochastic", passes over the groups.
     tol : float
-        Converged once the last ten objectives span no more than this.
+        Converged, for "subgradient" and "stochastic", once the last ten objectives span no more
+        than this; for "bundle", once the gap is at most this share of the objective; for
+        "lbfgs", once no component of the gradient is larger.
     radius : float, optional
-        Keep the coefficients in a ball of this Euclidean radius.
+        Keep the coefficients in a ball of this Euclidean radius. Of "subgradient" and
+        "stochastic"; the others refuse it.
+    start : {"zero", "normal", "logistic"} or array of (n_features,)
+        First iterate: zero (the paper's), standard normal numbers drawn with `random_state` (the
+        reference implementation's), logistic regression on the same rows with the same l2, or
+        these coefficients.
+    keep : {"best", "best_loss", "last", "average"}
+        Which iterate to keep: the best by `eval_set`, or without one by objective; the lowest
+        loss without its penalty (the reference implementation's rule); the last (the paper's);
+        or the mean of all, later ones weighing more.
+    batch_size : int
+        Groups of a mini-batch. Of "stochastic".
+    random_state : int
+        Seed of "stochastic" and of start="normal".
     eval_measure : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
@@ -58,10 +77,14 @@ class LinearRanker(BaseEstimator):
     objective_ : float
         Training objective of the parameters that were kept.
     best_iteration_ : int
-        Iteration, from 0, that they come from.
+        Iteration, from 0, that they come from; with keep="average" the last.
+    gap_ : float
+        How far `objective_` can be above the minimum; nan but for "bundle", which knows.
     n_iter_ : int
         Iterations run.
-    stop_reason_ : {"converged", "patience", "max_iter", "diverged"}
+    stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
+        "stalled": rounding leaves no lower objective, short of `tol`. "diverged": scores
+        overflowed; the parameters are of an iterate before that.
     history_ : dict of float64, (n_iter_,)
         "objective", and with an eval_set "validation": its mean eval_measure, signed so that
         higher is better.
@@ -70,15 +93,16 @@ class LinearRanker(BaseEstimator):
 
     Notes
     -----
-    Descent starts at zero and keeps the best iterate: the lowest objective, or with an
-    `eval_set` the best validation. On overlapping classes zero can be the very minimum of the
-    convex surrogates of pAp@k. Fitting then warns; an `eval_set`, `PApRamp` or `Logistic` help.
+    On overlapping classes zero can be the very minimum of the convex surrogates of pAp@k. Fitting
+    then warns; an `eval_set`, `PApRamp` or `Logistic` help.
 
-    Steps have no unit of their own, so scale the features first, for example with
+    Steps and penalties have no unit of their own, so scale the features first, for example with
     ``make_pipeline(StandardScaler(), LinearRanker(...))``. A pipeline passes an `eval_set` on as
-    it is: transform it with the same scaler.
+    it is: transform it with the same scaler. Features of float32 stay so, uncopied where they
+    are C-ordered or CSR; sums are in float64.
 
-    Row order does not matter beyond rounding, and a refit gives the same bits.
+    Row order does not matter beyond rounding. A refit gives the same bits, whatever the number
+    of threads.
 
     References
     ----------
@@ -100,11 +124,15 @@ class LinearRanker(BaseEstimator):
         *,
         l2: float = 1e-4,
         fit_intercept: bool = True,
-        solver: str = "subgradient",
+        solver: str = "auto",
         learning_rate: float = 0.5,
         max_iter: int = 500,
         tol: float = 1e-4,
         radius: float | None = None,
+        start: str | ArrayLike = "zero",
+        keep: str = "best",
+        batch_size: int = 16,
+        random_state: int = 0,
         eval_measure: str | Measure = "pap@10",
         patience: int | None = 50,
     ) -> None:
@@ -116,6 +144,10 @@ class LinearRanker(BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.radius = radius
+        self.start = start
+        self.keep = keep
+        self.batch_size = batch_size
+        self.random_state = random_state
         self.eval_measure = eval_measure
         self.patience = patience
 
@@ -161,19 +193,21 @@ class LinearRanker(BaseEstimator):
         ConvergenceWarning
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
-        settings, solve, loss = self._settings(), self._solve(), self._loss()
+        settings, loss = self._settings(), self._loss()
+        solver = _fitting.solver_name(self.solver, loss, settings.radius)
         parse(self.eval_measure)
         features = self._features(X, reset=True)
         rows = _inputs.rows_of(features, y, qid, group)
         weights = _inputs.row_weights(sample_weight, rows.groups)
-        target = loss.prepare(rows.relevance, rows.groups, weights=weights)
-        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
-        objective = LinearObjective(features, loss, target, float(self.l2), intercept)
+        objective = self._objective(loss, features, Labels(rows.relevance, rows.groups, weights))
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
-        _require_trainable(objective, rows.groups.n_groups)
-        solution = solve(objective, settings, validate, or_silent(progress))
+        start = _fitting.start_point(self.start, objective, settings.seed)
+        settings = replace(settings, start=start)
+        solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
         self._keep(solution, objective)
-        self._warn(solution)
+        text = _fitting.trouble(solution, settings, solver)
+        if text:
+            warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> PerRow:
@@ -202,7 +236,7 @@ class LinearRanker(BaseEstimator):
             scores,
             np.asarray(y, dtype=np.float64),
             qid,
-            min_relevance=_min_relevance(self._loss()),
+            min_relevance=_fitting.min_relevance(self._loss()),
             weights=_inputs.row_weights(sample_weight, groups),
         )
 
@@ -226,15 +260,30 @@ class LinearRanker(BaseEstimator):
             tol=_check.number(self.tol, "tol", low=0.0),
             radius=None if radius is None else _positive(radius, "radius"),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
+            keep=_check.choice(self.keep, "keep", KEEP),
+            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
+            seed=_fitting.seed_of(self.random_state),
         )
 
-    def _solve(self) -> Any:
-        return SOLVERS[_check.choice(self.solver, "solver", list(SOLVERS))]
+    def _objective(self, loss: Loss, features: Any, labels: Labels) -> LinearObjective:
+        """Prepare the loss; raise if it is defined on no group."""
+        target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
+        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
+        l2 = float(self.l2)
+        objective = LinearObjective(features, loss, target, l2, intercept, labels=labels)
+        _fitting.require_trainable(objective, labels.groups)
+        return objective
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # Non-finite values are left to _inputs, which names the row, the group and the column.
         return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
         )
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
@@ -242,7 +291,7 @@ class LinearRanker(BaseEstimator):
         features = self._features(X, reset=False)
         rows = _inputs.rows_of(features, y, qid, None, where="eval_set ")
         measure = validator(
-            self.eval_measure, rows.relevance, rows.qid, min_relevance=_min_relevance(loss)
+            self.eval_measure, rows.relevance, rows.qid, min_relevance=_fitting.min_relevance(loss)
         )
         return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 
@@ -253,15 +302,11 @@ class LinearRanker(BaseEstimator):
         self.history_ = {"objective": np.array(history.objectives)}
         if history.validation:
             self.history_["validation"] = np.array(history.validation)
-        self.best_iteration_ = history.best
-        self.objective_ = history.objectives[history.best]
+        self.best_iteration_ = history.kept
+        self.objective_ = solution.objective
+        self.gap_ = solution.gap
         self.n_iter_ = len(history.objectives)
         self.stop_reason_ = solution.stop_reason
-
-    def _warn(self, solution: Solution) -> None:
-        text = _trouble(solution, self._settings())
-        if text:
-            warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=3)
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -273,43 +318,3 @@ class LinearRanker(BaseEstimator):
 
 def _positive(value: Any, name: str) -> float:
     return _check.number(value, name, low=0.0, strict=True)
-
-
-def _min_relevance(loss: Loss) -> float:
-    """Return what the loss calls a positive, so that validation means the same."""
-    return float(getattr(loss, "min_relevance", 1.0))
-
-
-def _require_trainable(objective: LinearObjective, n_groups: int) -> None:
-    """Raise if the loss is defined on no group: how many there are, why, and what to do."""
-    value, _ = objective.value_and_grad(np.zeros(objective.n_parameters))
-    if not np.isnan(value):
-        return
-    explain = getattr(objective.loss, "why_undefined", None)
-    reason = explain(objective.target) if explain else f"{objective.loss!r} is defined on none."
-    one = "The one group cannot" if n_groups == 1 else f"None of the {n_groups} groups can"
-    raise ArgumentError(f"{one} be trained on: {reason}")
-
-
-def _trouble(solution: Solution, settings: Settings) -> str:
-    """Return what to warn about, or nothing."""
-    history = solution.history
-    if solution.stop_reason == "diverged":
-        return (
-            f"stopped because scores overflowed at iteration {len(history.objectives) - 1}. "
-            "Scale the features, or lower learning_rate or l2."
-        )
-    if not solution.parameters.any():
-        return (
-            "found nothing better than zero coefficients, which score all rows alike. Give an "
-            "eval_set to choose the iterate by, use the losses 'pap-ramp' or 'logistic', or try "
-            "another learning_rate."
-        )
-    if solution.stop_reason == "max_iter":
-        last = history.objectives[-10:]
-        return (
-            f"stopped at max_iter={settings.max_iter}, before it converged: its last {len(last)} "
-            f"objectives span {max(last) - min(last):.2g} > tol={settings.tol:g}. "
-            "Raise max_iter or tol, scale the features, or change learning_rate."
-        )
-    return ""

@@ -25,7 +25,16 @@ from podium.metrics import Measure
 FORMAT = 1
 """Version of the file's layout; a file of a later one is refused."""
 
-MODELS = {"LinearRanker": "podium.rankers.linear"}
+MODELS = {
+    "GreedyPAp": "podium.rankers.baselines._greedy",
+    "LightGBMRanker": "podium.rankers.boosting.lightgbm",
+    "LinearRanker": "podium.rankers.linear",
+    "LogisticRanker": "podium.rankers.baselines._logistic",
+    "SGDAtK": "podium.rankers.baselines._descent",
+    "SVMpAUC": "podium.rankers.baselines._svm",
+    "SelectPAp": "podium.rankers.baselines._select",
+    "XGBoostRanker": "podium.rankers.boosting.xgboost",
+}
 """Classes that a file may name, and the module of each; nothing else is ever imported."""
 
 _KEY = "podium"  # of the JSON text in the header
@@ -37,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : LinearRanker
+    model : LinearRanker, LightGBMRanker, XGBoostRanker or a baseline
         Fitted, with a registered loss.
     path : path
         Any name; ``.safetensors`` lets other tools recognise the format.
@@ -53,7 +62,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile, os
     >>> from podium.rankers import LinearRanker, load, save
-    >>> model = LinearRanker(tol=1.0).fit([[0.0], [1.0]], [0, 1])
+    >>> model = LinearRanker().fit([[0.0], [1.0]], [0, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(model, os.path.join(folder, "model.safetensors"))
     ...     again = load(os.path.join(folder, "model.safetensors"))
@@ -68,8 +77,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         )
     check_is_fitted(model)
     attributes = cast("dict[str, Any]", model.__dict__)
-    arrays = {key: value for key, value in attributes.items() if _is_numeric(value)}
-    arrays |= {_HISTORY + key: value for key, value in model.history_.items()}
+    learned = {key: value for key, value in attributes.items() if key.endswith("_")}
+    arrays = {key: value for key, value in learned.items() if _is_numeric(value)}
+    arrays |= {_HISTORY + key: value for key, value in getattr(model, "history_", {}).items()}
     header = json.dumps(_describe(model), allow_nan=False)
     _write(Path(path), to_bytes(arrays, metadata={_KEY: header}))
 
@@ -101,6 +111,7 @@ def _describe(model: Any) -> dict[str, Any]:
     }
     if "feature_names_in_" in fitted:
         fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
+    fitted = {key: None if value != value else value for key, value in fitted.items()}  # nan
     return {
         "format": FORMAT,
         "class": type(model).__name__,
@@ -115,6 +126,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if hasattr(value, "value_and_grad"):
         return losses.spec(value)
+    if isinstance(value, np.ndarray):
+        return cast("Any", value).tolist()
     return cast("Any", value.item()) if isinstance(value, np.generic) else value
 
 
@@ -124,7 +137,7 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(params.get("loss"), dict):
         params["loss"] = losses.from_spec(params["loss"])
     model = getattr(importlib.import_module(MODELS[name]), name)(**params)
-    fitted = dict(header["fitted"])
+    fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     if "feature_names_in_" in fitted:
         fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
@@ -134,7 +147,9 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         if not key.endswith("_"):
             raise ArgumentError(f"{key!r} is no learned attribute")
     model.__dict__.update(learned)
-    if model.coef_.shape != (model.n_features_in_,):
+    if hasattr(model, "check_restored"):
+        model.check_restored()
+    elif model.coef_.shape != (model.n_features_in_,):
         raise ArgumentError(f"coef_ has shape {model.coef_.shape}")
     return model
 

@@ -8,9 +8,62 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.types import Loss, PerRow
+from podium._kernels import read_only
+from podium.groups import Groups
+from podium.rankers._kernels import add_rows, csr_add_rows, csr_row_dots, row_dots
+from podium.types import Loss, Mask, PerRow, RowIndex
 
 Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), and the intercept last if there is one
+
+_HUGE = 1e290  # scores beyond this overflow in sums of a loss, where nan would mean "undefined"
+_ALL = read_only(np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters and what the objective says of them.
+
+    Attributes
+    ----------
+    parameters : float64, (n_parameters,)
+    loss : float
+        Mean group loss, without the penalty.
+    penalty : float
+    grad : float64, (n_parameters,)
+        A (sub)gradient of the objective, penalty included.
+    """
+
+    parameters: Parameters
+    loss: float
+    penalty: float
+    grad: Parameters
+
+    @property
+    def objective(self) -> float:
+        return self.loss + self.penalty
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What a loss's target was prepared from, for solvers that prepare parts of it.
+
+    Attributes
+    ----------
+    relevance : float64, (n_rows,)
+    groups : Groups
+    weights : float64, (n_rows,), or None
+    """
+
+    relevance: PerRow
+    groups: Groups
+    weights: PerRow | None = None
+
+    @property
+    def has_weight(self) -> Mask:
+        """Groups with a row of weight > 0."""
+        if self.weights is None:
+            return np.ones(self.groups.n_groups, np.bool_)
+        return np.bincount(self.groups.index, self.weights, self.groups.n_groups) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +74,8 @@ class LinearObjective:
 
     Attributes
     ----------
-    features : float64, (n_rows, n_features)
-        Dense or CSR.
+    features : float32 or float64, (n_rows, n_features)
+        C-ordered or CSR; never copied, and every sum is in float64.
     loss : Loss
     target : Any
         What ``loss.prepare`` returned for the same rows.
@@ -30,6 +83,17 @@ class LinearObjective:
         At least 0.
     has_intercept : bool
         The last parameter is an intercept.
+    rows : int64, (n_chosen,), optional
+        Positions in the features of the rows that `target` is about; all of them without it.
+    scale : float
+        What the loss is multiplied by: a mini-batch's share.
+    labels : Labels, optional
+        What `target` was prepared from; a solver that draws mini-batches needs it.
+
+    Notes
+    -----
+    Cost of a value with gradient: one product with all chosen rows, the loss, and one product
+    with those rows alone whose score has a gradient.
     """
 
     features: Any
@@ -37,11 +101,18 @@ class LinearObjective:
     target: Any
     l2: float = 0.0
     has_intercept: bool = False
+    rows: RowIndex | None = None
+    scale: float = 1.0
+    labels: Labels | None = None
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
 
     @property
     def n_parameters(self) -> int:
         """Coefficients, and the intercept if there is one."""
-        return int(self.features.shape[1]) + self.has_intercept
+        return self.n_features + self.has_intercept
 
     def split(self, parameters: Parameters) -> tuple[Parameters, float]:
         """Return the coefficients, as a view, and the intercept."""
@@ -50,43 +121,92 @@ class LinearObjective:
         return parameters[:-1], float(parameters[-1])
 
     def scores(self, parameters: Parameters) -> PerRow:
-        """Return the score of each row."""
+        """Return the score of each chosen row."""
         coef, intercept = self.split(parameters)
-        return times(self.features, coef) + intercept
+        scores = times(self.features, coef, self.rows)
+        return scores + intercept if self.has_intercept else scores
 
     def value_and_grad(self, parameters: Parameters) -> tuple[float, Parameters]:
-        """Return the objective and a (sub)gradient.
+        """Return the objective and a (sub)gradient, as `evaluate` does."""
+        point = self.evaluate(parameters)
+        return point.objective, point.grad
 
-        Where scores overflow, the objective is infinite and the gradient nan, for the solver
-        to stop at. A loss that is defined on no group gives nan.
+    def evaluate(self, parameters: Parameters) -> Point:
+        """Return the objective, by its parts, and a (sub)gradient.
+
+        Where scores overflow, the loss is infinite and the gradient nan, for the solver to stop
+        at. A loss that is defined on no group gives nan.
         """
-        coef, _ = self.split(parameters)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self.scores(parameters)
-            penalty = 0.5 * self.l2 * float(coef @ coef)
-        if not (np.isfinite(scores).all() and np.isfinite(penalty)):
-            return np.inf, np.full_like(parameters, np.nan)
-        values, by_row = self.loss.value_and_grad(scores, self.target)
-        grad = np.empty_like(parameters)
-        grad[: coef.size] = transposed_times(self.features, by_row) + self.l2 * coef
+            loss, by_row = self.loss_at(self.scores(parameters))
+            penalty, grad = self.penalty(parameters)
+            if by_row is None or not np.isfinite(penalty):
+                return Point(parameters, np.inf, np.inf, np.full(self.n_parameters, np.nan))
+            return Point(parameters, loss, penalty, grad + self.pull_back(by_row))
+
+    def loss_at(self, scores: PerRow) -> tuple[float, PerRow | None]:
+        """Return the mean loss of scores and its gradient by row; inf and None where they overflow.
+
+        A line search needs no more than this: on a line, scores are linear in the step.
+        """
+        if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
+            return np.inf, None
+        with np.errstate(over="ignore", invalid="ignore"):
+            values, by_row = self.loss.value_and_grad(scores, self.target)
+            if self.scale != 1.0:
+                by_row = self.scale * by_row
+            return self.scale * defined_mean(values), by_row
+
+    def pull_back(self, by_row: PerRow) -> Parameters:
+        """Return the loss's gradient by parameters from its gradient by row's score."""
+        grad = np.empty(self.n_parameters)
+        grad[: self.n_features] = transposed_times(self.features, by_row, self.rows)
         if self.has_intercept:
             grad[-1] = by_row.sum()
-        return defined_mean(values) + penalty, grad
+        return grad
+
+    def penalty(self, parameters: Parameters) -> tuple[float, Parameters]:
+        """Return ``l2 / 2 * ||coef||^2`` and its gradient, which is 0 for the intercept."""
+        grad = self.l2 * parameters
+        if self.has_intercept:
+            grad[-1] = 0.0
+        return 0.5 * dot(grad, parameters), grad
 
 
-def times(features: Any, coef: Parameters) -> PerRow:
-    """Return features @ coef. BLAS would sum in an order that depends on its thread count."""
-    return features @ coef if hasattr(features, "tocsr") else np.einsum("ij,j->i", features, coef)
+def times(features: Any, coef: Parameters, rows: RowIndex | None = None) -> PerRow:
+    """Return features @ coef in float64, or of the given rows alone.
+
+    BLAS would copy float32 features, and sum in an order that depends on its thread count.
+    """
+    out = np.empty(int(features.shape[0]) if rows is None else rows.size)
+    chosen = _ALL if rows is None else read_only(rows)
+    if rows is None or rows.size:
+        dots = csr_row_dots if hasattr(features, "tocsr") else row_dots
+        dots(*_arrays(features), chosen, read_only(coef), out)
+    return out
 
 
-def transposed_times(features: Any, by_row: PerRow) -> Parameters:
-    """Return features.T @ by_row, with the same bits for any number of BLAS threads."""
-    if hasattr(features, "tocsr"):
-        return by_row @ features
-    return np.einsum("i,ij->j", by_row, features)
+def transposed_times(features: Any, by_row: PerRow, rows: RowIndex | None = None) -> Parameters:
+    """Return features.T @ by_row in float64, reading only rows where by_row is not 0."""
+    out = np.zeros(int(features.shape[1]))
+    chosen = _ALL if rows is None else read_only(rows)
+    add = csr_add_rows if hasattr(features, "tocsr") else add_rows
+    add(*_arrays(features), chosen, read_only(by_row), out)
+    return out
+
+
+def dot(one: Parameters, other: Parameters) -> float:
+    """Return the inner product, with the same bits for any number of BLAS threads."""
+    return float(np.sum(one * other))
 
 
 def defined_mean(values: NDArray[np.float64]) -> float:
     """Return the mean of the values that are not nan, or nan where all are."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else np.nan
+
+
+def _arrays(features: Any) -> tuple[NDArray[Any], ...]:
+    if hasattr(features, "tocsr"):
+        return read_only(features.data), read_only(features.indices), read_only(features.indptr)
+    return (read_only(features),)

@@ -1,0 +1,22 @@
+"""Baselines: what pAp@k's surrogates are compared with, all called as `LinearRanker` is.
+
+Each scores rows by ``X @ coef_ + intercept_``, so that what differs is how it was learned.
+"""
+
+from podium.rankers.baselines._descent import SGDAtK
+from podium.rankers.baselines._greedy import GreedyPAp
+from podium.rankers.baselines._grids import GRIDS
+from podium.rankers.baselines._logistic import LogisticRanker
+from podium.rankers.baselines._precision import PrecisionAverage
+from podium.rankers.baselines._select import SelectPAp
+from podium.rankers.baselines._svm import SVMpAUC
+
+__all__ = [
+    "GRIDS",
+    "GreedyPAp",
+    "LogisticRanker",
+    "PrecisionAverage",
+    "SGDAtK",
+    "SVMpAUC",
+    "SelectPAp",
+]

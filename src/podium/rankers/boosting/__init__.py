@@ -1,0 +1,20 @@
+"""Boosted trees on podium's losses and measures: LightGBM and XGBoost, extra ``boosting``.
+
+`lightgbm_objective` and `xgboost_objective` make any loss what these libraries take as an
+objective, `lightgbm_metric` and `xgboost_metric` any measure what they stop early by.
+`LightGBMRanker` and `XGBoostRanker` are estimators with podium's `fit`, `predict` and files.
+"""
+
+from podium.rankers.boosting.lightgbm import LightGBMRanker
+from podium.rankers.boosting.metrics import lightgbm_metric, xgboost_metric
+from podium.rankers.boosting.objectives import lightgbm_objective, xgboost_objective
+from podium.rankers.boosting.xgboost import XGBoostRanker
+
+__all__ = [
+    "LightGBMRanker",
+    "XGBoostRanker",
+    "lightgbm_metric",
+    "lightgbm_objective",
+    "xgboost_metric",
+    "xgboost_objective",
+]

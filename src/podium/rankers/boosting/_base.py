@@ -1,0 +1,290 @@
+"""What the estimators of both libraries share: everything but the library."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium import _check, losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.metrics import Measure, parse
+from podium.progress import or_silent
+from podium.rankers import _fitting, _inputs
+from podium.rankers.boosting._start import STARTS, learn_start, start_scores
+from podium.rankers.boosting._training import Course, ModelBytes, Part, Plan, Training, grow
+from podium.rankers.boosting.metrics import MeasureOnRows
+from podium.rankers.boosting.objectives import ScoreSpace
+from podium.rankers.validation import mean_measure
+from podium.types import Loss, PerRow, Progress
+
+_LARGEST_SEED = 2**31 - 1  # that both libraries take
+
+
+class BoostedRanker(BaseEstimator, abc.ABC):
+    """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
+
+    _own: ClassVar[tuple[str, ...]]
+    _binary: ClassVar[tuple[str, ...]]
+    _takes_sparse: ClassVar[bool]
+    n_features_in_: int
+    _booster: Any = None  # made from trees_; a copy, a pickle or a file brings the bytes alone
+
+    loss: Loss | str | None
+    n_trees: int
+    learning_rate: float
+    n_leaves: int
+    l2: float
+    row_share: float
+    feature_share: float
+    min_hessian_in_leaf: float
+    start: str
+    eval_measure: str | Measure
+    patience: int | None
+    random_state: int
+    n_threads: int | None
+    options: Mapping[str, Any] | None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features)
+            nan is a missing value.
+        y : (n_rows,)
+            Relevance of each row, >= 0.
+        qid : (n_rows,), optional
+            Group of each row, in any order; without it (and `group`) all rows are one group.
+        sample_weight : (n_rows,) or (n_groups,), optional
+            Weights >= 0, by row or by group in rising order of labels.
+        group : (n_groups,), optional
+            Sizes of consecutive groups instead of `qid`.
+        eval_set : (X, y) or (X, y, qid), optional
+            Rows to choose the number of trees by.
+        progress : callable, optional
+            Called as ``progress(done, total, note)`` after each tree.
+
+        Raises
+        ------
+        ArgumentError
+            For a parameter out of range, infinite features, lengths that differ, negative
+            relevance or weights, or no group that the loss can be trained on.
+        MissingExtraError
+            If the library is not installed.
+        """
+        loss, settings = self._loss(), self._settings()
+        measure = parse(self.eval_measure)
+        self._library()
+        features = self._features(X, reset=True)
+        rows = _rows(features, y, qid, group)
+        weights = _inputs.row_weights(sample_weight, rows.groups)
+        positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
+        self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
+        train = self._part(features, rows, weights)
+        if loss in self._binary:
+            train = replace(train, relevance=positive)
+        valid = None if eval_set is None else self._valid(eval_set)
+        on_rows = (train.relevance, train.groups, train.weights)
+        objective = loss if isinstance(loss, str) else ScoreSpace(loss, *on_rows)
+        training = self._training(Plan(objective, **settings), train, valid)
+        validate = None if valid is None else self._validate(measure, valid)
+        self._keep(
+            training,
+            grow(training, objective, validate, self.n_trees, self.patience, or_silent(progress)),
+        )
+        return self
+
+    def predict(self, X: Any) -> PerRow:
+        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        check_is_fitted(self)
+        features = self._features(X, reset=False)
+        start = start_scores(self.start_, features)
+        return self._predict(self._ready(), features, start)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean of `eval_measure` over groups; nan where it is defined on none.
+
+        Tied scores count as errors. `sample_weight`, by row or by group, weighs the groups by
+        the mean of their rows.
+        """
+        scores = self.predict(X)
+        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
+        return mean_measure(
+            self.eval_measure,
+            scores,
+            np.asarray(y, dtype=np.float64),
+            qid,
+            min_relevance=self._min_relevance(),
+            weights=_inputs.row_weights(sample_weight, groups),
+        )
+
+    @abc.abstractmethod
+    def _library(self) -> Any:
+        """Import the library, or say how to install it."""
+
+    @abc.abstractmethod
+    def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training: ...
+
+    @abc.abstractmethod
+    def _from_bytes(self, trees: ModelBytes) -> Any: ...
+
+    @abc.abstractmethod
+    def _n_features(self, booster: Any) -> int: ...
+
+    @abc.abstractmethod
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """Return what the library raises for a text that is no model."""
+
+    @abc.abstractmethod
+    def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow: ...
+
+    def _loss(self) -> Loss | str:
+        """Return a loss, or the name of one of the library's own objectives."""
+        if self.loss is None:
+            return losses.Logistic()
+        if isinstance(self.loss, str):
+            if self.loss in self._own:
+                return self.loss
+            _check.choice(self.loss.partition("@")[0], "loss", [*losses.REGISTRY, *self._own])
+            return losses.get(self.loss)
+        if not hasattr(self.loss, "value_and_grad"):
+            raise ArgumentError(
+                f"loss must be a loss or its name, as 'pap-ramp@10', got {self.loss!r}."
+            )
+        return self.loss
+
+    def _settings(self) -> dict[str, Any]:
+        """Check the parameters, and return those of `Plan`."""
+        _check.cutoff(self.n_trees, name="n_trees")
+        _check.choice(self.start, "start", STARTS)
+        if self.patience is not None:
+            _check.cutoff(self.patience, name="patience")
+        threads = 0 if self.n_threads is None else _check.cutoff(self.n_threads, name="n_threads")
+        return {
+            "learning_rate": _positive(self.learning_rate, "learning_rate"),
+            "n_leaves": _leaves(self.n_leaves),
+            "l2": _check.number(self.l2, "l2", low=0.0),
+            "row_share": _share(self.row_share, "row_share"),
+            "feature_share": _share(self.feature_share, "feature_share"),
+            "min_hessian_in_leaf": _check.number(
+                self.min_hessian_in_leaf, "min_hessian_in_leaf", low=0.0
+            ),
+            "seed": _fitting.seed_of(self.random_state) % _LARGEST_SEED,
+            "n_threads": threads,
+            "options": dict(self.options or {}),
+        }
+
+    def _min_relevance(self) -> float:
+        return float(getattr(self._loss(), "min_relevance", 1.0))
+
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self._takes_sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
+
+    def _part(self, features: Any, rows: _inputs.Rows, weights: PerRow | None = None) -> Part:
+        start = start_scores(self.start_, features)
+        return Part(features, rows.relevance, rows.groups, start, weights)
+
+    def _valid(self, eval_set: Any) -> Part:
+        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        features = self._features(X, reset=False)
+        return self._part(features, _rows(features, y, qid, None, where="eval_set "))
+
+    def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
+        on_rows = MeasureOnRows(
+            measure, valid.relevance, valid.groups, min_relevance=self._min_relevance()
+        )
+        if np.isnan(on_rows(valid.start)):
+            raise ArgumentError(
+                f"eval_set has no group on which {measure} is defined. Give it groups with "
+                "positives (and enough negatives), or choose another eval_measure."
+            )
+        sign = 1.0 if measure.metric.higher_is_better else -1.0
+        return lambda scores: sign * on_rows(scores)
+
+    def _keep(self, training: Training, course: Course) -> None:
+        self.best_iteration_ = course.best
+        self.n_iter_ = course.n_trees
+        self.stop_reason_ = course.stop_reason
+        self.history_ = course.histories
+        self.objective_ = course.objective[course.best] if course.objective else np.nan
+        self.trees_ = training.to_bytes(course.best + 1)
+        self._booster = self._from_bytes(self.trees_)
+
+    def check_restored(self) -> None:
+        """Raise an ArgumentError unless what a file brought is a model of these features."""
+        if self.start_.shape != (self.n_features_in_ + 1,):
+            raise ArgumentError(f"start_ has shape {self.start_.shape}")
+        try:
+            n_features = self._n_features(self._ready())
+        except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as wrong:
+            raise ArgumentError(f"trees_ is not readable: {wrong}") from None
+        if n_features != self.n_features_in_:
+            raise ArgumentError(f"trees_ reads {n_features} features")
+
+    def _ready(self) -> Any:
+        if self._booster is None:
+            self._booster = self._from_bytes(self.trees_)
+        return self._booster
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = cast("dict[str, Any]", super().__getstate__())
+        return {name: value for name, value in state.items() if name != "_booster"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _rows(features: Any, y: Any, qid: Any, group: Any, *, where: str = "") -> _inputs.Rows:
+    """Check y and groups; missing features are the trees' own business."""
+    return _inputs.rows_of(features[:, :0], y, qid, group, where=where)
+
+
+def _positive(value: Any, name: str) -> float:
+    return _check.number(value, name, low=0.0, strict=True)
+
+
+def _share(value: Any, name: str) -> float:
+    return _check.number(value, name, low=0.0, high=1.0, strict=True)
+
+
+def _leaves(value: Any) -> int:
+    leaves = _check.cutoff(value, name="n_leaves")
+    if leaves < 2:
+        raise ArgumentError(f"n_leaves must be an integer >= 2, got {leaves}.")
+    return leaves

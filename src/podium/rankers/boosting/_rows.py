@@ -1,0 +1,114 @@
+"""What a boosting library says of its rows, and work on them that is done once a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.rankers import _inputs
+from podium.types import PerRow
+
+T = TypeVar("T")
+
+_KEPT = 4  # data sets remembered at a time: training and a few for validation
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of a library's rows, as it holds them.
+
+    Attributes
+    ----------
+    relevance : (n_rows,)
+    weights : (n_rows,) or (n_groups,), or None
+    sizes : (n_groups,), or None
+        Of consecutive groups; None where the library was told none.
+    """
+
+    relevance: NDArray[Any]
+    weights: NDArray[Any] | None = None
+    sizes: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, data: Any) -> Labels:
+        """Read a lightgbm.Dataset or an xgboost.DMatrix."""
+        relevance, weights, sizes = data.get_label(), data.get_weight(), data.get_group()
+        return cls(np.asarray(relevance), _given(weights), _given(sizes))
+
+    def groups(self, qid: Any, what: str) -> Groups:
+        """Return the groups, from qid where it was given."""
+        if qid is not None:
+            return self._from_qid(qid, what)
+        if self.sizes is None:
+            raise ArgumentError(
+                f"{what} needs groups, but the data has none. Give the data set group or qid, or "
+                "pass the qid of each of its rows here, as qid=."
+            )
+        return Groups.from_sizes(self.sizes.astype(np.int64))
+
+    def row_weights(self, groups: Groups) -> PerRow | None:
+        """Return weights by row, from weights by row or by group."""
+        return _inputs.row_weights(self.weights, groups)
+
+    def same_as(self, other: Labels) -> bool:
+        """Whether both say the same; a pass over the labels, far below the cost of a tree."""
+        return (
+            _same(self.relevance, other.relevance)
+            and _same(self.weights, other.weights)
+            and _same(self.sizes, other.sizes)
+        )
+
+    def _from_qid(self, qid: Any, what: str) -> Groups:
+        groups = Groups.from_qid(qid)
+        if groups.n_rows != self.relevance.size:
+            raise ArgumentError(
+                f"qid of {what} must have one label per row of the data, "
+                f"{self.relevance.size}, got {groups.n_rows}."
+            )
+        return groups
+
+
+class OncePerData(Generic[T]):
+    """Remembers what was made for the last few data sets, and makes it anew for others.
+
+    Labels are compared by value, so a data set whose labels changed counts as another. A copy
+    or a pickle starts empty.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Labels, T]] = []
+
+    def __call__(self, labels: Labels, make: Callable[[Labels], T]) -> T:
+        """Return what `make` returned for these labels, now or before."""
+        for known, made in self._kept:
+            if known.same_as(labels):
+                return made
+        made = make(labels)
+        self._kept = [(labels, made), *self._kept[: _KEPT - 1]]
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_kept": []}
+
+
+def is_data(value: Any) -> bool:
+    """Whether a callback was given a library's data set rather than arrays."""
+    return hasattr(value, "get_label")
+
+
+def _given(values: Any) -> NDArray[Any] | None:
+    """Return an array, or None where the library has none (XGBoost: an empty one)."""
+    array = None if values is None else np.asarray(values)
+    return array if array is not None and array.size else None
+
+
+def _same(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or np.array_equal(one, other)

@@ -1,0 +1,128 @@
+"""Growing trees one by one, whichever library grows them."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.groups import Groups
+from podium.rankers.boosting.objectives import ScoreSpace
+from podium.types import PerRow, Progress
+
+ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows for a library to train on or to validate with; `start` is their first score."""
+
+    features: Any
+    relevance: PerRow
+    groups: Groups
+    start: PerRow
+    weights: PerRow | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a library needs to know to grow trees.
+
+    Attributes
+    ----------
+    objective : ScoreSpace, or str
+        A podium loss on the training rows, or the name of one of the library's own objectives.
+    learning_rate, n_leaves, l2, row_share, feature_share, min_hessian_in_leaf
+        As in the estimators.
+    seed : int
+    n_threads : int
+        0 for all.
+    options : mapping
+        Further parameters in the library's own words; they win.
+    """
+
+    objective: ScoreSpace | str
+    learning_rate: float
+    n_leaves: int
+    l2: float
+    row_share: float
+    feature_share: float
+    min_hessian_in_leaf: float
+    seed: int
+    n_threads: int
+    options: Mapping[str, Any]
+
+
+class Training(abc.ABC):
+    """A booster while it grows."""
+
+    @abc.abstractmethod
+    def step(self) -> bool:
+        """Grow one tree; return whether nothing is left to split."""
+
+    @abc.abstractmethod
+    def scores(self, *, valid: bool) -> PerRow:
+        """Return the scores of the training or the validation rows, the start included."""
+
+    @abc.abstractmethod
+    def to_bytes(self, n_trees: int) -> ModelBytes:
+        """Return the first trees, written down."""
+
+
+@dataclass
+class Course:
+    """How training went; `objective` and `validation` have a value after each tree."""
+
+    n_trees: int = 0
+    objective: list[float] = field(default_factory=list[float])
+    validation: list[float] = field(default_factory=list[float])
+    stop_reason: str = "max_iter"
+
+    @property
+    def best(self) -> int:
+        """The first of the best validations; without them the last tree."""
+        return int(np.argmax(self.validation)) if self.validation else self.n_trees - 1
+
+    @property
+    def note(self) -> str:
+        if self.validation:
+            return f"validation {self.validation[-1]:.6g}"
+        return f"objective {self.objective[-1]:.6g}" if self.objective else ""
+
+    @property
+    def histories(self) -> dict[str, NDArray[np.float64]]:
+        """What there is to tell of each tree."""
+        known = {"objective": self.objective, "validation": self.validation}
+        return {name: np.array(values) for name, values in known.items() if values}
+
+
+def grow(
+    training: Training,
+    loss: ScoreSpace | str,
+    validate: Callable[[PerRow], float] | None,
+    n_trees: int,
+    patience: int | None,
+    progress: Progress,
+) -> Course:
+    """Grow trees until there are enough, or validation no longer rises, or none can be split."""
+    course = Course()
+    while course.n_trees < n_trees and course.stop_reason == "max_iter":
+        finished = training.step()
+        course.n_trees += 1
+        if course.n_trees > 1 and isinstance(loss, ScoreSpace):
+            course.objective.append(loss.objective)  # a step looks at what was there before it
+        if validate is not None:
+            course.validation.append(validate(training.scores(valid=True)))
+        progress(course.n_trees, n_trees, course.note)
+        if finished:
+            course.stop_reason = "converged"
+        elif patience is not None and course.n_trees - 1 - course.best >= patience:
+            course.stop_reason = "patience"
+    if isinstance(loss, ScoreSpace):
+        loss(training.scores(valid=False))
+        course.objective.append(loss.objective)
+    return course

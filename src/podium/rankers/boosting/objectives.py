@@ -1,0 +1,212 @@
+"""Any loss in score space as an objective of LightGBM and of XGBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.rankers.boosting._rows import Labels, OncePerData, is_data
+from podium.rankers.objective import defined_mean
+from podium.types import Loss, PerGroup, PerRow
+
+GradHess: TypeAlias = tuple[PerRow, PerRow]  # by row, for one round of boosting
+
+_BITS = 23  # of a float32's fraction; the libraries keep gradients as float32
+
+
+class ScoreSpace:
+    """A loss on fixed rows, as gradient and Hessian for boosting.
+
+    Both are those of the mean over groups times the sum of the row weights (without weights:
+    times the number of rows). So each row counts about 1, as the libraries' regularisation
+    presumes, and the pooled logistic loss gives exactly weight * (p - y) and weight * p (1 - p).
+
+    Gradients are rounded to float32 on one grid for all rows. Sums of up to 2^29 of them are
+    then exact in float64, so trees depend neither on threads nor on the order of rows.
+
+    Parameters
+    ----------
+    loss : Loss
+    relevance : float64, (n_rows,)
+    groups : Groups
+    weights : float64, (n_rows,), optional
+
+    Attributes
+    ----------
+    objective : float
+        Mean loss at the scores of the last call; nan before.
+    """
+
+    def __init__(
+        self, loss: Loss, relevance: PerRow, groups: Groups, weights: PerRow | None = None
+    ) -> None:
+        self.loss = loss
+        self.target: Any = loss.prepare(relevance, groups, weights=weights)
+        self.scale = float(relevance.size if weights is None else weights.sum())
+        self.objective = np.nan
+        self._require_defined(groups)
+
+    def __call__(self, scores: PerRow) -> GradHess:
+        """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores."""
+        values, grad, hess = self._evaluate(scores)
+        self.objective = defined_mean(values)
+        return _on_grid(grad * self.scale), _on_grid(hess * self.scale, positive=True)
+
+    def _evaluate(self, scores: PerRow) -> tuple[PerGroup, PerRow, PerRow]:
+        """Ask for all three at once where the loss has a method for it: half of the work."""
+        at_once = getattr(self.loss, "value_grad_and_curvature", None)
+        if at_once is not None:
+            return at_once(scores, self.target)
+        values, grad = self.loss.value_and_grad(scores, self.target)
+        return values, grad, self.loss.curvature(scores, self.target)
+
+    def _require_defined(self, groups: Groups) -> None:
+        values, _ = self.loss.value_and_grad(np.zeros(groups.n_rows), self.target)
+        if not np.isnan(values).all():
+            return
+        explain = getattr(self.loss, "why_undefined", None)
+        reason = explain(self.target) if explain else f"{self.loss!r} is defined on none."
+        raise ArgumentError(f"None of the {groups.n_groups} groups can be trained on: {reason}")
+
+
+def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
+    """Return the objective as a library calls it, with a data set that it does not read."""
+
+    def call(scores: Any, _: Any) -> GradHess:
+        return objective(np.asarray(scores, dtype=np.float64).reshape(-1))
+
+    return call
+
+
+class _Objective:
+    """What the objectives of both libraries share; picklable and copied without its cache."""
+
+    def __init__(self, loss: str | Loss, qid: ArrayLike | None) -> None:
+        self.loss = losses.get(loss) if isinstance(loss, str) else loss
+        self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
+        self._prepared: OncePerData[ScoreSpace] = OncePerData()
+
+    def _at(self, scores: Any, labels: Labels) -> GradHess:
+        flat = np.asarray(scores, dtype=np.float64).reshape(-1)
+        return self._prepared(labels, self._prepare)(flat)
+
+    def _prepare(self, labels: Labels) -> ScoreSpace:
+        rowwise = getattr(self.loss, "per", None) == "row"
+        if rowwise and self.qid is None and labels.sizes is None:
+            groups = Groups.single(labels.relevance.size)
+        else:
+            groups = labels.groups(self.qid, repr(self))
+        relevance = labels.relevance.astype(np.float64)
+        return ScoreSpace(self.loss, relevance, groups, labels.row_weights(groups))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.loss!r})"
+
+
+class LightGBMObjective(_Objective):
+    """What `lightgbm_objective` returns."""
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> GradHess:
+        """Serve ``(preds, dataset)`` and scikit-learn's ``(y_true, y_pred, weight, group)``."""
+        if is_data(y_pred):
+            return self._at(y_true, Labels.of(y_pred))
+        return self._at(y_pred, Labels(np.asarray(y_true), weight, group))
+
+
+class XGBoostObjective(_Objective):
+    """What `xgboost_objective` returns."""
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> GradHess:
+        """Serve ``(preds, dmatrix)`` and scikit-learn's ``(y_true, y_pred, sample_weight)``."""
+        if is_data(y_pred):
+            return self._at(y_true, Labels.of(y_pred))
+        return self._at(y_pred, Labels(np.asarray(y_true), sample_weight))
+
+
+def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> LightGBMObjective:
+    """Make any podium loss an objective of LightGBM.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        For example ``"pap-ramp@10"``.
+    qid : (n_rows,), optional
+        Group of each row of the training data, in any order, where LightGBM itself is given no
+        `group`.
+
+    Returns
+    -------
+    callable
+        For ``lgb.train({"objective": ...}, ...)`` and for every estimator of LightGBM.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown loss; while training, for data without groups or with none that the loss
+        is defined on.
+
+    Notes
+    -----
+    LightGBM starts at score 0 unless the data set has an `init_score`. Scales and rounding are
+    those of `ScoreSpace`. Predict with ``raw_score=True``; estimators do so by themselves.
+
+    Examples
+    --------
+    >>> lightgbm_objective("pap-ramp@10")
+    LightGBMObjective(PApRamp(k=10, clip=False, min_relevance=1.0))
+    """
+    return LightGBMObjective(loss, qid)
+
+
+def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBoostObjective:
+    """Make any podium loss an objective of XGBoost.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        For example ``"pap-ramp@10"``.
+    qid : (n_rows,), optional
+        Group of each row of the training data, in any order, where the DMatrix has none. The
+        estimators need it: XGBRanker refuses callables, and XGBRegressor passes no groups on.
+
+    Returns
+    -------
+    callable
+        For ``xgb.train(..., obj=...)`` and ``xgb.XGBRegressor(objective=...)``.
+
+    Raises
+    ------
+    ArgumentError
+        As `lightgbm_objective`.
+
+    Notes
+    -----
+    XGBoost starts at score 0.5 with a callable; pass ``base_score=0`` where that matters, as it
+    does for the logistic loss.
+
+    Examples
+    --------
+    >>> xgboost_objective("logistic")
+    XGBoostObjective(Logistic(per='row', min_relevance=1.0))
+    """
+    return XGBoostObjective(loss, qid)
+
+
+def _on_grid(values: PerRow, *, positive: bool = False) -> PerRow:
+    """Round to multiples of the float32 spacing of the largest magnitude; at least one if so."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return values
+    step = 2.0 ** (np.floor(np.log2(largest)) - _BITS)
+    values /= step
+    np.rint(values, out=values)
+    if positive:
+        np.maximum(values, 1.0, out=values)
+    values *= step
+    return values

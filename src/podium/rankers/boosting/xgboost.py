@@ -1,0 +1,205 @@
+"""XGBoost's trees on any podium loss, as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium import _check
+from podium.metrics import Measure
+from podium.rankers.boosting._base import BoostedRanker
+from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
+from podium.rankers.boosting.objectives import without_data
+from podium.types import Loss, PerRow
+
+_RANKING = ("rank:ndcg", "rank:map", "rank:pairwise")
+
+
+class XGBoostRanker(BoostedRanker):
+    """Boosted trees of XGBoost, learned from relevances in groups.
+
+    Needs the extra ``boosting``. Trees grow leaf by leaf, as LightGBM's do.
+
+    Parameters
+    ----------
+    loss : Loss or str, optional
+        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.Logistic` without one. For
+        comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"`` and
+        ``"rank:pairwise"``.
+    n_trees : int
+        Trees at most.
+    learning_rate : float
+        What each tree is multiplied by.
+    n_leaves : int
+        Leaves of a tree at most, at least 2.
+    l2 : float
+        Penalty on the values of leaves, >= 0, in units of rows.
+    row_share, feature_share : float
+        Share of the rows and of the features that each tree is grown on, drawn anew for it.
+    min_hessian_in_leaf : float
+        Sum of the Hessian in a leaf at least, in units of rows.
+    start : {"zero", "log-odds", "logistic"}
+        As in `LightGBMRanker`.
+    eval_measure : str or Measure
+        What `score` returns and what an `eval_set` is measured by.
+    patience : int, optional
+        With an `eval_set`: stop after this many trees without a better value. None runs on.
+    random_state : int
+        For the draws of rows and features.
+    n_threads : int, optional
+        None for all cores. Trees do not depend on it.
+    options : mapping, optional
+        Further parameters as XGBoost names them; they win over those above.
+
+    Attributes
+    ----------
+    trees_ : uint8
+        The trees that were kept, as XGBoost's JSON.
+    start_, objective_, best_iteration_, n_iter_, stop_reason_, history_
+        As in `LightGBMRanker`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Gradients are those of `LightGBMRanker`. Scores have float32's digits. Sparse features are
+    refused, because XGBoost takes what is not stored in them as missing, not as 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(200.0).reshape(-1, 1) % 10
+    >>> y, qid = (X[:, 0] > 7).astype(int), np.repeat(np.arange(10), 20)
+    >>> ranker = XGBoostRanker("pap-ramp@3", n_trees=5, eval_measure="pap@3").fit(X, y, qid)
+    >>> ranker.score(X, y, qid)
+    1.0
+    """
+
+    _binary: ClassVar[tuple[str, ...]] = ("binary:logistic",)
+    _own: ClassVar[tuple[str, ...]] = (*_binary, *_RANKING)
+    _takes_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        loss: Loss | str | None = None,
+        *,
+        n_trees: int = 300,
+        learning_rate: float = 0.05,
+        n_leaves: int = 31,
+        l2: float = 1.0,
+        row_share: float = 1.0,
+        feature_share: float = 1.0,
+        min_hessian_in_leaf: float = 1.0,
+        start: str = "zero",
+        eval_measure: str | Measure = "pap@10",
+        patience: int | None = 50,
+        random_state: int = 0,
+        n_threads: int | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.loss = loss
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.n_leaves = n_leaves
+        self.l2 = l2
+        self.row_share = row_share
+        self.feature_share = feature_share
+        self.min_hessian_in_leaf = min_hessian_in_leaf
+        self.start = start
+        self.eval_measure = eval_measure
+        self.patience = patience
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.options = options
+
+    def _library(self) -> Any:
+        return _check.extra("xgboost", "boosting", "XGBoostRanker")
+
+    def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
+        return _Training(self._library(), plan, train, valid)
+
+    def _from_bytes(self, trees: ModelBytes) -> Any:
+        booster = self._library().Booster({"nthread": self.n_threads or 0, **_QUIET})
+        booster.load_model(bytearray(trees.tobytes()))
+        return booster
+
+    def _n_features(self, booster: Any) -> int:
+        return booster.num_features()
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (self._library().core.XGBoostError,)
+
+    def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow:
+        data = self._library().DMatrix(features, base_margin=start, nthread=self.n_threads or 0)
+        return _margins(booster, data)
+
+
+_QUIET = {"verbosity": 0}
+
+
+class _Training(Training):
+    def __init__(self, library: Any, plan: Plan, train: Part, valid: Part | None) -> None:
+        self._objective, self._done = plan.objective, 0
+        grouped = plan.objective in _RANKING
+        self._data = _matrix(library, plan, train, grouped=grouped)
+        self._valid = None if valid is None else _matrix(library, plan, valid, grouped=False)
+        sets = [self._data] if self._valid is None else [self._data, self._valid]
+        self._booster = library.Booster(_params(plan), sets)  # which caches their scores
+
+    def step(self) -> bool:
+        objective = self._objective
+        fobj = None if isinstance(objective, str) else without_data(objective)
+        self._booster.update(self._data, self._done, fobj=fobj)
+        self._done += 1
+        return False
+
+    def scores(self, *, valid: bool) -> PerRow:
+        return _margins(self._booster, self._valid if valid else self._data)
+
+    def to_bytes(self, n_trees: int) -> ModelBytes:
+        return np.frombuffer(self._booster[:n_trees].save_raw("json"), np.uint8)
+
+
+def _margins(booster: Any, data: Any) -> PerRow:
+    return booster.predict(data, output_margin=True).astype(np.float64).reshape(-1)
+
+
+def _params(plan: Plan) -> dict[str, Any]:
+    own = {"objective": plan.objective} if isinstance(plan.objective, str) else {}
+    return {
+        **own,
+        "disable_default_eval_metric": 1,
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "max_leaves": plan.n_leaves,
+        "eta": plan.learning_rate,
+        "lambda": plan.l2,
+        "min_child_weight": plan.min_hessian_in_leaf,
+        "subsample": plan.row_share,
+        "colsample_bytree": plan.feature_share,
+        "seed": plan.seed,
+        "nthread": plan.n_threads,
+        **_QUIET,
+        **plan.options,
+    }
+
+
+def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
+    """Make a DMatrix; XGBoost's own ranking objectives read rows, and weights, by group."""
+    features, relevance, start, weights = part.features, part.relevance, part.start, part.weights
+    groups = part.groups
+    if grouped and groups.order is not None:
+        features, relevance, start = (groups.gather(a) for a in (features, relevance, start))
+    if grouped and weights is not None:
+        weights = np.bincount(groups.index, weights, groups.n_groups) / groups.sizes
+    return library.DMatrix(
+        features,
+        relevance,
+        weight=weights,
+        base_margin=start,
+        group=groups.sizes if grouped else None,
+        nthread=plan.n_threads,
+    )

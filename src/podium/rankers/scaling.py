@@ -1,0 +1,49 @@
+"""Linear models on standardised features, with coefficients in the features' own units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from podium.rankers.objective import times
+
+
+def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
+    """Put a scaler before a linear ranker: features with variance 1 and mean 0.
+
+    Parameters
+    ----------
+    ranker : LinearRanker or another with coef_ and intercept_
+    center : bool
+        Without it means stay, and so do the zeros of sparse features.
+
+    Examples
+    --------
+    >>> from podium.rankers import LinearRanker
+    >>> X = np.array([[0.0, 5000.0], [1.0, 1000.0]])
+    >>> model = standardized(LinearRanker()).fit(X, [0, 1])
+    >>> np.allclose(folded(model).predict(X), model.predict(X))
+    True
+    """
+    return make_pipeline(StandardScaler(with_mean=center), ranker)
+
+
+def folded(model: Pipeline) -> Any:
+    """Return the ranker of a fitted `standardized`, made to score features as they are.
+
+    ``coef . (x - mean) / scale + intercept`` is linear in x: the copy that comes back has
+    ``coef / scale``, and the rest in its intercept. What it learned otherwise (history, reasons)
+    stays; its l2 is that of standardised features.
+    """
+    scaler, ranker = (step for _, step in model.steps)
+    copy = clone(ranker)
+    copy.__dict__.update(ranker.__dict__)
+    copy.coef_ = ranker.coef_ / scaler.scale_
+    if scaler.with_mean:
+        shift = times(scaler.mean_[np.newaxis, :], copy.coef_)[0]
+        copy.intercept_ = float(ranker.intercept_ - shift)
+    return copy

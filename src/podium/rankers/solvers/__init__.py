@@ -1,0 +1,43 @@
+"""Solvers: minimise an objective in parameters, and say why they stopped.
+
+A solver is a function (objective, settings, validate, progress) -> Solution in `SOLVERS`.
+"""
+
+from podium.rankers.solvers._bundle import bundle
+from podium.rankers.solvers._common import (
+    KEEP,
+    History,
+    Keep,
+    Settings,
+    Solution,
+    Solver,
+    StopReason,
+    Validate,
+)
+from podium.rankers.solvers._lbfgs import lbfgs
+from podium.rankers.solvers._stochastic import stochastic
+from podium.rankers.solvers._subgradient import subgradient
+
+SOLVERS: dict[str, Solver] = {
+    "subgradient": subgradient,
+    "stochastic": stochastic,
+    "bundle": bundle,
+    "lbfgs": lbfgs,
+}
+"""Every solver by its name."""
+
+__all__ = [
+    "KEEP",
+    "SOLVERS",
+    "History",
+    "Keep",
+    "Settings",
+    "Solution",
+    "Solver",
+    "StopReason",
+    "Validate",
+    "bundle",
+    "lbfgs",
+    "stochastic",
+    "subgradient",
+]

@@ -1,0 +1,173 @@
+"""A cutting-plane method with a duality gap, for convex losses with a penalty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.errors import ArgumentError
+from podium.rankers.objective import LinearObjective, Parameters, Point, dot
+from podium.rankers.solvers._common import (
+    History,
+    Settings,
+    Solution,
+    StopReason,
+    Validate,
+    show,
+    start_of,
+)
+from podium.rankers.solvers._line import Line, Place, lowest
+from podium.rankers.solvers._planes import Model, Planes
+from podium.rankers.solvers._requirements import refuse_radius, require, require_penalty
+from podium.types import Progress
+
+_CAPACITY = 200  # planes at most
+_CUT = 0.1  # where to cut, as a share of the way from the best point to the model's
+_ROUNDING = 1e-14  # of the first objective: a gap this small is none
+_PATIENCE = 20  # iterations in which neither bound moves, after which none will
+_FARTHEST = 2.0**20  # intercepts that are tried to find where the loss rises
+
+
+def bundle(
+    objective: LinearObjective,
+    settings: Settings,
+    validate: Validate | None,
+    progress: Progress,
+) -> Solution:
+    """Minimise a convex loss with l2 > 0 by cutting planes, to a known gap.
+
+    The maximum of planes below the loss, plus the penalty, is a model that is nowhere above the
+    objective; its least value, found by a quadratic programme over the planes' weights, is a
+    lower bound. A line search from the best point towards the model's least point gives the next
+    best one, and the loss is cut there and a little further on. Converges once the gap between
+    the best objective and the bound is at most `tol` times the objective. Iterates never get
+    worse, so the last is the best; learning_rate has no effect.
+
+    Cost an iteration: two products with the features (three at the start), of which only the
+    first reads rows without a gradient; the loss some ten times, for the line search; a dense
+    quadratic programme of at most 200 variables.
+
+    Raises
+    ------
+    ArgumentError
+        For a loss that does not declare `convex`, l2 = 0, a radius, or an intercept in which
+        the loss falls forever.
+    MissingExtraError
+        Without the extra ``podium[qp]``.
+
+    References
+    ----------
+    teo2010, algorithm 1; franc2009, section 3 for the line search.
+    """
+    require(objective.loss, "bundle", "convex")
+    require_penalty(objective, "bundle")
+    refuse_radius(settings.radius, "bundle")
+    run = _Run(objective, settings, validate, progress)
+    reason = run.reason()
+    show(progress, run.history, settings, done=True)
+    kept = run.history.choose(objective)
+    value = run.best.value
+    share = run.gap / abs(value) if value else np.inf
+    remaining = f"its gap is {share:.2g} of the objective > tol={settings.tol:g}"
+    return Solution(
+        kept.parameters, kept.objective, reason, run.history, remaining, run.lower_bound
+    )
+
+
+class _Run:
+    """One minimisation: the planes, the best point, and the highest lower bound."""
+
+    def __init__(
+        self,
+        objective: LinearObjective,
+        settings: Settings,
+        validate: Validate | None,
+        progress: Progress,
+    ) -> None:
+        self.objective, self.settings = objective, settings
+        self.validate, self.progress = validate, progress
+        self.history = History(settings.keep)
+        self.planes = Planes(objective.n_features, objective.n_parameters, objective.l2, _CAPACITY)
+        self.best = self._place(start_of(objective, settings))
+        self.point = self._cut(self.best)
+        self.lower_bound = -np.inf
+        self.unchanged = 0
+
+    @property
+    def gap(self) -> float:
+        return self.best.value - self.lower_bound
+
+    def reason(self) -> StopReason:
+        """Minimise, and say why it ended."""
+        rounding = _ROUNDING * abs(self.best.value)
+        reason = self._record()
+        if self.objective.has_intercept and reason is None:
+            self._bracket_intercept()
+        while reason is None:
+            model = self.planes.minimise()
+            if model is None:
+                return "stalled" if self.planes.finite else "diverged"
+            self._raise_bound(model)
+            if self.gap <= max(self.settings.tol * abs(self.best.value), rounding):
+                return "converged"
+            if self.unchanged >= _PATIENCE:
+                return "stalled"
+            self._descend(model.parameters)
+            reason = self._record()
+        return reason
+
+    def _descend(self, target: Parameters) -> None:
+        """Search the line to the model's least point, and cut beyond the best place on it."""
+        direction = target - self.best.parameters
+        ahead = self.objective.scores(direction)
+        line = Line(self.objective, self.best.parameters, direction, self.best.scores, ahead)
+        self.best = lowest(line, self.best)
+        if self.best.step:
+            self.point, self.unchanged = self._cut(self.best), 0
+        else:
+            self.unchanged += 1
+        further = line.at(self.best.step + _CUT * (1.0 - self.best.step))
+        if further.by_row is not None:
+            self._cut(further)
+
+    def _raise_bound(self, model: Model) -> None:
+        if model.lower_bound > self.lower_bound:
+            self.lower_bound, self.unchanged = model.lower_bound, 0
+
+    def _record(self) -> StopReason | None:
+        """Take the best place as an iterate."""
+        self.history.add(self.point, self.validate)
+        show(self.progress, self.history, self.settings, done=False)
+        return self.history.stop_reason(self.settings)
+
+    def _cut(self, place: Place) -> Point:
+        """Add the plane that touches the loss there."""
+        penalty, pull = self.objective.penalty(place.parameters)
+        if place.by_row is None:
+            return Point(place.parameters, np.inf, penalty, np.full_like(pull, np.nan))
+        slope = self.objective.pull_back(place.by_row)
+        self.planes.add(slope, place.loss - dot(slope, place.parameters))
+        return Point(place.parameters, place.loss, penalty, slope + pull)
+
+    def _bracket_intercept(self) -> None:
+        """Add planes between whose slopes the intercept's best value lies.
+
+        Without a penalty on it, the model has no least point before there is one of each sign.
+        """
+        for sign in (-1.0, 1.0):
+            moved = sign
+            while sign * self._cut(self._place(self._shifted(moved))).grad[-1] < 0.0:
+                moved *= 4.0
+                if abs(moved) > _FARTHEST:
+                    raise ArgumentError(
+                        "solver='bundle' found no intercept at which the loss stops falling. "
+                        "Pass fit_intercept=False."
+                    )
+
+    def _shifted(self, intercept: float) -> Parameters:
+        parameters = self.best.parameters.copy()
+        parameters[-1] += intercept
+        return parameters
+
+    def _place(self, parameters: Parameters) -> Place:
+        scores = self.objective.scores(parameters)
+        return Line(self.objective, parameters, parameters, scores, scores).at(0.0)

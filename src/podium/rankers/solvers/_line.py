@@ -1,0 +1,90 @@
+"""Exact line search on a convex objective, in score space: no product with the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from podium.rankers.objective import LinearObjective, Parameters, dot
+from podium.types import PerRow
+
+_MAX_EVALUATIONS = 12
+_FLAT = 1e-3  # a slope this small beside that at the start counts as 0
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A point, a direction, and their scores."""
+
+    objective: LinearObjective
+    point: Parameters
+    direction: Parameters
+    scores: PerRow
+    score_direction: PerRow
+
+    def at(self, step: float) -> Place:
+        """Return the objective and its slope at a step."""
+        scores = self.scores + step * self.score_direction
+        parameters = self.point + step * self.direction
+        loss, by_row = self.objective.loss_at(scores)
+        return self._place(step, parameters, scores, loss, by_row)
+
+    def begin(self, known: Place) -> Place:
+        """Return the line's own point, known from the line before, as its place at step 0."""
+        return self._place(0.0, known.parameters, known.scores, known.loss, known.by_row)
+
+    def _place(
+        self,
+        step: float,
+        parameters: Parameters,
+        scores: PerRow,
+        loss: float,
+        by_row: PerRow | None,
+    ) -> Place:
+        penalty, pull = self.objective.penalty(parameters)
+        if by_row is None:
+            return Place(step, parameters, scores, loss, penalty, None, float("inf"))
+        slope = dot(by_row, self.score_direction) + dot(pull, self.direction)
+        return Place(step, parameters, scores, loss, penalty, by_row, slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point of a line: what it is worth, and the slope along the line."""
+
+    step: float
+    parameters: Parameters
+    scores: PerRow
+    loss: float
+    penalty: float
+    by_row: PerRow | None
+    slope: float
+
+    @property
+    def value(self) -> float:
+        return self.loss + self.penalty
+
+
+def lowest(line: Line, start: Place) -> Place:
+    """Return the best of the places that bisection and secants visit, from step 0 on."""
+    low = best = line.begin(start)
+    flat, high, step = _FLAT * abs(low.slope), None, 1.0
+    for _ in range(_MAX_EVALUATIONS):
+        here = line.at(step)
+        if here.value < best.value:
+            best = here
+        if abs(here.slope) <= flat:
+            break
+        if here.slope > 0.0:
+            high = here
+        else:
+            low = here
+        step = 2.0 * step if high is None else _between(low, high)
+    return best
+
+
+def _between(low: Place, high: Place) -> float:
+    """Return the secant's step, kept off the ends of the bracket."""
+    width = high.step - low.step
+    total = high.slope - low.slope
+    share = -low.slope / total if 0.0 < total < float("inf") else 0.5
+    return low.step + min(max(share, 0.1), 0.9) * width

@@ -1,0 +1,139 @@
+"""Cutting planes of a convex loss, and the quadratic programme of their maximum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.rankers.objective import Parameters, dot, times
+
+_ACTIVE = 1e-10  # weights below this count as 0
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The least point of the planes' maximum plus the penalty.
+
+    Attributes
+    ----------
+    parameters : float64, (n_parameters,)
+    lower_bound : float
+        The dual objective of `weights`: no parameters' objective is below.
+    """
+
+    parameters: Parameters
+    lower_bound: float
+
+
+class Planes:
+    """Lower bounds ``slope @ parameters + offset`` of a convex loss, at most `capacity` of them.
+
+    Planes that have not been active for long make place for new ones. What remains of them is
+    their weighted mean in the last solution, which keeps the lower bound from falling.
+    """
+
+    def __init__(self, n_features: int, n_parameters: int, l2: float, capacity: int) -> None:
+        self.n_features, self.l2, self.capacity = n_features, l2, capacity
+        self.slopes = np.zeros((capacity, n_parameters))
+        self.offsets = np.zeros(capacity)
+        self.gram = np.zeros((capacity, capacity))
+        self.weights = np.zeros(capacity)
+        self.idle = np.zeros(capacity, np.int64)
+        self.size = 0
+
+    def add(self, slope: Parameters, offset: float) -> None:
+        """Enter a plane."""
+        if self.size == self.capacity:
+            self._make_place()
+        m = self.size
+        self.slopes[m], self.offsets[m] = slope, offset
+        self.weights[m], self.idle[m] = 0.0, 0
+        coefs = np.ascontiguousarray(self.slopes[: m + 1, : self.n_features])
+        row = times(coefs, np.ascontiguousarray(slope[: self.n_features]))
+        self.gram[m, : m + 1] = self.gram[: m + 1, m] = row
+        self.size = m + 1
+
+    @property
+    def finite(self) -> bool:
+        """Whether no slope is so steep that its square overflows."""
+        return bool(np.isfinite(self.gram[: self.size, : self.size]).all())
+
+    def minimise(self) -> Model | None:
+        """Return the least point of the model, or None where rounding leaves none."""
+        solved = self._solve()
+        if solved is None:
+            return None
+        weights, intercept = solved
+        m, n = self.size, self.n_features
+        self.weights[:m] = weights
+        self.idle[:m] = np.where(weights > _ACTIVE, 0, self.idle[:m] + 1)
+        slope = np.sum(weights[:, None] * self.slopes[:m], axis=0)
+        bound = dot(weights, self.offsets[:m]) - dot(slope[:n], slope[:n]) / (2.0 * self.l2)
+        parameters = -slope / self.l2
+        parameters[n:] = intercept
+        return Model(parameters, bound)
+
+    def _solve(self) -> tuple[NDArray[np.float64], float] | None:
+        """Return the weights of the planes, >= 0 with sum 1, and the intercept."""
+        m = self.size
+        if not self.finite:
+            return None
+        scale = float(np.diagonal(self.gram)[:m].max()) or 1.0
+        offsets = self.offsets[:m]
+        linear = -self.l2 / scale * (offsets - offsets.max())
+        equal = np.ones((1, m))
+        if self.slopes.shape[1] > self.n_features:
+            equal = np.vstack([equal, self.slopes[:m, -1]])
+        result = solve_qp(self.gram[:m, :m] / scale, linear, equal)
+        if result is None:
+            return None
+        weights, multipliers = result
+        weights = np.maximum(weights, 0.0)
+        if not weights.sum() > 0.0:
+            return None
+        slope = -scale / self.l2 * float(multipliers[1]) if multipliers.size > 1 else 0.0
+        return weights / weights.sum(), slope
+
+    def _make_place(self) -> None:
+        """Replace the longest idle half of the planes by the weighted mean of all."""
+        m = self.size
+        mean = np.sum(self.weights[:m, None] * self.slopes[:m], axis=0)
+        offset = dot(self.weights[:m], self.offsets[:m])
+        order = np.lexsort((-np.arange(m), -self.weights[:m], self.idle[:m]))
+        kept = np.sort(order[: self.capacity // 2])
+        for array in (self.slopes, self.offsets, self.weights, self.idle):
+            array[: kept.size] = array[kept]
+        self.gram[: kept.size, : kept.size] = self.gram[np.ix_(kept, kept)]
+        self.size = kept.size
+        self.add(mean, offset)
+
+
+def solve_qp(
+    quadratic: NDArray[np.float64], linear: NDArray[np.float64], equal: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return x >= 0 and the multipliers of ``equal @ x = (1, 0)`` that minimise a convex form."""
+    piqp: Any = _check.extra("piqp", "qp", "solver='bundle'")
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    solver.settings.check_duality_gap = True
+    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
+    right = np.zeros(equal.shape[0])
+    right[0] = 1.0
+    n = linear.size
+    solver.setup(
+        np.asfortranarray(quadratic),
+        linear,
+        np.asfortranarray(equal),
+        right,
+        x_l=np.zeros(n),
+        x_u=np.full(n, np.inf),
+    )
+    status = solver.solve()
+    x = np.array(solver.result.x)
+    if status not in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED) or not np.isfinite(x).all():
+        return None
+    return x, np.array(solver.result.y)

@@ -1,0 +1,59 @@
+"""What a solver asks of a loss, and which losses have it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.rankers.objective import LinearObjective
+
+Declared = Literal["convex", "smooth"]
+
+
+def require(loss: Any, solver: str, declared: Declared) -> None:
+    """Raise unless the loss declares what the solver needs, naming those that do."""
+    if declares(loss, declared):
+        return
+    name = getattr(loss, "name", type(loss).__name__)
+    raise ArgumentError(
+        f"solver={solver!r} needs a {declared} loss, and {name!r} does not declare to be one. "
+        f"It can take {' or '.join(takers(declared))}; for any loss there is "
+        "solver='subgradient'."
+    )
+
+
+def require_penalty(objective: LinearObjective, solver: str) -> None:
+    """Raise where nothing keeps the dual bounded."""
+    if objective.l2 <= 0.0:
+        raise ArgumentError(
+            f"solver={solver!r} needs l2 > 0, got {objective.l2:g}: the gap that it closes is "
+            "infinite without a penalty. Raise l2, or use solver='subgradient'."
+        )
+
+
+def refuse_radius(radius: float | None, solver: str) -> None:
+    """Raise where a solver would leave a constraint out."""
+    if radius is not None:
+        raise ArgumentError(
+            f"solver={solver!r} knows no radius, got {radius:g}. Use l2, or "
+            "solver='subgradient' or 'stochastic'."
+        )
+
+
+def declares(loss: Any, declared: Declared) -> bool:
+    """Whether a loss says of itself that it is convex, or smooth."""
+    return bool(getattr(loss, declared, False))
+
+
+def takers(declared: Declared) -> list[str]:
+    """Return the names of registered losses that declare it, as one writes them."""
+    found: list[str] = []
+    for name in losses.REGISTRY:
+        try:
+            loss: Any = losses.get(name)
+        except ArgumentError:  # it has a cutoff
+            name, loss = f"{name}@k", losses.get(name, k=1)
+        if declares(loss, declared):
+            found.append(repr(name))
+    return found

@@ -1,0 +1,82 @@
+"""Stochastic subgradient descent over mini-batches of whole groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.errors import ArgumentError
+from podium.rankers.batches import Batches
+from podium.rankers.objective import LinearObjective, Parameters
+from podium.rankers.solvers._common import (
+    History,
+    Settings,
+    Solution,
+    Validate,
+    projected,
+    rising_mean,
+    show,
+    start_of,
+)
+from podium.rankers.solvers._subgradient import finish, reason_of
+from podium.types import Progress
+
+
+def stochastic(
+    objective: LinearObjective,
+    settings: Settings,
+    validate: Validate | None,
+    progress: Progress,
+) -> Solution:
+    """Descend on mini-batches of `batch_size` groups, each group once in a pass.
+
+    Update t, from 0, has length learning_rate / sqrt(t + 1). What a pass is judged by, and what
+    is returned, are means of iterates, which move less than the iterates do: the mean of that
+    pass's, or, with keep="average", the mean of all since the start in which iterate t weighs
+    t + 1. Iteration 0 is the start, iteration i > 0 the i-th pass. The order of groups depends
+    on `seed` and the number of the pass alone. Cost: two products with the features a pass for
+    its updates, and two to judge it.
+    """
+    run = _Updates(objective, settings)
+    history = History("last" if settings.keep == "average" else settings.keep)
+    history.add(objective.evaluate(run.parameters), validate)
+    reason = reason_of(history, settings)
+    while reason is None:
+        show(progress, history, settings, done=False)
+        history.add(objective.evaluate(run.epoch(len(history.objectives))), validate)
+        reason = reason_of(history, settings)
+    show(progress, history, settings, done=True)
+    return finish(objective, history, reason, settings)
+
+
+class _Updates:
+    """The iterate, and its means."""
+
+    def __init__(self, objective: LinearObjective, settings: Settings) -> None:
+        if objective.labels is None:
+            raise ArgumentError(
+                "solver='stochastic' needs an objective with labels, to prepare mini-batches "
+                "from. Pass labels=Labels(relevance, groups)."
+            )
+        self.batches = Batches.of(objective, objective.labels)
+        self.settings = settings
+        self.parameters = projected(start_of(objective, settings), objective, settings.radius)
+        self.n_updates = 0
+        self.mean: Parameters | None = None
+
+    def epoch(self, number: int) -> Parameters:
+        """Run one pass and return the mean that it is judged by."""
+        total, n_before = np.zeros_like(self.parameters), self.n_updates
+        for batch in self.batches.epoch(number, self.settings.batch_size, self.settings.seed):
+            self._update(batch)
+            total += self.parameters
+        if self.settings.keep == "average" and self.mean is not None:
+            return self.mean
+        return total / max(1, self.n_updates - n_before)
+
+    def _update(self, batch: LinearObjective) -> None:
+        step = self.settings.learning_rate / np.sqrt(self.n_updates + 1)
+        with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective tells
+            moved = self.parameters - step * batch.evaluate(self.parameters).grad
+        self.parameters = projected(moved, batch, self.settings.radius)
+        self.mean = rising_mean(self.mean, self.parameters, self.n_updates)
+        self.n_updates += 1

@@ -1,0 +1,65 @@
+"""Projected subgradient descent, for any loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.rankers.objective import LinearObjective, Point
+from podium.rankers.solvers._common import (
+    History,
+    Settings,
+    Solution,
+    StopReason,
+    Validate,
+    projected,
+    show,
+    start_of,
+)
+from podium.types import Progress
+
+
+def subgradient(
+    objective: LinearObjective,
+    settings: Settings,
+    validate: Validate | None,
+    progress: Progress,
+) -> Solution:
+    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, …, into the ball of `radius`.
+
+    Needs no smoothness and no convexity. Which iterate is returned, `settings.keep` says; the
+    paper returns the last, its reference implementation "best_loss". Cost: two products with
+    the features an iteration, the second with rows that have a gradient.
+
+    References
+    ----------
+    hiranandani2020, algorithm 1.
+    """
+    parameters, history, reason = start_of(objective, settings), History(settings.keep), None
+    parameters = projected(parameters, objective, settings.radius)
+    while reason is None:
+        point = objective.evaluate(parameters)
+        history.add(point, validate)
+        reason = reason_of(history, settings)
+        show(progress, history, settings, done=reason is not None)
+        with np.errstate(over="ignore", invalid="ignore"):  # the next objective tells
+            step = settings.learning_rate / np.sqrt(len(history.objectives))
+            parameters = projected(parameters - step * point.grad, objective, settings.radius)
+    return finish(objective, history, reason, settings)
+
+
+def finish(
+    objective: LinearObjective, history: History, reason: StopReason, settings: Settings
+) -> Solution:
+    """Return what a solver without a gap found."""
+    kept: Point = history.choose(objective)
+    n = min(len(history.objectives), 10)
+    remaining = f"its last {n} objectives span {history.span:.2g} > tol={settings.tol:g}"
+    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+
+
+def reason_of(history: History, settings: Settings) -> StopReason | None:
+    """Convergence counts before patience and max_iter, and divergence before all."""
+    reason = history.stop_reason(settings)
+    if reason != "diverged" and history.settled(settings.tol):
+        return "converged"
+    return reason

@@ -1,0 +1,352 @@
+"""podium's losses and measures inside LightGBM and XGBoost, as their users call them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import podium
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.rankers.boosting import (
+    lightgbm_metric,
+    lightgbm_objective,
+    xgboost_metric,
+    xgboost_objective,
+)
+
+# XGBoost's DMatrix warns of nothing here; LightGBM says through warnings what -1 silences.
+QUIET: dict[str, Any] = {"verbosity": -1, "num_threads": 1, "deterministic": True}
+
+
+def loss_names() -> list[str]:
+    names = []
+    for name, cls in losses.REGISTRY.items():
+        fields = set(getattr(cls, "__dataclass_fields__", {}))
+        names.append(f"{name}@3" if "k" in fields else name)
+    return names
+
+
+def problem(n_groups: int = 30, size: int = 20, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Grouped rows, graded 0 and 1, that trees can learn."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_groups * size, 5))
+    utility = X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * rng.standard_normal(len(X))
+    return X, (utility > 0.8).astype(float), np.repeat(np.arange(n_groups), size)
+
+
+def sizes(qid: Any) -> Any:
+    return np.unique(qid, return_counts=True)[1]
+
+
+def trained(objective: Any, data: lgb.Dataset, n_trees: int = 20, **params: Any) -> lgb.Booster:
+    return lgb.train({"objective": objective, **QUIET, **params}, data, n_trees)
+
+
+def splits(booster: lgb.Booster) -> list[tuple[Any, ...]]:
+    table = booster.trees_to_dataframe()
+    table = table[table["split_feature"].notna()]
+    columns = ("tree_index", "node_index", "split_feature", "threshold", "count")
+    return list(zip(*(table[c] for c in columns), strict=True))
+
+
+def mean(text: str, y: Any, scores: Any, qid: Any) -> float:
+    """Mean of a measure, by the path that knows nothing of boosting."""
+    rows = {"user": qid, "item": np.arange(y.size)}
+    return podium.measure(rows | {"relevance": y}, rows | {"score": scores}, text).means[text]
+
+
+class Counting:
+    """A loss that counts how often it is prepared; it is never copied."""
+
+    def __init__(self, loss: Any) -> None:
+        self.loss, self.prepared = loss, 0
+
+    def prepare(self, *args: Any, **options: Any) -> Any:
+        self.prepared += 1
+        return self.loss.prepare(*args, **options)
+
+    def value_and_grad(self, scores: Any, target: Any) -> Any:
+        return self.loss.value_and_grad(scores, target)
+
+    def curvature(self, scores: Any, target: Any) -> Any:
+        return self.loss.curvature(scores, target)
+
+    def __deepcopy__(self, memo: Any) -> Counting:
+        return self
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_grows_the_trees_of_lightgbms_binary(weighted: bool) -> None:
+    X, y, _ = problem(n_groups=200)
+    weight = np.random.default_rng(1).integers(1, 4, y.size) if weighted else None
+    # Large leaves, where no two splits gain the same but for rounding.
+    large = {"min_data_in_leaf": 200, "boost_from_average": False}
+    own = trained("binary", lgb.Dataset(X, y, weight=weight), **large)
+    ours = trained(lightgbm_objective("logistic"), lgb.Dataset(X, y, weight=weight), **large)
+    assert splits(ours) == splits(own)
+    assert len(splits(own)) > 100
+    expected = own.predict(X, raw_score=True)
+    np.testing.assert_allclose(ours.predict(X), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_logistic_grows_the_trees_of_xgboosts_logistic() -> None:
+    X, y, _ = problem()
+    params = {"max_depth": 4, "nthread": 1, "verbosity": 0}
+    own = xgb.train({"objective": "binary:logistic", "base_score": 0.5, **params},
+                    xgb.DMatrix(X, y), 20)  # fmt: skip
+    ours = xgb.train({"base_score": 0.0, **params}, xgb.DMatrix(X, y), 20,
+                     obj=xgboost_objective("logistic"))  # fmt: skip
+    expected = own.predict(xgb.DMatrix(X), output_margin=True)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(ours.predict(xgb.DMatrix(X)), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", loss_names())
+def test_gradient_and_hessian_are_the_losss_by_the_number_of_rows(name: str) -> None:
+    _, y, qid = problem()
+    scores = np.random.default_rng(2).standard_normal(y.size)
+    grad, hess = lightgbm_objective(name)(y, scores, None, sizes(qid))
+    loss = losses.get(name)
+    target = loss.prepare(y, Groups.from_qid(qid))
+    expected = loss.value_and_grad(scores, target)[1] * y.size
+    np.testing.assert_allclose(grad, expected, atol=1e-6 * np.abs(expected).max())
+    bound = loss.curvature(scores, target) * y.size
+    np.testing.assert_allclose(hess, bound, atol=1e-6 * bound.max())
+    assert hess.min() > 0
+    assert np.abs(grad).max() > 0
+
+
+def test_loss_that_gives_all_three_at_once_is_asked_once() -> None:
+    class AtOnce(Counting):
+        def value_grad_and_curvature(self, scores: Any, target: Any) -> Any:
+            hess = 2.0 * self.loss.curvature(scores, target)
+            return *self.loss.value_and_grad(scores, target), hess
+
+    _, y, qid = problem()
+    loss, scores = losses.get("pap-ramp@3"), np.arange(y.size) % 7.0
+    grad, hess = lightgbm_objective(AtOnce(loss), qid=qid)(y, scores)
+    expected = lightgbm_objective(loss, qid=qid)(y, scores)
+    np.testing.assert_array_equal(grad, expected[0])
+    np.testing.assert_array_equal(hess, 2.0 * expected[1])
+
+
+@pytest.mark.parametrize("name", loss_names())
+def test_sums_of_gradients_are_exact_in_any_order(name: str) -> None:
+    _, y, qid = problem()
+    rng = np.random.default_rng(2)
+    for values in lightgbm_objective(name)(y, rng.standard_normal(y.size), None, sizes(qid)):
+        total = values.astype(np.float32).astype(np.float64).sum()
+        for _ in range(5):
+            assert (
+                values.astype(np.float32)[rng.permutation(y.size)].cumsum(dtype=np.float64)[-1]
+                == total
+            )
+
+
+@pytest.mark.parametrize("name", loss_names())
+def test_every_loss_trains_in_both_libraries(name: str) -> None:
+    X, y, qid = problem()
+    data = lgb.Dataset(X, y, group=sizes(qid))
+    in_lightgbm = trained(lightgbm_objective(name), data).predict(X)
+    matrix = xgb.DMatrix(X, y, qid=qid)
+    params = {"nthread": 1, "verbosity": 0}
+    in_xgboost = xgb.train(params, matrix, 20, obj=xgboost_objective(name)).predict(matrix)
+    for scores in (in_lightgbm, in_xgboost):
+        assert np.isfinite(scores).all()
+        assert mean("pap@3", y, scores, qid) > 0.8
+
+
+def test_group_weights_are_the_losss() -> None:
+    X, y, qid = problem()
+    by_group = np.arange(1.0, 31.0)
+    weight, scores = by_group[qid], np.zeros(y.size)
+    grad, _ = lightgbm_objective("pap-avg@3")(y, scores, weight, sizes(qid))
+    loss = losses.get("pap-avg@3")
+    target = loss.prepare(y, Groups.from_qid(qid), weights=weight)
+    expected = loss.value_and_grad(scores, target)[1] * weight.sum()
+    np.testing.assert_allclose(grad, expected, atol=1e-6 * np.abs(expected).max())
+    in_xgboost = xgb.DMatrix(X, y, qid=qid, weight=by_group)  # which weighs groups, not rows
+    np.testing.assert_array_equal(xgboost_objective("pap-avg@3")(scores, in_xgboost)[0], grad)
+
+
+def test_every_way_to_pass_groups_gives_the_same_gradient() -> None:
+    X, y, qid = problem()
+    scores = np.random.default_rng(2).standard_normal(y.size)
+    expected = lightgbm_objective("pap-ramp@3")(y, scores, None, sizes(qid))
+    data = lgb.Dataset(X, y, group=sizes(qid), params=QUIET).construct()
+    order = np.random.default_rng(3).permutation(y.size)
+    named = np.array([f"user {q:02d}" for q in qid])
+    found = [
+        lightgbm_objective("pap-ramp@3")(scores, data),
+        lightgbm_objective("pap-ramp@3", qid=named)(y, scores),
+        xgboost_objective("pap-ramp@3")(scores, xgb.DMatrix(X, y, qid=qid)),
+        xgboost_objective("pap-ramp@3", qid=qid)(y, scores),
+    ]
+    for grad, hess in found:
+        np.testing.assert_array_equal(grad, expected[0])
+        np.testing.assert_array_equal(hess, expected[1])
+    shuffled = lightgbm_objective("pap-ramp@3", qid=qid[order])(y[order], scores[order])
+    np.testing.assert_array_equal(shuffled[0], expected[0][order])
+
+
+def test_estimators_take_the_objective_as_their_one_new_argument() -> None:
+    X, y, qid = problem()
+    native = trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, y, group=sizes(qid)), 10)
+    options: dict[str, Any] = {"n_estimators": 10, "n_jobs": 1, **QUIET}
+    ranker = lgb.LGBMRanker(objective=lightgbm_objective("pap-ramp@3"), **options)
+    scores = ranker.fit(X, y, group=sizes(qid)).predict(X)
+    np.testing.assert_array_equal(scores, native.predict(X))
+    objective = lightgbm_objective("pap-ramp@3", qid=qid)
+    other = lgb.LGBMRegressor(objective=objective, **options).fit(X, y)
+    np.testing.assert_array_equal(other.predict(X), scores)
+
+
+def test_xgboosts_estimator_takes_the_objective() -> None:
+    X, y, qid = problem()
+    weight = np.arange(1.0, 31.0)[qid]
+    objective = xgboost_objective("pap-ramp@3", qid=qid)
+    ranker = xgb.XGBRegressor(objective=objective, n_estimators=10, n_jobs=1, base_score=0.0)
+    native = xgb.train(
+        {"base_score": 0.0, "nthread": 1}, xgb.DMatrix(X, y, weight=weight), 10, obj=objective
+    )
+    scores = ranker.fit(X, y, sample_weight=weight).predict(X)
+    np.testing.assert_array_equal(scores, native.predict(xgb.DMatrix(X)))
+
+
+def test_target_is_prepared_once_a_data_set() -> None:
+    X, y, qid = problem()
+    loss = Counting(losses.get("pap-ramp@3"))
+    data = lgb.Dataset(X, y, group=sizes(qid))
+    trained(lightgbm_objective(loss), data, 15)
+    assert loss.prepared == 1
+    matrix = xgb.DMatrix(X, y, qid=qid)
+    objective = xgboost_objective(loss)
+    xgb.train({"nthread": 1}, matrix, 15, obj=objective)
+    assert loss.prepared == 2
+    objective(np.zeros(y.size), xgb.DMatrix(X, y, qid=qid))
+    assert loss.prepared == 2
+    matrix.set_label(1 - y)
+    changed, _ = objective(np.zeros(y.size), matrix)
+    assert loss.prepared == 3
+    np.testing.assert_array_equal(changed, xgboost_objective(loss, qid=qid)(1 - y, 0 * y)[0])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lightgbm_objective("pap-ramp@3"),
+        xgboost_objective("pap-ramp@3"),
+        lightgbm_metric("pap@3"),
+        xgboost_metric("pap@3"),
+    ],
+)
+def test_callbacks_travel_without_what_they_remember(made: Any) -> None:
+    _, y, qid = problem()
+    made.qid = qid
+    before = made(y, np.arange(y.size))
+    empty = len(pickle.dumps(lightgbm_objective("pap-ramp@3", qid=qid)))
+    for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        np.testing.assert_array_equal(other(y, np.arange(y.size)), before)
+    assert len(pickle.dumps(made)) < empty + 200
+
+
+def test_data_without_groups_is_refused_and_logistic_needs_none() -> None:
+    X, y, _ = problem()
+    with pytest.raises(ArgumentError, match="needs groups, but the data has none"):
+        trained(lightgbm_objective("pap-ramp@3"), lgb.Dataset(X, y), 1)
+    with pytest.raises(ArgumentError, match="pass the qid of each of its rows here, as qid="):
+        lightgbm_metric("pap@3")(y, y)
+    with pytest.raises(ArgumentError, match="must have one label per row of the data, 600, got 3"):
+        lightgbm_objective("pap-ramp@3", qid=[1, 1, 2])(y, y)
+    assert lightgbm_objective("logistic")(y, 0 * y)[1] == pytest.approx(np.full(y.size, 0.25))
+
+
+def test_loss_defined_on_no_group_says_why() -> None:
+    _, y, qid = problem()
+    with pytest.raises(ArgumentError, match="None of the 30 groups can be trained on: pap-ramp"):
+        lightgbm_objective("pap-ramp@90", qid=qid)(y, 0 * y)
+
+
+def test_metrics_are_podiums_measures() -> None:
+    X, y, qid = problem()
+    y[qid == 4] = 0.0  # undefined there
+    scores = np.random.default_rng(5).standard_normal(y.size).round(1)
+    data = lgb.Dataset(X, y, group=sizes(qid), params=QUIET).construct()
+    matrix = xgb.DMatrix(X, y, qid=qid)
+    for text in ("pap@3", "ndcg@5", "topk_loss@3", "ap"):
+        expected = mean(text, y, scores, qid)
+        higher = text != "topk_loss@3"
+        assert lightgbm_metric(text)(scores, data) == (text, pytest.approx(expected), higher)
+        assert lightgbm_metric(text)(y, scores, None, sizes(qid))[1] == pytest.approx(expected)
+        assert xgboost_metric(text)(scores, matrix) == (text, pytest.approx(expected))
+        order = np.random.default_rng(6).permutation(y.size)
+        shuffled = xgboost_metric(text, qid=qid[order])(y[order], scores[order])
+        assert shuffled == pytest.approx(expected)
+
+
+def test_metric_weighs_groups_by_the_mean_of_their_rows() -> None:
+    _, y, qid = problem(n_groups=2)
+    scores = np.where(qid == 0, y, -y)  # the first group is perfect, the second as bad as can be
+    name, value, _ = lightgbm_metric("pap@3", qid=qid)(y, scores, np.where(qid == 0, 3.0, 1.0))
+    assert (name, value) == ("pap@3", 3 / 4)
+
+
+def test_min_relevance_of_a_metric() -> None:
+    y, scores, qid = np.array([2.0, 1.0, 0.0]), np.array([2.0, 3.0, 1.0]), np.zeros(3, int)
+    assert lightgbm_metric("pap@1", qid=qid)(y, scores)[1] == 1.0
+    assert lightgbm_metric("pap@1", qid=qid, min_relevance=2)(y, scores)[1] == 0.0
+
+
+@pytest.mark.parametrize("text", ["pap@3", "topk_loss@3"])
+def test_early_stopping_stops_where_the_measure_says(text: str) -> None:
+    X, y, qid = problem()
+    V, v, w = problem(seed=1)
+    data = lgb.Dataset(X, y, group=sizes(qid))
+    valid = lgb.Dataset(V, v, group=sizes(w), reference=data)
+    params = {"objective": lightgbm_objective("pap-ramp@3"), **QUIET}
+    whole = lgb.train(params, data, 60)
+    by_hand = [mean(text, v, whole.predict(V, num_iteration=i), w) for i in range(1, 61)]
+    loss = -np.array(by_hand) if text == "pap@3" else np.array(by_hand)
+    best = next(
+        i for i in range(60) if (loss[:i] > loss[i]).all() and loss[i] <= loss[: i + 11].min()
+    )
+    stopped = lgb.train(
+        params, data, 60, valid_sets=[valid], feval=lightgbm_metric(text),
+        callbacks=[lgb.early_stopping(10, verbose=False)],
+    )  # fmt: skip
+    assert stopped.best_iteration == best + 1 < 50
+    assert stopped.best_score["valid_0"][text] == pytest.approx(by_hand[best])
+
+
+# LightGBM 4.7 renames eval_set; older ones know no other name.
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_early_stopping_in_the_estimators() -> None:
+    X, y, qid = problem()
+    V, v, w = problem(seed=1)
+    options: dict[str, Any] = {"n_estimators": 40, "n_jobs": 1, "random_state": 0}
+    ranker = lgb.LGBMRanker(
+        objective=lightgbm_objective("pap-ramp@3"), metric="None", verbosity=-1, **options
+    )
+    ranker.fit(
+        X, y, group=sizes(qid), eval_set=[(V, v)], eval_group=[sizes(w)],
+        eval_metric=lightgbm_metric("pap@3"), callbacks=[lgb.early_stopping(8, verbose=False)],
+    )  # fmt: skip
+    history = ranker.evals_result_["valid_0"]["pap@3"]
+    assert ranker.best_iteration_ == np.argmax(history) + 1
+    assert max(history) == pytest.approx(mean("pap@3", v, ranker.predict(V), w))
+    stop = xgb.callback.EarlyStopping(rounds=8, maximize=True)
+    other = xgb.XGBRegressor(
+        objective=xgboost_objective("pap-ramp@3", qid=qid),
+        eval_metric=xgboost_metric("pap@3", qid=w), callbacks=[stop], **options,
+    )  # fmt: skip
+    other.fit(X, y, eval_set=[(V, v)], verbose=False)
+    history = other.evals_result()["validation_0"]["pap@3"]
+    assert other.best_iteration == np.argmax(history)

@@ -1,0 +1,334 @@
+"""LightGBMRanker and XGBoostRanker: what holds of both, and what of one."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import losses
+from podium.errors import ArgumentError, DataError, MissingExtraError
+from podium.groups import Groups
+from podium.metrics import parse
+from podium.rankers import load, save
+from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
+from podium.ranking import Ranking
+
+RANKERS = [LightGBMRanker, XGBoostRanker]
+OWN = {
+    LightGBMRanker: ["binary", "lambdarank", "rank_xendcg"],
+    XGBoostRanker: ["binary:logistic", "rank:ndcg", "rank:map", "rank:pairwise"],
+}
+both = pytest.mark.parametrize("make", RANKERS)
+
+
+def loss_names() -> list[str]:
+    names = []
+    for name, cls in losses.REGISTRY.items():
+        fields = set(getattr(cls, "__dataclass_fields__", {}))
+        names.append(f"{name}@3" if "k" in fields else name)
+    return names
+
+
+def problem(n: int = 600, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Rows in no order, in 30 groups, that trees can learn and a linear score cannot."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    utility = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.3 * rng.standard_normal(n)
+    return X, (utility > 0.7).astype(float), rng.integers(0, 30, n)
+
+
+def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
+    return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_measure": "pap@3", **params})
+
+
+@parametrize_with_checks([LightGBMRanker(n_threads=1), XGBoostRanker(n_threads=1)])
+def test_boosted_rankers_follow_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@both
+@pytest.mark.parametrize("loss", loss_names())
+def test_every_loss_learns_to_rank(make: Any, loss: str) -> None:
+    X, y, qid = problem()
+    model = ranker(make, loss).fit(X, y, qid)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.score(X, y, qid) > 0.7
+    assert model.stop_reason_ == "max_iter"
+    assert (model.n_iter_, model.best_iteration_) == (15, 14)
+
+
+@both
+def test_every_objective_of_the_library_learns_to_rank(make: Any) -> None:
+    X, y, qid = problem()
+    for own in OWN[make]:
+        model = ranker(make, own).fit(X, y, qid)
+        assert model.score(X, y, qid) > 0.7
+        assert np.isnan(model.objective_)
+        assert model.history_ == {}
+
+
+@both
+def test_objective_is_the_losss_mean_at_the_predictions(make: Any) -> None:
+    X, y, qid = problem()
+    loss = losses.get("pap-avg@3")
+    target = loss.prepare(y, Groups.from_qid(qid))
+    model = ranker(make, loss).fit(X, y, qid)
+    values, _ = loss.value_and_grad(model.predict(X), target)
+    assert model.objective_ == pytest.approx(np.nanmean(values), rel=1e-5)
+    history = model.history_["objective"]
+    assert history.shape == (15,)
+    assert history[-1] == model.objective_ < history[0] < 1.0  # of all scores 0
+
+
+@both
+def test_order_of_rows_and_names_of_groups_change_no_bit(make: Any) -> None:
+    X, y, qid = problem()
+    scores = ranker(make).fit(X, y, qid).predict(X)
+    order = np.random.default_rng(1).permutation(y.size)
+    shuffled = ranker(make).fit(X[order], y[order], qid[order]).predict(X)
+    np.testing.assert_array_equal(shuffled, scores)
+    named = np.array([f"user {q:02d}" for q in qid])
+    np.testing.assert_array_equal(ranker(make).fit(X, y, named).predict(X), scores)
+    by_group = np.argsort(qid, kind="stable")
+    sizes = np.bincount(qid)
+    grouped = ranker(make).fit(X[by_group], y[by_group], group=sizes).predict(X)
+    np.testing.assert_array_equal(grouped, scores)
+
+
+@both
+def test_librarys_own_ranking_objectives_read_rows_in_any_order(make: Any) -> None:
+    X, y, qid = problem()
+    by_group = np.argsort(qid, kind="stable")
+    loss = OWN[make][1]
+    one = ranker(make, loss).fit(X, y, qid).predict(X)
+    other = ranker(make, loss).fit(X[by_group], y[by_group], qid[by_group]).predict(X)
+    np.testing.assert_array_equal(other, one)
+
+
+@both
+@pytest.mark.parametrize("loss", ["logistic", "pap-ramp@3"])
+def test_number_of_threads_changes_no_bit(make: Any, loss: str) -> None:
+    X, y, qid = problem(6000)
+    models = [ranker(make, loss, n_threads=n, row_share=0.7).fit(X, y, qid) for n in (1, 2)]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+@both
+def test_refit_and_clone_give_the_same_bits_and_another_seed_does_not(make: Any) -> None:
+    X, y, qid = problem()
+    model = ranker(make, row_share=0.5, feature_share=0.6)
+    scores = model.fit(X, y, qid).predict(X)
+    assert np.array_equal(model.fit(X, y, qid).predict(X), scores)
+    assert np.array_equal(clone(model).fit(X, y, qid).predict(X), scores)
+    other = clone(model).set_params(random_state=1).fit(X, y, qid).predict(X)
+    assert not np.array_equal(other, scores)
+
+
+@both
+def test_eval_set_keeps_the_best_number_of_trees(make: Any) -> None:
+    X, y, qid = problem()
+    V, v, w = problem(seed=1)
+    model = ranker(make, n_trees=40, patience=6).fit(X, y, qid, eval_set=(V, v, w))
+    history = model.history_["validation"]
+    assert model.best_iteration_ == np.argmax(history)
+    assert model.stop_reason_ == "patience"
+    assert model.n_iter_ == history.size == model.best_iteration_ + 7 < 40
+    assert model.score(V, v, w) == pytest.approx(history.max(), abs=1e-12)
+    n_kept = model.best_iteration_ + 1
+    fixed = ranker(make, n_trees=n_kept).fit(X, y, qid)
+    np.testing.assert_array_equal(fixed.predict(V), model.predict(V))
+    restless = ranker(make, n_trees=40, patience=None).fit(X, y, qid, eval_set=(V, v, w))
+    assert restless.n_iter_ == 40
+    assert restless.best_iteration_ == np.argmax(restless.history_["validation"])
+
+
+@both
+def test_measure_that_falls_when_better_is_turned(make: Any) -> None:
+    X, y, qid = problem()
+    model = ranker(make, eval_measure="topk_loss@3").fit(X, y, qid, eval_set=(X, y, qid))
+    expected = parse("topk_loss@3")(Ranking.from_scores(model.predict(X), y, qid))
+    assert model.history_["validation"].max() == pytest.approx(-np.nanmean(expected))
+
+
+@both
+def test_starts(make: Any) -> None:
+    X, y, qid = problem()
+    share = y.mean()
+    constant = ranker(make, "logistic", start="log-odds", n_trees=1, learning_rate=1e-12)
+    constant = constant.fit(X, y, qid).predict(X)
+    np.testing.assert_allclose(constant, np.log(share / (1 - share)), rtol=1e-6)
+    linear = ranker(make, start="logistic", n_trees=1, learning_rate=1e-12).fit(X, y, qid)
+    peer = LogisticRegression(C=1e9, tol=1e-10).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(linear.predict(X), peer, atol=0.01)
+    trees = [ranker(make, start=s).fit(X, y, qid).predict(X) for s in ("zero", "log-odds")]
+    np.testing.assert_allclose(trees[0] - trees[0].mean(), trees[1] - trees[1].mean(), atol=1e-5)
+
+
+@both
+def test_start_is_the_same_for_every_loss(make: Any) -> None:
+    X, y, qid = problem()
+    names = ["logistic", "pap-ramp@3", *OWN[make]]
+    starts = [ranker(make, n, start="logistic", n_trees=1).fit(X, y, qid).start_ for n in names]
+    assert all(np.array_equal(starts[0], start) for start in starts)
+    assert starts[0].any()
+
+
+@both
+def test_weights_of_groups(make: Any) -> None:
+    X, y, qid = problem()
+    weights = np.where(np.arange(30) < 15, 1.0, 0.0)
+    by_group = ranker(make).fit(X, y, qid, sample_weight=weights).predict(X)
+    by_row = ranker(make).fit(X, y, qid, sample_weight=weights[qid]).predict(X)
+    np.testing.assert_array_equal(by_group, by_row)
+    assert not np.array_equal(ranker(make).fit(X, y, qid).predict(X), by_group)
+    for own in OWN[make]:  # XGBoost's ranking objectives weigh groups, LightGBM's weigh rows
+        weighted = ranker(make, own).fit(X, y, qid, sample_weight=weights[qid]).predict(X)
+        assert not np.array_equal(ranker(make, own).fit(X, y, qid).predict(X), weighted)
+
+
+@both
+def test_missing_values_are_the_trees_business(make: Any) -> None:
+    X, y, qid = problem()
+    X[::3, 2] = np.nan
+    assert ranker(make).fit(X, y, qid).score(X, y, qid) > 0.7
+    with pytest.raises(ArgumentError, match="start='logistic' takes no missing values, but X has"):
+        ranker(make, start="logistic").fit(X, y, qid)
+    X[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        ranker(make).fit(X, y, qid)
+
+
+def test_sparse_features_are_zeros_to_lightgbm_and_refused_for_xgboost() -> None:
+    X, y, qid = problem()
+    X[np.abs(X) < 0.5] = 0.0
+    dense = ranker(LightGBMRanker).fit(X, y, qid).predict(X)
+    thin = sparse.csr_array(X)
+    np.testing.assert_allclose(ranker(LightGBMRanker).fit(thin, y, qid).predict(thin), dense)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        ranker(XGBoostRanker).fit(thin, y, qid)
+
+
+@both
+def test_float32_features_are_learned_from_as_they_are(make: Any) -> None:
+    X, y, qid = problem()
+    X = X.astype(np.float32)
+    narrow, wide = ranker(make).fit(X, y, qid), ranker(make).fit(X.astype(float), y, qid)
+    np.testing.assert_allclose(narrow.predict(X), wide.predict(X), rtol=1e-6)
+
+
+@both
+def test_options_win_over_parameters(make: Any) -> None:
+    X, y, qid = problem()
+    name = "num_leaves" if make is LightGBMRanker else "max_leaves"
+    one = ranker(make, options={name: 4}).fit(X, y, qid).predict(X)
+    np.testing.assert_array_equal(ranker(make, n_leaves=4).fit(X, y, qid).predict(X), one)
+    assert not np.array_equal(ranker(make).fit(X, y, qid).predict(X), one)
+
+
+@both
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"n_trees": 0}, "n_trees must be an integer >= 1"),
+        ({"n_leaves": 1}, "n_leaves must be an integer >= 2"),
+        ({"learning_rate": 0}, "learning_rate must be a number > 0"),
+        ({"l2": -1}, "l2 must be a number >= 0"),
+        ({"row_share": 1.5}, "row_share must be a number > 0 and <= 1"),
+        ({"feature_share": 0}, "feature_share must be a number > 0 and <= 1"),
+        ({"min_hessian_in_leaf": -1}, "min_hessian_in_leaf must be a number >= 0"),
+        ({"start": "warm"}, "start must be one of 'zero', 'log-odds' or 'logistic'"),
+        ({"patience": 0}, "patience must be an integer >= 1"),
+        ({"n_threads": 0}, "n_threads must be an integer >= 1"),
+        ({"random_state": -1}, "random_state must be an integer >= 0"),
+        ({"loss": "pap-rampe@3"}, "Did you mean 'pap-ramp'"),
+        ({"loss": 3}, "loss must be a loss or its name"),
+        ({"eval_measure": "papp@3"}, "measure 'papp' is not known"),
+        ({"loss": "pap-ramp@900"}, "None of the 30 groups can be trained on"),
+    ],
+)
+def test_wrong_parameter_is_named(make: Any, params: dict[str, Any], text: str) -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match=text):
+        ranker(make, **params).fit(X, y, qid)
+
+
+def test_wrong_rows_of_a_leaf_are_named() -> None:
+    with pytest.raises(ArgumentError, match="min_rows_in_leaf must be an integer >= 1"):
+        ranker(LightGBMRanker, min_rows_in_leaf=0).fit(*problem())
+
+
+@both
+def test_wrong_data_is_named(make: Any) -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match="X and qid must have equal length, got 600 and 599"):
+        ranker(make).fit(X, y, qid[1:])
+    with pytest.raises(ArgumentError, match="y must be >= 0"):
+        ranker(make).fit(X, y - 1, qid)
+    with pytest.raises(ArgumentError, match="eval_set has no group on which pap@3 is defined"):
+        ranker(make).fit(X, y, qid, eval_set=(X, 0 * y, qid))
+    with pytest.raises(ArgumentError, match="needs rows of both classes, got 0 positives"):
+        ranker(make, "logistic", start="log-odds").fit(X, 0 * y, qid)
+
+
+@both
+def test_missing_library_says_how_to_install_it(make: Any, monkeypatch: Any) -> None:
+    name = "lightgbm" if make is LightGBMRanker else "xgboost"
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=rf"needs {name}.*podium\[boosting\]"):
+        ranker(make).fit(*problem())
+
+
+@both
+def test_progress_is_told_of_each_tree(make: Any) -> None:
+    X, y, qid = problem()
+    told: list[tuple[int, int, str]] = []
+    model = ranker(make, n_trees=3)
+    model.fit(X, y, qid, eval_set=(X, y, qid), progress=lambda *step: told.append(step))
+    history = model.history_["validation"]
+    assert told == [(i + 1, 3, f"validation {history[i]:.6g}") for i in range(3)]
+
+
+@both
+def test_pickle_and_file_bring_the_same_scores(make: Any, tmp_path: Path) -> None:
+    X, y, qid = problem()
+    model = ranker(make, start="logistic").fit(X, y, qid, eval_set=(X, y, qid))
+    scores = model.predict(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), scores)
+    save(model, tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict(X), scores)
+    assert loaded.get_params() == model.get_params()
+    assert loaded.objective_ == model.objective_
+    assert loaded.history_.keys() == model.history_.keys()
+
+
+@both
+def test_file_of_broken_trees_is_refused(make: Any, tmp_path: Path) -> None:
+    X, y, qid = problem()
+    model = ranker(make).fit(X, y, qid)
+    model.trees_ = np.frombuffer(b"no trees", np.uint8)
+    save(model, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match=r"describes no valid model .trees_ is not readable"):
+        load(tmp_path / "model.safetensors")
+
+
+def test_lambdarank_is_lightgbms() -> None:
+    X, y, qid = problem()
+    order = np.argsort(qid, kind="stable")
+    params = {"objective": "lambdarank", "num_threads": 1, "deterministic": True, "seed": 0,
+              "force_col_wise": True, "verbosity": -1, "learning_rate": 0.05}  # fmt: skip
+    data = lgb.Dataset(X[order], y[order], group=np.bincount(qid))
+    native = lgb.train(params, data, 15).predict(X)
+    np.testing.assert_array_equal(ranker(LightGBMRanker, "lambdarank").fit(X, y, qid).predict(X),
+                                  native)  # fmt: skip

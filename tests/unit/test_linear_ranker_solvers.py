@@ -1,0 +1,256 @@
+"""LinearRanker's solvers, starts and rules, and data that gives them trouble."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+
+from podium import losses, rankers
+from podium.errors import ArgumentError, ConvergenceWarning, MissingExtraError
+from podium.groups import Groups
+from podium.rankers import SOLVERS, LinearRanker
+from podium.rankers.solvers import Settings
+
+quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+OF_PAIRS = [name for name in SOLVERS if name != "lbfgs"]  # which takes the pointwise loss here
+STARTS = ("zero", "normal", "logistic", [0.5, 0.0, -1.0, 2.0])
+
+
+def problem(n: int = 240, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.3 * rng.standard_normal(n)
+    return X, (utility > 0.8).astype(float), np.arange(n) // 20
+
+
+X, Y, QID = problem()
+
+
+def loss_for(solver: str) -> str:
+    """Return a loss that the solver can take."""
+    return {"lbfgs": "logistic", "bundle": "pap-max@5"}.get(solver, "pap-ramp@5")
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("loss", "radius", "same_as"),
+    [
+        ("logistic", None, "lbfgs"),
+        ("logistic", 3.0, "subgradient"),
+        ("pap-avg@5", None, "subgradient"),
+    ],
+)
+def test_auto_takes_what_suits_the_loss(loss: str, radius: float | None, same_as: str) -> None:
+    settings: dict[str, Any] = {"radius": radius, "max_iter": 30, "l2": 0.01}
+    auto = LinearRanker(loss, **settings).fit(X, Y, QID)
+    named = LinearRanker(loss, solver=same_as, **settings).fit(X, Y, QID)
+    assert auto.coef_.tobytes() == named.coef_.tobytes()
+
+
+def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
+    ranker = LinearRanker("pap-avg@5", solver="bundle", l2=0.01, tol=1e-5).fit(X, Y, QID)
+    assert ranker.stop_reason_ == "converged"
+    assert 0.0 <= ranker.gap_ <= 1e-5 * ranker.objective_
+    assert ranker.objective_ == ranker.history_["objective"][-1]
+    assert np.isnan(LinearRanker(l2=0.01).fit(X, Y, QID).gap_)
+
+
+@quiet
+def test_bundle_with_validation_keeps_its_gap_honest() -> None:
+    V, v, w = problem(seed=3)
+    ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_measure="pap@5")
+    ranker.fit(X, Y, QID, eval_set=(V, v, w))
+    least = clone(ranker).fit(X, Y, QID)
+    assert ranker.best_iteration_ == int(np.argmax(ranker.history_["validation"]))
+    assert ranker.gap_ >= ranker.objective_ - least.objective_ >= 0.0
+
+
+@quiet
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("start", STARTS)
+def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
+    loss = losses.get(loss_for(solver))
+    ranker = LinearRanker(loss, solver=solver, start=start, l2=0.1, max_iter=2, random_state=7)
+    first = ranker.fit(X, Y, QID).history_["objective"][0]
+    coef, intercept = np.zeros(4), 0.0
+    if start == "normal":
+        coef = np.random.default_rng(7).standard_normal(4)
+    elif start == "logistic":
+        regression = LinearRanker(l2=0.1).fit(X, Y, QID)
+        coef, intercept = regression.coef_, regression.intercept_
+    elif start != "zero":
+        coef = np.array(start)
+    target = loss.prepare(Y, Groups.from_qid(QID))
+    values, _ = loss.value_and_grad(X @ coef + intercept, target)
+    assert first == pytest.approx(np.nanmean(values) + 0.1 / 2 * coef @ coef, rel=1e-9)
+
+
+@quiet
+def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
+    weights = np.arange(12.0)
+    settings: dict[str, Any] = {"l2": 0.1, "max_iter": 1}
+    ranker = LinearRanker(losses.PApRamp(5, min_relevance=2.0), start="logistic", **settings)
+    ranker.fit(X, 2.0 * Y, QID, sample_weight=weights)
+    other = LinearRanker(losses.Logistic(min_relevance=2.0), l2=0.1)
+    other.fit(X, 2.0 * Y, QID, sample_weight=weights)
+    np.testing.assert_array_equal(ranker.coef_, other.coef_)
+
+
+@quiet
+def test_start_from_another_ranker_costs_no_progress() -> None:
+    first = LinearRanker("pap-ramp@5", max_iter=100, l2=0.01).fit(X, Y, QID)
+    again = LinearRanker("pap-ramp@5", max_iter=2, l2=0.01, start=first.coef_).fit(X, Y, QID)
+    assert again.objective_ <= first.objective_
+
+
+@quiet
+@pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_objective_is_that_of_what_was_kept(solver: str, keep: str) -> None:
+    loss = losses.get(loss_for(solver))
+    ranker = LinearRanker(loss, solver=solver, keep=keep, l2=0.05, max_iter=14, tol=0.0)
+    ranker.fit(X, Y, QID)
+    values, _ = loss.value_and_grad(ranker.predict(X), loss.prepare(Y, Groups.from_qid(QID)))
+    penalty = 0.05 / 2 * ranker.coef_ @ ranker.coef_
+    assert ranker.objective_ == pytest.approx(np.nanmean(values) + penalty, rel=1e-12)
+    if keep == "last":
+        assert ranker.best_iteration_ == ranker.n_iter_ - 1
+
+
+@quiet
+def test_seed_decides_on_batches_and_on_nothing_else() -> None:
+    def coef(**changed: Any) -> bytes:
+        settings: dict[str, Any] = {"solver": "stochastic", "batch_size": 2, "max_iter": 5}
+        return LinearRanker("pap-ramp@5", **{**settings, **changed}).fit(X, Y, QID).coef_.tobytes()
+
+    assert coef() == coef(random_state=0) != coef(random_state=1)
+    assert coef() != coef(batch_size=3)
+    assert coef(solver="subgradient") == coef(solver="subgradient", random_state=1)
+
+
+@quiet
+def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
+    settings: dict[str, Any] = {"max_iter": 5, "tol": 0.0, "keep": "last"}
+    ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)
+    full = LinearRanker("pap-ramp@5", solver="subgradient", **settings).fit(X, Y, QID)
+    np.testing.assert_allclose(ranker.fit(X, Y, QID).coef_, full.coef_, rtol=1e-9)
+
+
+@quiet
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_settings_survive_the_models_file(solver: str, tmp_path: Path) -> None:
+    start = np.array([0.5, 0.0, 0.0, 1.0])
+    ranker = LinearRanker(
+        loss_for(solver), solver=solver, start=start, keep="last", l2=0.1, random_state=3
+    ).fit(X, Y, QID)
+    rankers.save(ranker, tmp_path / "model")
+    again = rankers.load(tmp_path / "model")
+    assert np.array_equal(again.gap_, ranker.gap_, equal_nan=True)
+    assert (again.solver, again.keep, again.random_state) == (solver, "last", 3)
+    assert again.fit(X, Y, QID).coef_.tobytes() == ranker.coef_.tobytes()
+
+
+def test_metadata_requests_exist_for_fit_and_score() -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = LinearRanker().set_fit_request(qid=True).set_score_request(qid=True)
+    assert ranker.get_metadata_routing().fit.requests["qid"] is True
+    assert ranker.get_metadata_routing().score.requests["qid"] is True
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "bundel"}, "solver must be one of 'auto', .* Did you mean 'bundle'"),
+        ({"start": "zeros"}, "start must be one of 'zero', .* Did you mean 'zero'"),
+        ({"start": np.zeros(3)}, "start must be .* 4 coefficients, one for each feature, got 3"),
+        ({"start": [0.0, np.nan, 0.0, 0.0]}, "start has 1 non-finite value"),
+        ({"start": np.full(4, 1e300)}, "start has no finite objective"),
+        ({"keep": "first"}, "keep must be one of 'best', 'best_loss', 'last' or 'average'"),
+        ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
+        ({"random_state": None}, "random_state must be an integer >= 0, got None"),
+        ({"solver": "bundle", "l2": 0.0}, "solver='bundle' needs l2 > 0"),
+        ({"solver": "bundle", "radius": 1.0}, "'bundle' knows no radius"),
+        ({"solver": "bundle", "loss": "pap-ramp@5"}, "needs a convex loss.*'pap-avg@k'"),
+        ({"solver": "lbfgs"}, "needs a smooth loss.*'logistic'"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"loss": "pap-avg@5", "solver": "subgradient", **parameters}
+    with pytest.raises(ArgumentError, match=message):
+        LinearRanker(**given).fit(X, Y, QID)
+
+
+def test_missing_solver_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "piqp":
+            raise ImportError(name)
+        return load(name, *args, **kwargs)
+
+    monkeypatch.delitem(__import__("sys").modules, "piqp", raising=False)
+    monkeypatch.setattr("importlib.import_module", without)
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[qp\]'"):
+        LinearRanker("pap-avg@5", solver="bundle").fit(X, Y, QID)
+
+
+@pytest.mark.parametrize("solver", OF_PAIRS)
+def test_constant_features_leave_zero_the_best(solver: str) -> None:
+    """All scores equal, whatever the coefficients: those losses have nothing to learn."""
+    loss = "pap-max@5" if solver == "bundle" else "pap-ramp@5"
+    with pytest.warns(ConvergenceWarning, match="nothing better than zero"):
+        ranker = LinearRanker(loss, solver=solver).fit(np.ones((240, 3)), Y, QID)
+    assert ranker.objective_ == pytest.approx(1.0, abs=1e-12)
+    assert ranker.score(np.ones((240, 3)), Y, QID) == 0.0
+
+
+@quiet
+@pytest.mark.parametrize("size", [1e60, 1e120, 1e200, 1e300])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_huge_features_end_in_finite_coefficients(solver: str, size: float) -> None:
+    ranker = LinearRanker(loss_for(solver), solver=solver, max_iter=50).fit(size * X, Y, QID)
+    assert np.isfinite(ranker.coef_).all()
+    assert np.isfinite(ranker.objective_)
+    assert ranker.objective_ <= ranker.history_["objective"][0]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_divergence_keeps_a_good_iterate_and_says_so(solver: str) -> None:
+    ranker = LinearRanker(loss_for(solver), solver=solver, keep="last", max_iter=50)
+    with pytest.warns(ConvergenceWarning, match=r"scores overflowed.*finite\. Scale the features"):
+        ranker.fit(1e220 * X, Y, QID)
+    assert ranker.stop_reason_ == "diverged"
+    assert np.isfinite(ranker.objective_)
+    assert np.isfinite(ranker.coef_).all()
+
+
+@quiet
+@pytest.mark.parametrize("solver", OF_PAIRS)
+def test_groups_of_one_class_change_nothing_for_losses_of_pairs(solver: str) -> None:
+    more = np.vstack([X, 5.0 * X[:40]])
+    y = np.concatenate([Y, np.ones(20), np.zeros(20)])
+    qid = np.concatenate([QID, np.repeat([100, 101], 20)])
+    settings: dict[str, Any] = {"l2": 0.01, "max_iter": 40, "batch_size": 3, "tol": 1e-9}
+    ranker = LinearRanker(loss_for(solver), solver=solver, **settings).fit(more, y, qid)
+    without = clone(ranker).fit(X, Y, QID)
+    np.testing.assert_allclose(ranker.coef_, without.coef_, rtol=1e-3, atol=1e-4)
+    assert ranker.objective_ == pytest.approx(without.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", OF_PAIRS)
+def test_only_groups_of_one_class_are_refused(solver: str) -> None:
+    with pytest.raises(ArgumentError, match="None of the 12 groups can be trained on"):
+        LinearRanker(loss_for(solver), solver=solver).fit(X, np.ones(240), QID)
+
+
+def test_every_setting_is_documented_by_solver() -> None:
+    text = str(Settings.__doc__)
+    for name in Settings.__dataclass_fields__:
+        assert f"{name} : " in text

@@ -1,0 +1,319 @@
+"""Every solver reaches the optimum that another way finds, and says how close it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.progress import or_silent
+from podium.rankers.objective import Labels, LinearObjective
+from podium.rankers.solvers import SOLVERS, History, Settings, Solution
+
+CONVEX = ("pap-avg@3", "pap-max@3")
+SETTINGS = Settings(learning_rate=0.5, max_iter=2000, tol=1e-6)
+
+
+def problem(
+    loss: str = "pap-avg@3",
+    *,
+    l2: float = 0.05,
+    n: int = 200,
+    seed: int = 0,
+    weights: Any = None,
+    labels: Any = None,
+) -> LinearObjective:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.5 * rng.standard_normal(n)
+    y = (utility > 0.8).astype(float) if labels is None else labels
+    made = Labels(y, Groups.from_qid(np.arange(n) // 20), weights)
+    return objective(X, loss, made, l2)
+
+
+def objective(X: Any, name: str, labels: Labels, l2: float) -> LinearObjective:
+    loss: Any = losses.get(name)
+    target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
+    return LinearObjective(X, loss, target, l2, not loss.shift_invariant, labels=labels)
+
+
+def solve(solver: str, problem: LinearObjective, settings: Settings = SETTINGS) -> Solution:
+    return SOLVERS[solver](problem, settings, None, or_silent(None))
+
+
+def test_bundle_solves_a_quadratic_programme_with_one_slack() -> None:
+    """One positive, k = 1: (1 - s + max_j t_j)+, whose programme has a constraint a negative."""
+    X = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.4], [0.1, -1.0]])
+    y, l2 = np.array([1.0, 0.0, 0.0, 0.0]), 0.3
+    found = solve(
+        "bundle",
+        objective(X, "pap-max@1", Labels(y, Groups.single(4)), l2),
+        replace(SETTINGS, tol=1e-9),
+    )
+    exact = minimize(
+        lambda z: l2 / 2 * (z[0] ** 2 + z[1] ** 2) + z[2],
+        np.array([0.0, 0.0, 2.0]),
+        method="SLSQP",
+        bounds=[(None, None), (None, None), (0.0, None)],
+        constraints=[
+            {"type": "ineq", "fun": lambda z, j=j: z[2] - 1.0 + (X[0] - X[j]) @ z[:2]}
+            for j in (1, 2, 3)
+        ],
+        options={"ftol": 1e-14},
+    )
+    assert found.stop_reason == "converged"
+    np.testing.assert_allclose(found.parameters, exact.x[:2], atol=1e-5)
+    assert found.objective == pytest.approx(exact.fun, rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", CONVEX)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gap_bounds_how_far_the_objective_is_above_the_minimum(loss: str, seed: int) -> None:
+    given = problem(loss, seed=seed)
+    least = solve("bundle", given, replace(SETTINGS, tol=1e-9))
+    assert least.gap <= 1e-9 * least.objective
+    gaps = [solve("bundle", given, replace(SETTINGS, tol=0.0, max_iter=n)) for n in (2, 3, 4)]
+    for early in gaps:
+        assert early.stop_reason == "max_iter"
+        assert early.lower_bound <= least.objective + 1e-12
+        assert early.gap >= early.objective - least.objective - 1e-12
+    assert gaps[0].gap > gaps[1].gap > gaps[2].gap > least.gap
+
+
+@pytest.mark.parametrize("loss", CONVEX)
+def test_no_point_is_below_the_lower_bound(loss: str) -> None:
+    given = problem(loss)
+    bound = solve("bundle", given, replace(SETTINGS, tol=0.01)).lower_bound
+    rng = np.random.default_rng(0)
+    for scale in (0.1, 1.0, 3.0):
+        for _ in range(100):
+            assert given.evaluate(scale * rng.standard_normal(4)).objective >= bound
+
+
+@pytest.mark.parametrize("loss", CONVEX)
+def test_subgradient_descent_comes_to_the_bundles_optimum(loss: str) -> None:
+    given = problem(loss)
+    least = solve("bundle", given)
+    slow = solve("subgradient", given, replace(SETTINGS, tol=0.0))
+    assert least.objective - 1e-12 <= slow.objective <= 1.001 * least.objective
+
+
+@pytest.mark.parametrize("keep", ["best", "average"])
+@pytest.mark.parametrize("loss", CONVEX)
+def test_stochastic_descent_comes_near_the_bundles_optimum(loss: str, keep: Any) -> None:
+    given = problem(loss)
+    least = solve("bundle", given)
+    settings = replace(SETTINGS, tol=0.0, max_iter=600, batch_size=3, keep=keep)
+    slow = solve("stochastic", given, settings)
+    assert least.objective - 1e-12 <= slow.objective <= 1.01 * least.objective
+
+
+def test_lbfgs_and_bundle_come_to_logistic_regression() -> None:
+    given = problem("logistic", l2=0.01)
+    made = given.labels
+    assert made is not None
+    peer = LogisticRegression(C=1 / (0.01 * 200), tol=1e-10).fit(given.features, made.relevance)
+    exact = np.append(peer.coef_[0], peer.intercept_)
+    for solver, tol, close in (("lbfgs", 1e-9, 1e-4), ("bundle", 1e-9, 1e-3)):
+        found = solve(solver, given, replace(SETTINGS, tol=tol))
+        np.testing.assert_allclose(found.parameters, exact, atol=close)
+        assert found.objective <= given.evaluate(exact).objective + 1e-8
+
+
+def test_bundle_finds_an_intercept_far_from_zero() -> None:
+    """Features all 0: the objective is log(1 + exp(b)) - b / 100, least at logit(1/100)."""
+    y = np.zeros(100)
+    y[3] = 1.0
+    given = objective(np.zeros((100, 2)), "logistic", Labels(y, Groups.single(100)), 0.1)
+    found = solve("bundle", given, replace(SETTINGS, tol=1e-9))
+    np.testing.assert_allclose(found.parameters, [0.0, 0.0, np.log(0.01 / 0.99)], atol=1e-3)
+    assert found.stop_reason == "converged"
+
+
+@pytest.mark.parametrize("solver", ["subgradient", "stochastic", "bundle"])
+def test_zero_is_optimal_where_features_tell_nothing(solver: str) -> None:
+    """Each group has its rows twice, once with each label: no direction lowers a convex loss."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 2, axis=0)
+    made = Labels(np.tile([1.0, 0.0], 40), Groups.from_qid(np.arange(80) // 8))
+    found = solve(solver, objective(X, "pap-max@2", made, 0.1), replace(SETTINGS, tol=1e-9))
+    assert found.objective == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(found.parameters, 0.0, atol=1e-6)
+
+
+def test_bundle_stays_right_when_it_drops_planes(monkeypatch: pytest.MonkeyPatch) -> None:
+    least = solve("bundle", problem("pap-max@3", l2=1e-3))
+    monkeypatch.setattr("podium.rankers.solvers._bundle._CAPACITY", 12)
+    found = solve("bundle", problem("pap-max@3", l2=1e-3), replace(SETTINGS, tol=1e-4))
+    assert found.stop_reason == "converged"
+    assert len(found.history.objectives) > 12
+    assert found.lower_bound <= least.objective <= found.objective <= 1.0001 * least.objective
+
+
+def test_bundles_objective_never_rises_and_is_that_of_the_loss() -> None:
+    given = problem("pap-max@3", l2=1e-3)
+    found = solve("bundle", given)
+    path = np.array(found.history.objectives)
+    assert (np.diff(path) <= 0).all()
+    assert given.evaluate(found.parameters).objective == pytest.approx(found.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("start", [np.zeros(4), np.array([1.0, -1.0, 2.0, 0.0])])
+def test_history_begins_at_the_start(solver: str, start: Any) -> None:
+    given = problem("logistic" if solver == "lbfgs" else "pap-avg@3")
+    start = start[: given.n_features] if not given.has_intercept else np.append(start, 0.0)
+    found = solve(solver, given, replace(SETTINGS, start=start, max_iter=5))
+    assert found.history.objectives[0] == given.evaluate(start).objective
+    assert len(found.history.objectives) == 5
+    assert found.objective < found.history.objectives[0]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_iterate_is_the_start(solver: str) -> None:
+    given = problem("logistic" if solver == "lbfgs" else "pap-avg@3")
+    found = solve(solver, given, replace(SETTINGS, max_iter=1))
+    assert not found.parameters.any()
+    assert (found.stop_reason, len(found.history.objectives)) == ("max_iter", 1)
+
+
+def test_each_rule_keeps_its_iterate() -> None:
+    given = problem("pap-ramp@3", l2=0.5)
+    runs = {
+        keep: solve("subgradient", given, replace(SETTINGS, keep=keep, max_iter=15, tol=0.0))
+        for keep in ("best", "best_loss", "last", "average")
+    }
+    history = runs["best"].history
+    assert history.kept == int(np.argmin(history.objectives))
+    assert runs["best_loss"].history.kept == int(np.argmin(history.losses))
+    assert runs["best_loss"].history.kept != history.kept
+    assert runs["last"].history.kept == 14
+    assert runs["last"].objective == history.objectives[-1]
+    assert runs["average"].objective == given.evaluate(runs["average"].parameters).objective
+    assert len({run.objective for run in runs.values()}) == 4
+
+
+def test_average_weighs_iterates_by_their_number() -> None:
+    given, history = problem(), History("average")
+    for value in (1.0, 4.0, 2.0):
+        history.add(given.evaluate(np.full(4, value)), None)
+    expected = (1 * 1.0 + 2 * 4.0 + 3 * 2.0) / (1 + 2 + 3)
+    np.testing.assert_allclose(history.choose(given).parameters, expected)
+
+
+def test_the_last_good_iterate_is_kept() -> None:
+    given, history = problem(), History("last")
+    for value in (1.0, 2.0, 1e300):
+        history.add(given.evaluate(np.full(4, value)), None)
+    assert history.stop_reason(SETTINGS) == "diverged"
+    np.testing.assert_array_equal(history.choose(given).parameters, 2.0)
+
+
+def test_validation_chooses_and_patience_stops_every_solver() -> None:
+    for solver in SOLVERS:
+        given = problem("logistic", l2=1e-3)
+        seen = iter([0.1, 0.5, 0.3, 0.5, 0.2, 0.9])
+        settings = replace(SETTINGS, tol=0.0, patience=3, learning_rate=1.0)
+        found = SOLVERS[solver](given, settings, lambda _, s=seen: next(s), or_silent(None))
+        assert found.stop_reason == "patience", solver
+        assert (found.history.kept, len(found.history.objectives)) == (1, 5)
+
+
+def test_mini_batches_add_up_to_the_objective() -> None:
+    """Whatever the weights: the expectation over a pass is the whole."""
+    from podium.rankers.batches import Batches
+
+    rng = np.random.default_rng(0)
+    by_group = np.repeat(rng.integers(0, 3, 10).astype(float), 20)
+    for name, weights in (
+        ("pap-ramp@3", None),
+        ("pap-ramp@3", by_group),
+        ("logistic", None),
+        ("logistic", rng.random(200) * by_group),
+    ):
+        given = problem(name, weights=weights, l2=0.0)
+        assert given.labels is not None
+        batches = Batches.of(given, given.labels)
+        at = rng.standard_normal(given.n_parameters)
+        whole = given.evaluate(at)
+        parts = [batch.evaluate(at) for batch in batches.epoch(0, 1, seed=5)]
+        assert len(parts) == (10 if weights is None else np.count_nonzero(by_group[::20]))
+        assert np.mean([part.loss for part in parts]) == pytest.approx(whole.loss)
+        np.testing.assert_allclose(np.mean([part.grad for part in parts], axis=0), whole.grad)
+
+
+def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
+    from podium.rankers.batches import Batches
+
+    given = problem()
+    assert given.labels is not None
+    batches = Batches.of(given, given.labels)
+
+    def order(number: int, seed: int) -> list[Any]:
+        return [tuple(batch.rows // 20) for batch in batches.epoch(number, 4, seed)]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(2, 0) != order(2, 1)
+    assert [len(rows) for rows in order(1, 0)] == [80, 80, 40]
+    assert sorted(np.concatenate(order(1, 0))) == sorted(np.arange(200) // 20)
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "message"),
+    [
+        ("bundle", "pap-ramp@3", "needs a convex loss, and 'pap-ramp' does not .*'pap-avg@k'"),
+        ("lbfgs", "pap-avg@3", "needs a smooth loss, and 'pap-avg' does not .*'logistic'"),
+    ],
+)
+def test_a_loss_that_a_solver_cannot_take_is_refused_with_those_it_can(
+    solver: str, loss: str, message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message) as caught:
+        solve(solver, problem(loss))
+    assert "solver='subgradient'" in str(caught.value)
+    assert f"'{loss.removesuffix('@3')}@k'" not in str(caught.value)
+
+
+class FallingLoss:
+    """Minus the mean score of each group: no intercept is high enough."""
+
+    convex = True
+    shift_invariant = False
+
+    def prepare(self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None) -> Any:
+        return groups
+
+    def value_and_grad(self, scores: Any, target: Any) -> Any:
+        values = -np.bincount(target.index, scores) / target.sizes
+        return values, -1.0 / (target.sizes * target.n_groups)[target.index]
+
+    def curvature(self, scores: Any, target: Any) -> Any:
+        return np.ones(scores.size)
+
+
+def test_bundle_refuses_an_intercept_without_end() -> None:
+    given = problem("logistic")
+    assert given.labels is not None
+    falling = replace(given, loss=FallingLoss(), target=given.labels.groups)
+    with pytest.raises(ArgumentError, match="no intercept at which the loss stops falling"):
+        solve("bundle", falling)
+    bounded = solve("bundle", replace(falling, has_intercept=False))
+    assert bounded.stop_reason == "converged"
+
+
+def test_what_a_solver_knows_nothing_of_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="solver='bundle' needs l2 > 0, got 0"):
+        solve("bundle", problem(l2=0.0))
+    for solver, loss in (("bundle", "pap-avg@3"), ("lbfgs", "logistic")):
+        with pytest.raises(ArgumentError, match=f"'{solver}' knows no radius, got 2"):
+            solve(solver, problem(loss), replace(SETTINGS, radius=2.0))
+    with pytest.raises(ArgumentError, match="'stochastic' needs an objective with labels"):
+        solve("stochastic", replace(problem(), labels=None))
+    with pytest.raises(ArgumentError, match="start has no finite objective"):
+        solve("subgradient", problem(), replace(SETTINGS, start=np.full(4, 1e300)))
