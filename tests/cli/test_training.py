@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import inspect
 import io
@@ -9,14 +10,17 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from podium import data
 from podium.rankers import LinearRanker, load
+from podium.tuning import fitting
 
 LOSS = ("--loss", "pap-avg", "-k", "2", "--out", "model")
 
@@ -75,6 +79,7 @@ def test_packed_rows_give_the_same_model(podium: Callable[..., Any]) -> None:
 @pytest.mark.usefixtures("rows")
 def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--tol", "0")
+    options += ("--no-scale",)
     done = podium("train", "train.csv", *LOSS, *options)
     assert "podium: warning: stopped at --max-iter 30, before it converged" in done.err
     assert "Raise --max-iter or --tol, " in done.err
@@ -85,13 +90,47 @@ def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert np.array_equal(load("model").coef_, model.coef_)
 
 
-def test_defaults_are_those_of_the_library(podium: Callable[..., Any]) -> None:
-    from podium.cli.train import Objective, Solver
+def test_defaults_in_the_help_are_those_of_the_library() -> None:
+    from podium.cli._training import Model, Solver
 
     library = {name: p.default for name, p in inspect.signature(LinearRanker).parameters.items()}
-    for options in (Solver(), Objective("logistic")):
-        for name in vars(options).keys() & library.keys() - {"loss"}:
-            assert getattr(options, name) == library[name], name
+    found = 0
+    for group in (Model, Solver):
+        for field in dataclasses.fields(group):
+            (option,) = get_type_hints(group, include_extras=True)[field.name].__metadata__
+            number = re.search(r"; ([\d.]+) without it", option.help)
+            if number and field.name in library:
+                found += 1
+                assert float(number[1]) == library[field.name], field.name
+    assert found == 5
+
+
+@pytest.mark.usefixtures("rows")
+def test_scaled_model_is_the_pipeline_with_coefficients_brought_back(
+    podium: Callable[..., Any],
+) -> None:
+    frame = pl.read_csv("train.csv").with_columns(pl.col("first") * 1e4 + 5e5)
+    frame.write_csv("wide.csv")
+    assert podium("train", "wide.csv", *LOSS, "--l2", "0.1").status == 0
+    rows = data.read_features("wide.csv")
+    pipeline = make_pipeline(StandardScaler(), LinearRanker("pap-avg@2", l2=0.1))
+    fitting.fit(pipeline, rows.X, rows.y, rows.qid)
+    model = load("model")
+    scores = rows.X @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(scores, pipeline.predict(rows.X), atol=1e-9)
+
+
+@pytest.mark.usefixtures("rows")
+def test_scaling_makes_units_irrelevant(podium: Callable[..., Any]) -> None:
+    frame = pl.read_csv("train.csv")
+    frame.with_columns(pl.col("third") * 1024.0).write_csv("metres.csv")
+    for file, out in (("train.csv", "one"), ("metres.csv", "two")):
+        assert podium("train", file, *LOSS, "--out", out).status == 0
+    one, two = load("one").coef_, load("two").coef_
+    np.testing.assert_allclose(two * [1.0, 1.0, 1024.0], one, rtol=1e-9)
+    for file, out in (("train.csv", "one"), ("metres.csv", "two")):
+        assert podium("train", file, *LOSS, "--no-scale", "--out", out).status == 0
+    assert not np.allclose(load("two").coef_ * [1.0, 1.0, 1024.0], load("one").coef_, rtol=0.1)
 
 
 @pytest.mark.usefixtures("rows")

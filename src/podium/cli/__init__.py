@@ -24,6 +24,7 @@ from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.measure import measure
 from podium.cli.rank import rank
+from podium.cli.reproduce import reproduce
 from podium.cli.train import train
 from podium.errors import PodiumError, PodiumWarning
 
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (measure, compare, train, rank, demo):
+for command in (measure, compare, train, rank, demo, reproduce):
     app.command()(expand(command))
 
 

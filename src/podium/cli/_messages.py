@@ -18,11 +18,16 @@ _RENAMED = {
     "relevance": "--relevance-col",
     "k": "-k",
     "eval_set": "--valid",
+    "valid": "--valid-share",
+    "n_folds": "--folds",
+    "n_trials": "--budget",
+    "n_jobs": "--jobs",
+    "time": "--time-col",
 }
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
-    *("tol", "patience", "eval_measure"),
+    *("tol", "patience", "eval_measure", "solver", "start", "split"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
 
@@ -35,11 +40,13 @@ _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@
 # Names that are no English words, nor a user's own: those are in quotes or part of a path.
 _BARE = re.compile(
     r"(?<![\w./'\"=-])"
-    r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_measure|eval_set|tol|l2)"
+    r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_measure|eval_set|n_trials"
+    r"|tol|l2)"
     r"(?![\w/'\"-]|\.\w)"
 )
 _FORMAT_CHOICE = re.compile(r"\bPass format= as [^.]*")
 _FORMAT = re.compile(r"\bpass format=")
+_OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
 
 
@@ -87,6 +94,7 @@ def as_options(text: str) -> str:
     """
     text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
     text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
+    text = _OF_GRID.sub(r"--grid \1", text)
     text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
     text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)
     return _TWICE.sub(r"\1", text.replace(" or None (the whole list)", ""))

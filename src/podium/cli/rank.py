@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli._models import missing_allowed
 from podium.cli._options import check_target
 from podium.cli._rows import check_finite
 
@@ -85,7 +86,8 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
     rows = data.read_features(
         path, user=user_col, item=item_col, features=wanted, n_features=ranker.n_features_in_
     )
-    check_finite(path, rows)
+    if not missing_allowed(ranker):
+        check_finite(path, rows)
     return rows
 
 

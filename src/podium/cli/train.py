@@ -1,132 +1,26 @@
-"""podium train: a linear model for the top of the list, from a feature table."""
+"""podium train: a model for the top of the list, from a feature table."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli import _messages
+from podium.cli import _messages, _models, _tuning
 from podium.cli._options import check_target
 from podium.cli._progress import progress
 from podium.cli._rows import check_finite
+from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
     from podium.data import Features
-    from podium.rankers import LinearRanker
+    from podium.tuning import Search
     from podium.types import PerRow
 
-_DEFAULT_K = 10
-_SOLVER, _COLUMNS = "Solver", "Columns"
-_STOPPED = {
-    "converged": "converged",
-    "patience": "--patience",
-    "max_iter": "--max-iter",
-    "diverged": "diverged",
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Objective:
-    """What is minimised."""
-
-    loss: Annotated[
-        str,
-        typer.Option(help="pap-ramp, pap-avg, pap-max, pap-ts or logistic.", metavar="LOSS"),
-    ]
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", metavar="K", help=f"Cutoff of a loss that has one. Without it: {_DEFAULT_K}."
-        ),
-    ] = None
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Relevance from which a row is positive; 1 without it."),
-    ] = None
-    l2: Annotated[float, typer.Option(metavar="X", help="Penalty on the coefficients.")] = 1e-4
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Learn no intercept.")] = (
-        False
-    )
-    clip: Annotated[
-        bool,
-        typer.Option(
-            "--clip", help="With a pap loss: also train on groups with fewer than K negatives."
-        ),
-    ] = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Solver:
-    """How it is minimised, and which iterate is kept."""
-
-    learning_rate: Annotated[
-        float,
-        typer.Option(
-            metavar="X", help="First step length; falls as 1/sqrt(t).", rich_help_panel=_SOLVER
-        ),
-    ] = 0.5
-    max_iter: Annotated[
-        int, typer.Option(metavar="N", help="Iterations at most.", rich_help_panel=_SOLVER)
-    ] = 500
-    tol: Annotated[
-        float,
-        typer.Option(
-            metavar="X",
-            help="Converged once the last ten objectives span no more.",
-            rich_help_panel=_SOLVER,
-        ),
-    ] = 1e-4
-    patience: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="With --valid: stop after this many iterations without a better value.",
-            rich_help_panel=_SOLVER,
-        ),
-    ] = 50
-
-
-@dataclasses.dataclass(frozen=True)
-class FeatureColumns:
-    """Which columns are features, and which are not."""
-
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Feature columns; all numeric ones without it.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    ignore: Annotated[
-        str | None,
-        typer.Option(
-            metavar="C,D,…", help="Columns that are no features.", rich_help_panel=_COLUMNS
-        ),
-    ] = None
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else user, user_id, qid, query_id or q_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else item, item_id or doc_id.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
-    relevance_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else relevance, rating or label.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
+_STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
+_SHARE = 0.2  # of DATA, where --tune is not told which rows to validate on
 
 
 def train(
@@ -138,59 +32,83 @@ def train(
             metavar="DATA",
         ),
     ],
-    objective: Objective,
+    model: Model,
     solver: Solver,
+    validation: Validation,
+    tuning: Tuning,
     columns: FeatureColumns,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to.")
     ],
-    valid: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rows to choose the iterate by, and to stop early by."),
-    ] = None,
-    eval_measure: Annotated[
-        str | None,
-        typer.Option(metavar="MEASURE", help="What --valid is measured by; pap@K without it."),
-    ] = None,
 ) -> None:
-    """Train a linear model for the top of the list, by subgradient descent on a loss.
+    """Train a model for the top of the list, and with --tune choose its parameters.
 
-    Scale the features before: steps have no unit of their own.
+    Rows to validate on decide when to stop; without them the objective does.
     """
     check_target(out, "--out", ("",))
-    from podium import rankers
-    from podium.errors import ArgumentError
-
-    if eval_measure is not None and valid is None:
-        raise ArgumentError("--eval-measure needs --valid, the rows to measure.")
-    model = _ranker(objective, solver, eval_measure)
-    rows = read(data, columns)
+    _tuning.check(validation, tuning)
+    estimator = _models.make(model, solver, validation.eval_measure, tuning.seed)
+    grid = _tuning.candidates(model, solver, tuning, estimator)
+    _models.rehearse(estimator)
+    times = read_times(data, validation.time_col)
+    missing = _models.missing_allowed(estimator)
+    rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
     eval_set = None
-    if valid is not None:
-        other = read(valid, columns, like=rows)
-        eval_set = (other.X, labels(valid, other), other.qid)
-    with progress("training") as show:
-        model.fit(rows.X, labels(data, rows), rows.qid, eval_set=eval_set, progress=show)
-    rankers.save(with_names(model, rows.feature_names), out)
-    _summarize(model, rows, valid, out)
+    if validation.valid is not None:
+        other = read(validation.valid, columns, like=rows, missing=missing)
+        eval_set = (other.X, labels(validation.valid, other), other.qid)
+    estimator = _models.scaled(estimator, model, rows.X)
+    given = (rows.X, labels(data, rows), rows.qid)
+    if tuning.tune or validation.of_data:
+        found = _search(estimator, given, grid, model, validation, tuning, eval_set, times)
+        _tuning.save(found, tuning.tune_table)
+        fitted, said = found.estimator, _tuning.describe(found)
+    else:
+        fitted, said = _fit(estimator, given, eval_set), ""
+    _finish(fitted, rows, validation.valid, said, out)
 
 
-def read(path: Path, columns: FeatureColumns, *, like: Features | None = None) -> Features:
+def read(
+    path: Path,
+    columns: FeatureColumns,
+    *,
+    like: Features | None = None,
+    also_ignore: str | None = None,
+    missing: bool = False,
+) -> Features:
     """Read rows to learn from; those to validate with have the same features in the same order."""
     from podium import data
 
     wanted = _split(columns.features) if like is None else list(like.feature_names)
+    ignored = [*(_split(columns.ignore) or []), *([also_ignore] if also_ignore else [])]
     rows = data.read_features(
         path,
         user=columns.user_col,
         item=columns.item_col,
         relevance=columns.relevance_col,
         features=wanted,
-        ignore=(_split(columns.ignore) or []) if like is None else [],
+        ignore=ignored if like is None else [],
         n_features=None if like is None else len(like.feature_names),
     )
-    check_finite(path, rows)
+    if not missing:
+        check_finite(path, rows)
     return rows
+
+
+def read_times(path: Path, column: str | None) -> Any:
+    """Return the column of times, if one was named."""
+    if column is None:
+        return None
+    from podium import _check
+    from podium.data.tables import open_table
+    from podium.errors import DataError
+
+    table = open_table(path, "feature table", ())
+    if column not in table.names:
+        raise DataError(
+            f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
+        )
+    return table.fetch({column: "any"})[column]
 
 
 def labels(path: Path, rows: Features) -> PerRow:
@@ -213,57 +131,100 @@ def with_names(model: Any, names: tuple[str, ...]) -> Any:
     return model
 
 
-def _ranker(objective: Objective, solver: Solver, eval_measure: str | None) -> LinearRanker:
-    """Make the estimator; a wrong name or number raises before any file is read."""
+def _fit(estimator: Any, given: tuple[Any, ...], eval_set: Any) -> Any:
+    from podium import tuning as library
+
+    with progress("training") as show:
+        return library.fit(estimator, *given, eval_set=eval_set, progress=show)
+
+
+def _search(
+    estimator: Any,
+    given: tuple[Any, ...],
+    grid: Any,
+    model: Model,
+    validation: Validation,
+    tuning: Tuning,
+    eval_set: Any,
+    times: Any,
+) -> Search:
+    """Search; an interrupt leaves the table of what was tried."""
+    from podium import tuning as library
+
+    share = validation.valid_share
+    try:
+        with progress("tuning" if tuning.tune else "validating") as show:
+            return library.search(
+                estimator,
+                *given,
+                grid=grid,
+                n_trials=tuning.budget,
+                measure=library.last_step(estimator).eval_measure,
+                min_relevance=1.0 if model.min_relevance is None else model.min_relevance,
+                eval_set=eval_set,
+                n_folds=validation.folds,
+                split=validation.split or "users",
+                valid=_SHARE if share is None else share,
+                time=times,
+                n_jobs=tuning.jobs,
+                seed=tuning.seed,
+                progress=show,
+            )
+    except library.Interrupted as stop:
+        _tuning.save(stop.search, tuning.tune_table)
+        _messages.say(f"interrupted; {_tuning.describe(stop.search)}")
+        raise
+
+
+def _finish(model: Any, rows: Features, valid: Path | None, said: str, out: Path) -> None:
+    """Write the model, and say what was learned from what, and why it stopped."""
     from podium import rankers
-    from podium.metrics import parse
 
-    loss = _loss(objective)
-    measure = parse(eval_measure or f"pap@{getattr(loss, 'k', _DEFAULT_K)}")
-    return rankers.LinearRanker(
-        loss,
-        l2=objective.l2,
-        fit_intercept=not objective.no_intercept,
-        eval_measure=str(measure),
-        **dataclasses.asdict(solver),
-    )
+    if hasattr(model, "steps"):
+        from podium.rankers.scaling import folded
 
-
-def _loss(objective: Objective) -> Any:
-    from podium import losses
-
-    params: dict[str, Any] = {}
-    if objective.clip:
-        params["clip"] = True
-    if objective.min_relevance is not None:
-        params["min_relevance"] = objective.min_relevance
-    known = losses.REGISTRY.get(objective.loss)
-    if objective.k is not None:
-        params["k"] = objective.k
-    elif known is not None and "k" in {f.name for f in dataclasses.fields(known)}:
-        params["k"] = _DEFAULT_K
-    return losses.get(objective.loss, **params)
+        model = folded(model)
+    rankers.save(with_names(model, rows.feature_names), out)
+    _messages.say(f"{_counts(rows)}{_course(model, chosen=bool(said) and valid is None)}")
+    if said:
+        _messages.say(said)
+    _messages.say(f"{_value(model, valid)}wrote {out}")
 
 
-def _summarize(model: LinearRanker, rows: Features, valid: Path | None, out: Path) -> None:
-    """Say what was learned from what, and why it stopped."""
+def _counts(rows: Features) -> str:
     import numpy as np
-
-    from podium.metrics import parse
 
     n_groups = np.unique(np.asarray(rows.qid)).size
     counts = ((n_groups, "group"), (len(rows.qid), "row"), (len(rows.feature_names), "feature"))
-    read = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
-    _messages.say(
-        f"{read}; stopped after iteration {model.n_iter_} ({_STOPPED[model.stop_reason_]}), "
-        f"kept {model.best_iteration_ + 1}"
-    )
-    value = f"objective {model.objective_:.6g}"
-    if valid is not None:
+    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+
+
+def _course(model: Any, *, chosen: bool) -> str:
+    """Say how long it learned: as validation chose, or until it stopped by itself."""
+    if not hasattr(model, "n_iter_") or not hasattr(model, "best_iteration_"):
+        return ""
+    if chosen:
+        what = "trees" if hasattr(model, "n_trees") else "iterations"
+        return f"; learned for {model.n_iter_} {what}, as validation chose"
+    kept = model.best_iteration_ + 1
+    if hasattr(model, "n_trees"):
+        return f"; grew {model.n_iter_} trees, kept {kept}"
+    reason = _STOPPED.get(model.stop_reason_, model.stop_reason_)
+    return f"; stopped after iteration {model.n_iter_} ({reason}), kept {kept}"
+
+
+def _value(model: Any, valid: Path | None) -> str:
+    """Say what was reached."""
+    from podium.metrics import parse
+
+    objective = getattr(model, "objective_", math.nan)
+    value = [] if math.isnan(objective) else [f"objective {objective:.6g}"]
+    seen = getattr(model, "history_", {}).get("validation")
+    if valid is not None and seen is not None:
         sign = 1 if parse(model.eval_measure).metric.higher_is_better else -1
-        best = sign * model.history_["validation"][model.best_iteration_]
-        value += f", {model.eval_measure} on {valid.name} {best:.4f}"
-    _messages.say(f"{value}; wrote {out}")
+        best = sign * seen[getattr(model, "best_iteration_", -1)]
+        value.append(f"{model.eval_measure} on {valid.name} {best:.4f}")
+    return "; ".join([", ".join(value), ""]) if value else ""
 
 
 def _split(text: str | None) -> list[str] | None:

@@ -1,0 +1,205 @@
+"""From the options of podium train to an estimator, tried out before any file is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import warnings
+from typing import Any
+
+from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
+
+_FEW = 2  # iterations, or trees, of the rehearsal
+_LENGTHS = ("max_iter", "n_trees", "n_base", "max_rounds")
+_NARROW = 50  # the largest k of the rehearsal: its groups have as many rows
+
+
+def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
+    """Return the estimator, unfitted.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown model or loss, or an option that this model has no use for.
+    """
+    cls = _class(model.model)
+    known = inspect.signature(cls).parameters
+    params: dict[str, Any] = {**solver.given(), **_own(model, known), **_set(model.set)}
+    if model.no_intercept:
+        params["fit_intercept"] = False
+    if model.l2 is not None:
+        params["l2"] = model.l2
+    _refuse_unknown(model.model, params, list(known))
+    if "random_state" in known:
+        params.setdefault("random_state", seed)
+    if "eval_measure" in known:
+        params["eval_measure"] = measure_of(model, params, measure)
+    return cls(**params)
+
+
+def measure_of(model: Model, params: dict[str, Any], measure: str | None) -> str:
+    """Return what rows set aside are measured by: pap at the k of the loss without a wish."""
+    from podium.metrics import parse
+
+    k = getattr(params.get("loss"), "k", None) or model.k or DEFAULT_K
+    return str(parse(measure or f"pap@{k}"))
+
+
+def loss_of(model: Model, name: str, *, with_k: bool = True) -> Any:
+    """Return the loss of that name with the options that were given for it."""
+    from podium import losses
+
+    base, at, _ = name.partition("@")
+    cls = losses.REGISTRY.get(base)
+    fields = () if cls is None else dataclasses.fields(cls)
+    needs_k = any(f.name == "k" and f.default is dataclasses.MISSING for f in fields)
+    params: dict[str, Any] = {}
+    if model.clip:
+        params["clip"] = True
+    if model.min_relevance is not None:
+        params["min_relevance"] = model.min_relevance
+    if with_k and model.k is not None:
+        params["k"] = model.k
+    elif needs_k and not at:
+        params["k"] = model.k or DEFAULT_K
+    return losses.get(name, **params)
+
+
+def rehearse(estimator: Any) -> None:
+    """Fit a copy to a few made-up rows, so that a wrong parameter shows before a file is read.
+
+    Raises
+    ------
+    ArgumentError
+        As `fit` would.
+    MissingExtraError
+        Where a library is not installed.
+    """
+    import numpy as np
+
+    from podium.errors import ArgumentError, PodiumError
+    from podium.tuning import fitting
+
+    small = _shortened(type(estimator)(**estimator.get_params(deep=False)))
+    n = 2 * _NARROW + 2
+    X = np.random.default_rng(0).standard_normal((2 * n, 2))
+    params = small.get_params(deep=False)
+    low = params.get("min_relevance", getattr(params.get("loss"), "min_relevance", 1.0))
+    relevance = np.tile([0.0, max(1.0, float(np.ceil(low)))], n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            fitting.fit(small, X, relevance, np.repeat([0, 1], n))
+        except PodiumError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(str(error)) from error
+
+
+def scaled(estimator: Any, model: Model, X: Any) -> Any:
+    """Return a linear model behind a scaler; trees as they are."""
+    from podium.rankers.scaling import standardized
+
+    if model.no_scale or not is_linear(model):
+        return estimator
+    return standardized(estimator, center=not (model.no_intercept or hasattr(X, "tocsr")))
+
+
+def is_linear(model: Model) -> bool:
+    """Tell whether a model's scores are linear in its features."""
+    return "boosting" not in MODELS[model.model][0]
+
+
+def missing_allowed(estimator: Any) -> bool:
+    """Tell whether an estimator learns from features that are missing."""
+    from podium.tuning.fitting import last_step
+
+    return bool(last_step(estimator).__sklearn_tags__().input_tags.allow_nan)
+
+
+def _class(name: str) -> Any:
+    from podium import _check
+
+    module, cls = MODELS[_check.choice(name, "--model", list(MODELS))]
+    return getattr(importlib.import_module(module), cls)
+
+
+def _own(model: Model, known: Any) -> dict[str, Any]:
+    """Return the loss, or for a model that is its own loss the parameters of that."""
+    if "loss" not in known:
+        given = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
+        params = {name: value for name, value in given.items() if value is not None}
+        return {**params, "clip": True} if model.clip else params
+    if model.loss is not None:
+        return {"loss": _foreign(model) if _is_foreign(model) else loss_of(model, model.loss)}
+    if model.min_relevance is None and model.k is None and not model.clip:
+        return {}
+    default = known["loss"].default
+    return {"loss": loss_of(model, default if isinstance(default, str) else "logistic")}
+
+
+def _is_foreign(model: Model) -> bool:
+    """Tell an objective of a boosting library from a loss of podium."""
+    from podium import losses
+
+    known = str(model.loss).partition("@")[0] in losses.REGISTRY
+    return not known and not is_linear(model)
+
+
+def _foreign(model: Model) -> str | None:
+    from podium.errors import ArgumentError
+
+    if model.clip or model.min_relevance is not None:
+        raise ArgumentError(
+            f"--clip and --min-relevance are of podium's losses, and {model.loss!r} is one of "
+            f"{model.model}'s own. Leave them out."
+        )
+    return model.loss
+
+
+def _set(given: list[str] | None) -> dict[str, Any]:
+    """Read ``--set name=value``."""
+    from podium.errors import ArgumentError
+    from podium.tuning import parse_values
+
+    params: dict[str, Any] = {}
+    for text in given or []:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or not equals or not value or name in params:
+            raise ArgumentError(f"--set must be NAME=VALUE, each name once, got {text!r}.")
+        values = parse_values(value)
+        if not isinstance(values, list) or len(values) != 1:
+            raise ArgumentError(f"--set must be NAME=VALUE with one value, got {text!r}.")
+        params[name] = values[0]
+    return params
+
+
+def _refuse_unknown(model: str, params: dict[str, Any], known: list[str]) -> None:
+    from podium import _check
+    from podium.errors import ArgumentError
+
+    for name in params:
+        if name not in known:
+            option = {"k": "-k", "fit_intercept": "--no-intercept"}.get(name)
+            option = option or f"--{name.replace('_', '-')}"
+            raise ArgumentError(
+                f"--model {model} has no use for {option}.{_check.nearest(name, known)} "
+                f"It takes {', '.join(known)}."
+            )
+
+
+def _shortened(estimator: Any) -> Any:
+    """Make a fit short; what is wrong with a length stays wrong."""
+    params = estimator.get_params(deep=False)
+    changes: dict[str, Any] = {}
+    for name in _LENGTHS:
+        if isinstance(params.get(name), int):
+            changes[name] = min(params[name], _FEW)
+    if isinstance(params.get("k"), int):
+        changes["k"] = min(params["k"], _NARROW)
+    loss = params.get("loss")
+    if dataclasses.is_dataclass(loss) and hasattr(loss, "k"):
+        k = min(int(getattr(loss, "k")), _NARROW)  # noqa: B009
+        changes["loss"] = dataclasses.replace(loss, k=k)  # pyright: ignore[reportArgumentType]
+    return estimator.set_params(**changes)

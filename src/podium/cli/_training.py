@@ -1,0 +1,302 @@
+"""The options of podium train, in the panels of its help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DEFAULT_K = 10
+MODELS = {
+    "linear": ("podium.rankers", "LinearRanker"),
+    "lightgbm": ("podium.rankers.boosting", "LightGBMRanker"),
+    "xgboost": ("podium.rankers.boosting", "XGBoostRanker"),
+    "svm-pauc": ("podium.rankers.baselines", "SVMpAUC"),
+    "sgd-at-k": ("podium.rankers.baselines", "SGDAtK"),
+    "greedy-pap": ("podium.rankers.baselines", "GreedyPAp"),
+    "select-pap": ("podium.rankers.baselines", "SelectPAp"),
+    "logistic-regression": ("podium.rankers.baselines", "LogisticRanker"),
+}
+"""Every model by its name here, and the class of it."""
+
+_MODEL, _SOLVER, _VALIDATION = "Model", "Solver", "Validation"
+_SEARCH, _COLUMNS = "Search", "Columns"
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is learned, and what is minimised."""
+
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="linear, lightgbm or xgboost; or to compare with: "
+            "logistic-regression, svm-pauc, sgd-at-k, greedy-pap or select-pap.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "linear"
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="logistic, pap-ramp, pap-avg, pap-max, pap-ts, …; logistic without it.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            metavar="K",
+            help=f"Cutoff of a loss that has one; {DEFAULT_K} without it.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Relevance from which a row is positive; 1 without it.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    clip: Annotated[
+        bool,
+        typer.Option(
+            "--clip",
+            help="With a pap loss: also train on groups with fewer than K negatives.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = False
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Penalty on a linear model's coefficients; 0.0001 without it.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    no_intercept: Annotated[
+        bool, typer.Option("--no-intercept", help="Learn no intercept.", rich_help_panel=_MODEL)
+    ] = False
+    no_scale: Annotated[
+        bool,
+        typer.Option(
+            "--no-scale",
+            help="Learn from the features as they are. Without it, a linear model learns from "
+            "standardised ones, and its coefficients are brought back to yours.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = False
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Any other parameter of the model's class, as n_trees=300; may be repeated.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How it is minimised."""
+
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of a linear model: auto, subgradient, stochastic, bundle or lbfgs.",
+            rich_help_panel=_SOLVER,
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where it begins: zero, normal or logistic.",
+            rich_help_panel=_SOLVER,
+        ),
+    ] = None
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="First step length of a descent; 0.5 without it. Of trees: their shrinkage.",
+            rich_help_panel=_SOLVER,
+        ),
+    ] = None
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Iterations at most; 500 without it.", rich_help_panel=_SOLVER
+        ),
+    ] = None
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="When a solver counts as converged; 0.0001 without it.",
+            rich_help_panel=_SOLVER,
+        ),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With rows to validate on: stop after so many iterations without a better "
+            "value; 50 without it.",
+            rich_help_panel=_SOLVER,
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters that were given."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Which rows the iterate, and with --tune the parameters, are chosen by."""
+
+    valid: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Rows that are never trained on.", rich_help_panel=_VALIDATION
+        ),
+    ] = None
+    valid_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Or this share of DATA; the final model learns from all of it. With --tune, 0.2 "
+            "unless told otherwise.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="The share is of users, of each user's rows (both at random), the last by time, "
+            "or the last of each user: users, rows, time or time-per-user.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+    time_col: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column of times; no feature.", rich_help_panel=_VALIDATION
+        ),
+    ] = None
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Or every user of DATA once, in N folds of users.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+    eval_measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What these rows are measured by; pap@K without it.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+
+    @property
+    def of_data(self) -> bool:
+        """Whether rows of DATA itself are set aside."""
+        return not (self.valid_share is None and self.split is None and self.folds is None)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Whether parameters are chosen, and how."""
+
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose parameters by what is validated: the penalty, step lengths or leaves, "
+            "and the k of the loss at 1, 3 and 10 times K (clipped).",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = False
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Instead, try these: l2=1e-4,1e-2 or loss=logistic,pap-ramp or, with --budget, "
+            "l2='log(1e-6,1)'; may be repeated.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None
+    budget: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Try N at random instead of all.", rich_help_panel=_SEARCH),
+    ] = None
+    tune_table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write everything tried, by suffix (.parquet, .csv, .tsv, .arrow).",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None
+    jobs: Annotated[
+        int,
+        typer.Option(metavar="N", help="Fits at a time; -1: one a core.", rich_help_panel=_SEARCH),
+    ] = 1
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Of splits, draws and random solvers.", rich_help_panel=_SEARCH
+        ),
+    ] = 0
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """Which columns are features, and which are not."""
+
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Feature columns; all numeric ones without it.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C,D,…", help="Columns that are no features.", rich_help_panel=_COLUMNS
+        ),
+    ] = None
+    user_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else user, user_id, qid, query_id or q_id.",
+            metavar="NAME",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None
+    item_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else item, item_id or doc_id.", metavar="NAME", rich_help_panel=_COLUMNS
+        ),
+    ] = None
+    relevance_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else relevance, rating or label.", metavar="NAME", rich_help_panel=_COLUMNS
+        ),
+    ] = None

@@ -1,0 +1,171 @@
+"""What podium train tries, on which rows, and what it says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from podium.cli import _messages
+from podium.cli._models import loss_of
+from podium.cli._options import check_target
+from podium.cli._training import Model, Solver, Tuning, Validation
+
+if TYPE_CHECKING:
+    from podium.tuning import Search, Trial
+
+_PREFIX = "loss__"
+_OF_LOSS = ("k", "clip")  # names that --grid takes for loss__k and loss__clip
+
+
+def check(validation: Validation, tuning: Tuning) -> None:
+    """Refuse options that make no sense together, before any file is read."""
+    from podium import _check
+    from podium.errors import ArgumentError
+
+    check_target(tuning.tune_table, "--tune-table")
+    _check.seed(tuning.seed)
+    if tuning.jobs != -1:
+        _check.cutoff(tuning.jobs, name="--jobs")
+    for option, given in (
+        ("--grid", tuning.grid),
+        ("--budget", tuning.budget),
+        ("--tune-table", tuning.tune_table),
+    ):
+        if given is not None and not tuning.tune:
+            raise ArgumentError(f"{option} needs --tune.")
+    _check_rows(validation)
+    if validation.eval_measure is not None and not is_validated(validation, tuning):
+        raise ArgumentError("--eval-measure needs --valid, --valid-share or --folds.")
+
+
+def _check_rows(validation: Validation) -> None:
+    """Refuse two answers to which rows are validated on, and half of one."""
+    from podium import _check
+    from podium.errors import ArgumentError
+    from podium.tuning import SPLITS
+
+    share = validation.valid_share is not None or validation.split is not None
+    asked = {"--valid": validation.valid, "--folds": validation.folds, "a share": share or None}
+    given = [name for name, value in asked.items() if value is not None]
+    if len(given) > 1:
+        share_name = "--valid-share" if validation.split is None else "--split"
+        names = " and ".join(share_name if name == "a share" else name for name in given)
+        raise ArgumentError(f"{names} were given. Keep one: each says which rows to validate on.")
+    if validation.valid_share is not None:
+        _check.open_fraction(validation.valid_share, "--valid-share")
+    if validation.folds is not None and _check.cutoff(validation.folds, name="--folds") < 2:
+        raise ArgumentError(f"--folds must be an integer >= 2, got {validation.folds}.")
+    if validation.split is not None:
+        _check.choice(validation.split, "--split", SPLITS)
+    by_time = (validation.split or "").startswith("time")
+    if by_time and validation.time_col is None:
+        raise ArgumentError(f"--split {validation.split} needs --time-col, the column of times.")
+    if validation.time_col is not None and not by_time:
+        raise ArgumentError("--time-col needs --split time or time-per-user.")
+
+
+def is_validated(validation: Validation, tuning: Tuning) -> bool:
+    """Tell whether any rows are validated on."""
+    return validation.valid is not None or validation.of_data or tuning.tune
+
+
+def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> Any:
+    """Return the grid: what was asked for, or what is usual without what is fixed by an option.
+
+    Raises
+    ------
+    ArgumentError
+        For a name that the model does not take, a bad value, or a distribution without a budget.
+    """
+    from podium import _check
+    from podium.tuning import default_grid, plan
+
+    budget = tuning.budget
+    if budget is not None:
+        _check.cutoff(budget, name="--budget")
+    if not tuning.tune:
+        return {}
+    if tuning.grid is not None:
+        grid = _asked(model, tuning.grid, estimator)
+    else:
+        fixed = {*solver.given(), *({"l2"} if model.l2 is not None else ())}
+        fixed |= {text.partition("=")[0].strip() for text in model.set or []}
+        grid = {n: v for n, v in default_grid(estimator).items() if n not in fixed}
+    plan(estimator, grid, budget, tuning.seed)
+    return grid
+
+
+def save(search: Search, path: Path | None) -> None:
+    """Write the table of a search, if it is wanted."""
+    if path is not None:
+        search.save(path)
+        _messages.say(f"wrote {path}, {_count(len(search.trials), 'trial')}")
+
+
+def describe(search: Search) -> str:
+    """Return which candidate is best, and how well that is known."""
+    best, n = search.best, len(search.trials)
+    failed = sum(1 for trial in search.trials if trial.error)
+    tried = f"tried {_count(n, 'candidate')}" + (f", of which {failed} failed" if failed else "")
+    chosen = ", ".join(
+        f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
+    )
+    return f"{tried}; best {chosen or 'as given'}: {value_of(search, best)}"
+
+
+def value_of(search: Search, trial: Trial) -> str:
+    """Return a trial's mean, its standard error, and over how many users."""
+    return (
+        f"{search.measure} {trial.mean:.4f} (standard error {trial.std_error:.4f}, "
+        f"{_count(trial.n_groups, 'user')})"
+    )
+
+
+def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
+    """Read ``--grid name=values``; a loss that has no k gets none."""
+    from podium.errors import ArgumentError
+    from podium.tuning import parse_values
+
+    wanted: dict[str, Any] = {}
+    has_loss = "loss" in estimator.get_params(deep=False)
+    for text in grid:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not name or not equals or name in wanted:
+            raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
+        try:
+            parsed = parse_values(values)
+        except ArgumentError as error:
+            raise ArgumentError(f"--grid {text!r}: {error}") from None
+        wanted[f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name] = parsed
+    if "loss" not in wanted:
+        return wanted
+    names: Any = wanted.pop("loss")
+    if not isinstance(names, list):
+        raise ArgumentError(f"--grid loss must be a list of losses, got {names!r}.")
+    return [_with_loss(model, str(name), wanted) for name in cast("list[Any]", names)]
+
+
+def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a grid that is about one loss, without what that does not take."""
+    loss = loss_of(model, name, with_k=False)
+    fits = {
+        n: v
+        for n, v in wanted.items()
+        if not n.startswith(_PREFIX) or hasattr(loss, n.removeprefix(_PREFIX))
+    }
+    if f"{_PREFIX}k" not in fits:
+        return {"loss": [loss], **fits}
+    # Its k is in a column of its own, and what options say of it beside that.
+    options = {"min_relevance": model.min_relevance, "clip": model.clip or None}
+    fixed = {f"{_PREFIX}{n}": [v] for n, v in options.items() if v is not None}
+    return {"loss": [name.partition("@")[0]], **fixed, **fits}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(getattr(value, "name", value))
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

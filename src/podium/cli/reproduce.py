@@ -1,0 +1,153 @@
+"""podium reproduce: a paper's tables and figures made again, beside what the paper printed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli import _messages
+from podium.cli._progress import progress
+
+if TYPE_CHECKING:
+    from podium.experiments.runner import Outcome
+    from podium.experiments.study import Measured
+
+_OUTPUT = "Output"
+
+
+def reproduce(
+    recipe: Annotated[
+        str, typer.Argument(metavar="NAME|list", help="A recipe; list shows them all.")
+    ] = "list",
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Results go into DIR/NAME; list reads them there.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = Path("reproduce"),
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The data set that the recipe needs, or the folder that it is in: "
+            "a folder, an archive or the file.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats",
+            "--seeds",
+            metavar="N",
+            help="Seeded repeats, instead of the recipe's number: few for a quick look.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Processes side by side, for those with cores.")
+    ] = 1,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin again instead of resuming.")
+    ] = False,
+) -> None:
+    """Make a table or figure of a paper again, and compare it with what was printed.
+
+    Finished work is kept: after an interrupt the same command goes on from there.
+    """
+    from podium.experiments import runner
+
+    if recipe == "list":
+        _list(out)
+        return
+    asked = runner.load(recipe)
+    with progress(asked.name) as show:
+        try:
+            outcome = runner.reproduce(
+                asked, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=show
+            )
+        except KeyboardInterrupt:
+            _kept(out / asked.name)
+            raise
+    _print(outcome)
+
+
+def _list(out: Path) -> None:
+    """Print every recipe with what it needs and how far it has come."""
+    from podium.cli import _render
+    from podium.experiments import runner
+
+    rows = [
+        [
+            each.recipe.name,
+            each.recipe.where,
+            ", ".join(data.folder for data in each.recipe.data),
+            each.text,
+            _time(each.recipe.minutes),
+            each.recipe.paper,
+            each.recipe.title,
+        ]
+        for each in runner.status(out)
+    ]
+    columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
+    _render.table({"columns": columns, "rows": rows})
+
+
+def _print(outcome: Outcome) -> None:
+    """Print figures and claims, the verdict, and where the page is."""
+    from podium.cli import _render
+    from podium.experiments._recipe_page import figure_table
+
+    verdict, recipe = outcome.verdict, outcome.done.recipe
+    if outcome.resumed:
+        _messages.say(f"{outcome.resumed} of {len(outcome.cells)} cells were there already.")
+    if outcome.others:
+        _messages.say(f"{outcome.others} cells of other settings or another version left aside.")
+    claims = [
+        f"{standing}: {claim.text} Found {_signed(found)}."
+        for claim, found, standing in verdict.claims
+    ]
+    said = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
+    _render.table(_nested({**figure_table(verdict)}), note="\n".join(said))
+    _messages.say(f"wrote {outcome.page}")
+
+
+def _kept(folder: Path) -> None:
+    """Say what an interrupted run has left, and how to go on."""
+    from podium.experiments import checkpoint
+
+    found = checkpoint.last(folder)
+    if found is not None:
+        begun, done = found
+        _messages.say(
+            f"{done} of {begun.cells} cells are kept in {folder / checkpoint.FILE}: "
+            "the same command goes on from there."
+        )
+
+
+def _nested(table: dict[str, Any]) -> dict[str, Any]:
+    """Write "group: figure" as a line for the group and an indented one for each figure."""
+    groups: dict[str, list[list[Any]]] = {}
+    for label, *cells in table["rows"]:
+        group, colon, name = label.rpartition(": ")
+        groups.setdefault(group, []).append([f"  {name}" if colon else label, *cells])
+    rows: list[list[Any]] = []
+    for group, lines in groups.items():
+        rows += [[group, *[""] * len(lines[0][1:])], *lines] if group else lines
+    return {"columns": table["columns"], "rows": rows}
+
+
+def _signed(found: Measured) -> str:
+    error = "" if math.isnan(found.std_error) else f" ± {found.std_error:.2g}"
+    return f"{found.value:+.4g}{error}"
+
+
+def _time(minutes: float) -> str:
+    if minutes < 1:
+        return "seconds"
+    return f"{minutes:g} min" if minutes < 90 else f"{minutes / 60:.0f} h"

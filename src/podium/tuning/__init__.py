@@ -1,0 +1,28 @@
+"""Choosing parameters: a grid or random draws, measured on rows that are set aside.
+
+`search` is the one call; `candidates` says what is tried, `folds` on which rows, `fitting` how one
+fit goes (pipelines too), `running` how many at a time, `results` what came out.
+"""
+
+from podium.tuning.candidates import Integers, LogUniform, Uniform, parse_values
+from podium.tuning.defaults import default_grid
+from podium.tuning.fitting import fit, last_step
+from podium.tuning.folds import SPLITS
+from podium.tuning.results import Interrupted, Search, Trial
+from podium.tuning.searching import plan, search
+
+__all__ = [
+    "SPLITS",
+    "Integers",
+    "Interrupted",
+    "LogUniform",
+    "Search",
+    "Trial",
+    "Uniform",
+    "default_grid",
+    "fit",
+    "last_step",
+    "parse_values",
+    "plan",
+    "search",
+]

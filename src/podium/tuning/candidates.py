@@ -1,0 +1,204 @@
+"""Candidates: which parameters a search tries, from lists of values and distributions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+
+Params: TypeAlias = dict[str, Any]
+Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
+
+_PURPOSE = 3  # in the seeds of draws; data.splits has 1 and 2
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Numbers between low and high, each as likely as another; in text ``uniform(low,high)``."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _in_order(self)
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return one number."""
+        return float(rng.uniform(self.low, self.high))
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """Numbers between low > 0 and high, uniform in their logarithm; in text ``log(low,high)``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> 1e-6 <= LogUniform(1e-6, 1).draw(rng) <= 1
+    True
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _in_order(self)
+        _check.number(self.low, "low", low=0.0, strict=True)
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return one number."""
+        # exp may round to just outside
+        drawn = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+        return min(max(drawn, self.low), self.high)
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Whole numbers from low to high, both included; in text ``int(low,high)``."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        _in_order(self)
+        if int(self.low) != self.low or int(self.high) != self.high:
+            raise ArgumentError(
+                f"low and high must be whole numbers, got {self.low} and {self.high}."
+            )
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Return one whole number."""
+        return int(rng.integers(int(self.low), int(self.high) + 1))
+
+
+Distribution: TypeAlias = Uniform | LogUniform | Integers
+DISTRIBUTIONS: dict[str, type[Distribution]] = {
+    "uniform": Uniform,
+    "log": LogUniform,
+    "int": Integers,
+}
+"""Every distribution by its name in text."""
+
+_DRAWN = re.compile(r"\s*([a-z]+)\s*\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)\s*")
+_WORDS = {"none": None, "true": True, "false": False}
+
+
+def parse_values(text: str) -> list[Any] | Distribution:
+    """Read the values of one parameter: ``A,B,…``, or a distribution as ``log(1e-6,1)``.
+
+    Words are none, true, false, whole numbers, numbers, and else text.
+
+    Raises
+    ------
+    ArgumentError
+        For no value, an unknown distribution, or limits that are no numbers in order.
+
+    Examples
+    --------
+    >>> parse_values("0.1, 5, none, pap-avg@10")
+    [0.1, 5, None, 'pap-avg@10']
+    >>> parse_values("log(1e-6,1)")
+    LogUniform(low=1e-06, high=1)
+    """
+    drawn = _DRAWN.fullmatch(text)
+    if drawn is not None:
+        name = _check.choice(drawn[1], "distribution", list(DISTRIBUTIONS))
+        low, high = (_value(word) for word in drawn.groups()[1:])
+        return DISTRIBUTIONS[name](low, high)
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise ArgumentError(f"values must be A,B,… or as log(1e-6,1), got {text!r}.")
+    return [_value(word) for word in words]
+
+
+def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
+    """Return what to try: all of a grid, or n_trials of it drawn at random.
+
+    Lists alone are drawn without repeating a combination and stay in the order of the grid, where
+    the last name varies fastest; with a distribution, each trial draws every name anew.
+    """
+    parts = [_checked(part) for part in ([grid] if isinstance(grid, Mapping) else grid)]
+    if not parts:
+        raise ArgumentError("grid must have at least one mapping of names to values, got none.")
+    if not any(isinstance(values, Distribution) for part in parts for values in part.values()):
+        return _of_lists(parts, n_trials, seed)
+    if n_trials is None:
+        raise ArgumentError("n_trials is needed where the grid has a distribution, as n_trials=20.")
+    return [_drawn(parts, np.random.default_rng([seed, _PURPOSE, i])) for i in range(n_trials)]
+
+
+def _of_lists(parts: list[Params], n_trials: int | None, seed: int) -> list[Params]:
+    sizes = [math.prod(len(values) for values in part.values()) for part in parts]
+    total = sum(sizes)
+    chosen: list[int] = list(range(total))
+    if n_trials is not None and n_trials < total:
+        rng = np.random.default_rng([seed, _PURPOSE])
+        chosen = sorted(rng.choice(total, n_trials, replace=False).tolist())
+    starts = [0, *itertools.accumulate(sizes)]
+    which: list[int] = (np.searchsorted(starts, chosen, side="right") - 1).tolist()
+    return [_nth(parts[p], n - starts[p]) for p, n in zip(which, chosen, strict=True)]
+
+
+def _nth(part: Params, n: int) -> Params:
+    """Return the n-th combination; the last name varies fastest."""
+    picked: Params = {}
+    for name, values in reversed(part.items()):
+        n, place = divmod(n, len(values))
+        picked[name] = values[place]
+    return dict(reversed(picked.items()))
+
+
+def _drawn(parts: list[Params], rng: np.random.Generator) -> Params:
+    part = parts[int(rng.integers(len(parts)))]
+    return {
+        name: v.draw(rng) if isinstance(v, Distribution) else v[int(rng.integers(len(v)))]
+        for name, v in part.items()
+    }
+
+
+def _checked(part: Any) -> Params:
+    if not isinstance(part, Mapping):
+        raise ArgumentError(f"grid must map names of parameters to values, got {part!r}.")
+    named = cast("Mapping[Any, Any]", part)
+    return {str(name): _values(str(name), values) for name, values in named.items()}
+
+
+def _values(name: str, values: Any) -> Any:
+    if isinstance(values, Distribution):
+        return values
+    if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
+        raise ArgumentError(
+            f"grid[{name!r}] must be a list of values or a distribution such as LogUniform(1e-6, 1)"
+            f", got {values!r}."
+        )
+    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not plain:
+        raise ArgumentError(f"grid[{name!r}] must have at least one value, got none.")
+    return plain
+
+
+def _value(word: str) -> Any:
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _in_order(drawn: Distribution) -> None:
+    limits: tuple[Any, Any] = (drawn.low, drawn.high)
+    if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
+        raise ArgumentError(f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}.")
+    if drawn.low > drawn.high:
+        raise ArgumentError(f"low must be <= high, got {drawn.low} and {drawn.high}.")

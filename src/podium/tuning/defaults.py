@@ -1,0 +1,65 @@
+"""What is tried where no grid is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import losses
+from podium.tuning.candidates import Params
+from podium.tuning.fitting import last_step
+
+_LINEAR: dict[str, list[Any]] = {
+    "l2": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
+    "C": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
+}
+_TREES: dict[str, list[Any]] = {"n_leaves": [7, 15, 31, 63], "learning_rate": [0.03, 0.1]}
+_STEPS = [0.1, 0.5, 2.0]  # first lengths, of the solvers that have one
+_STEPPING = ("subgradient", "stochastic")
+_WIDER = (1, 3, 10)  # times the loss's own k
+
+
+def default_grid(estimator: Any) -> Params:
+    """Return the values that are worth trying for an estimator of podium.
+
+    The penalty, the step length of solvers that have one, the number of leaves and the learning
+    rate of trees, and the k of a loss at 1, 3 and 10 times its own: a loss often does best with a
+    larger k than the measure has, since more rows then have a gradient. There the loss clips k
+    to the negatives that a group has, so that a larger k loses no group.
+
+    Examples
+    --------
+    >>> from podium.rankers import LinearRanker
+    >>> default_grid(LinearRanker("pap-ramp@10"))["loss__k"]
+    [10, 30, 100]
+    """
+    known = last_step(estimator).get_params(deep=False)
+    loss = _loss(known)
+    grid = _of_loss(loss)
+    if "n_leaves" in known:
+        return {**grid, **_TREES}
+    grid |= {name: values for name, values in _LINEAR.items() if name in known}
+    if "learning_rate" in known and _solver(known, loss) in _STEPPING:
+        grid["learning_rate"] = _STEPS
+    return grid
+
+
+def _of_loss(loss: Any) -> Params:
+    if not hasattr(loss, "k"):
+        return {}
+    clip = {"loss__clip": [True]} if hasattr(loss, "clip") else {}
+    return {"loss__k": [n * loss.k for n in _WIDER], **clip}
+
+
+def _loss(known: Params) -> Any:
+    """Return the loss that will be learned from; None for a library's own objective."""
+    loss = known.get("loss")
+    if isinstance(loss, str) and loss.partition("@")[0] not in losses.REGISTRY:
+        return None
+    return losses.get(loss) if isinstance(loss, str) else loss
+
+
+def _solver(known: Params, loss: Any) -> str:
+    """Return the solver that will run: "auto" takes the subgradient for losses with kinks."""
+    if known.get("solver", "subgradient") != "auto":
+        return str(known.get("solver", "subgradient"))
+    return "lbfgs" if loss is None or getattr(loss, "smooth", False) else "subgradient"

@@ -1,0 +1,185 @@
+"""Trials: every candidate fitted on every fold and measured, and the best so far."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from podium import stats
+from podium.errors import ArgumentError, MissingExtraError
+from podium.metrics import Measure
+from podium.rankers._one_thread import one_blas_thread
+from podium.ranking import Ranking
+from podium.tuning import fitting
+from podium.tuning.candidates import Params
+from podium.tuning.folds import Fold
+from podium.tuning.results import Interrupted, Search, Trial, best_of
+from podium.tuning.running import Stop, caught_warnings, each
+from podium.types import PerGroup, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is tried on what."""
+
+    base: Any
+    measure: Measure
+    min_relevance: float
+    wanted: list[Params]
+    folds: list[Fold]
+    keep: bool  # the fitted estimator of the best, where there is one fold
+
+    def model(self, params: Params) -> Any:
+        """Return an unfitted estimator with these parameters."""
+        return fitting.set_params(clone(self.base), params)
+
+
+@dataclass
+class Outcome:
+    """One candidate on one fold."""
+
+    values: PerGroup = field(default_factory=lambda: np.empty(0))
+    seconds: float = 0.0
+    iterations: int | None = None
+    stop_reason: str = ""
+    warning: str = ""
+    error: Exception | None = None
+    estimator: Any = None
+
+
+class Trials:
+    """Trials as they get done, in whatever order."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.kept: Any = None
+        self._kept_rank: tuple[float, int] | None = None
+        self._outcomes: dict[int, dict[int, Outcome]] = {i: {} for i in range(len(run.wanted))}
+        self._done: dict[int, Trial] = {}
+
+    @property
+    def search(self) -> Search:
+        """The trials that are done, in order, and the best of them."""
+        trials = tuple(self._done[i] for i in sorted(self._done))
+        higher = self.run.measure.metric.higher_is_better
+        return Search(str(self.run.measure), trials, best_of(trials, higher_is_better=higher))
+
+    def collect(self, n_jobs: int, progress: Progress) -> None:
+        """Run all; on Ctrl-C say what was done by then."""
+        try:
+            # BLAS on one thread: more add in another order, and fits may each set their own.
+            with caught_warnings() as take, one_blas_thread:
+                tasks = list(_tasks(self.run, take))
+                with closing(each(tasks, n_jobs)) as outcomes:
+                    self._add_all(outcomes, len(tasks), progress)
+        except KeyboardInterrupt:
+            if any(not t.error for t in self._done.values()):
+                raise Interrupted(self.search) from None
+            raise
+        self._raise_if_all_failed()
+
+    def _add_all(
+        self, outcomes: Iterator[tuple[int, Outcome]], total: int, progress: Progress
+    ) -> None:
+        for n, (place, outcome) in enumerate(outcomes):
+            self._add(*divmod(place, len(self.run.folds)), outcome)
+            progress(n + 1, total, self._note())
+
+    def _add(self, number: int, fold: int, outcome: Outcome) -> None:
+        if isinstance(outcome.error, MissingExtraError):
+            raise outcome.error  # no candidate would do better
+        outcomes = self._outcomes[number]
+        outcomes[fold] = outcome
+        if len(outcomes) < len(self.run.folds):
+            return
+        trial = _trial(number, self.run.wanted[number], [outcomes[f] for f in sorted(outcomes)])
+        self._done[number] = trial
+        sign = 1.0 if self.run.measure.metric.higher_is_better else -1.0
+        rank = (sign * trial.mean, -number)
+        if not math.isnan(trial.mean) and (self._kept_rank is None or rank > self._kept_rank):
+            self._kept_rank, self.kept = rank, outcome.estimator
+        outcome.estimator = None  # fitted models of the others would only fill memory
+
+    def _note(self) -> str:
+        done = [t for t in self._done.values() if not math.isnan(t.mean)]
+        return f"best {self.run.measure} {self.search.best.mean:.4f}" if done else ""
+
+    def _raise_if_all_failed(self) -> None:
+        if all(t.error for t in self._done.values()):
+            first = next(o.error for o in self._outcomes[0].values() if o.error)
+            if len(self._done) == 1 and isinstance(first, ArgumentError):
+                raise first
+            raise ArgumentError(
+                f"All {len(self._done)} candidates failed, the first because: {first}"
+            ) from first
+
+
+def _tasks(run: Run, take: Callable[[], str]) -> Iterator[Callable[[Stop], Outcome]]:
+    """Yield the fits, candidate by candidate, so that an interrupt leaves whole ones."""
+    keep = run.keep and len(run.folds) == 1
+    for params in run.wanted:
+        for fold in run.folds:
+            yield partial(_fit, run, params, fold, take, keep)
+
+
+def _fit(
+    run: Run, params: Params, fold: Fold, take: Callable[[], str], keep: bool, stop: Stop
+) -> Outcome:
+    """Fit one candidate on one fold and measure it; a failure is an outcome too."""
+    outcome, start = Outcome(), time.perf_counter()
+    try:
+        model = run.model(params)
+        X, y, qid = fold.valid.cut()
+        train = fold.train.cut()
+        fitting.fit(model, *train, eval_set=(X, y, qid), progress=stop.progress)
+        ranking = Ranking.from_scores(
+            fitting.scores(model, X), y, qid, min_relevance=run.min_relevance
+        )
+        values = run.measure(ranking)
+        if np.isnan(values).all():
+            raise ArgumentError(f"{run.measure} is defined on no user of the rows set aside.")
+        outcome.values = values
+        outcome.estimator = model if keep else None
+        outcome.iterations, outcome.stop_reason = _length(model), _stop_reason(model)
+    except Exception as error:  # whatever an estimator raises is that candidate's affair
+        outcome.error = error
+    outcome.warning, outcome.seconds = take(), time.perf_counter() - start
+    return outcome
+
+
+def _trial(number: int, params: Params, outcomes: Sequence[Outcome]) -> Trial:
+    errors = [o.error for o in outcomes if o.error]
+    values = np.concatenate([o.values for o in outcomes])
+    found = None if errors else stats.summarize(values)
+    lengths = [o.iterations for o in outcomes if o.iterations is not None]
+    return Trial(
+        number,
+        params,
+        by_fold=tuple(float(np.nanmean(o.values)) if o.values.size else math.nan for o in outcomes),
+        mean=found.mean if found else math.nan,
+        std_error=found.std_error if found else math.nan,
+        n_groups=found.n_groups if found else 0,
+        seconds=sum(o.seconds for o in outcomes),
+        iterations=tuple(lengths),
+        stop_reasons=tuple(o.stop_reason for o in outcomes if o.stop_reason),
+        warning=" ".join(dict.fromkeys(o.warning for o in outcomes if o.warning)),
+        error=f"{type(errors[0]).__name__}: {errors[0]}" if errors else "",
+    )
+
+
+def _length(model: Any) -> int | None:
+    """Return how many steps lie behind the parameters that a fitted estimator kept."""
+    best = getattr(fitting.last_step(model), "best_iteration_", None)
+    return None if best is None else int(best) + 1
+
+
+def _stop_reason(model: Any) -> str:
+    return str(getattr(fitting.last_step(model), "stop_reason_", ""))

@@ -1,0 +1,435 @@
+"""The search: what it tries, on which rows, and what it keeps."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from podium import tuning
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.metrics import parse
+from podium.rankers import LinearRanker
+from podium.ranking import Ranking
+from podium.tuning import folds
+from podium.tuning.folds import Rows
+
+GRID = {"l2": [0.1, 0.001], "learning_rate": [0.2, 1.0]}
+
+
+def problem(n_users: int = 12, n_rows: int = 20, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_users * n_rows, 4))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.5 * rng.standard_normal(len(X))
+    order = rng.permutation(len(X))
+    qid = np.repeat(np.arange(n_users), n_rows)
+    return X[order], (utility > 0.8).astype(float)[order], qid[order]
+
+
+class Known(BaseEstimator):
+    """Scores ``sign * X[:, 0]``, whatever it is shown; -1 fails on request."""
+
+    def __init__(self, sign: float = 1.0, fails: bool = False) -> None:
+        self.sign = sign
+        self.fails = fails
+
+    def fit(self, X: Any, y: Any, qid: Any) -> Known:
+        assert len(X) == len(y) == len(qid)
+        if self.fails:
+            raise RuntimeError("no luck")
+        self.rows_ = np.asarray(X)[:, 0]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.sign * np.asarray(X)[:, 0]
+
+
+def measured(scores: Any, y: Any, qid: Any, measure: str = "pap@5") -> Any:
+    return parse(measure)(Ranking.from_scores(scores, y, qid))
+
+
+def test_trials_are_the_grid_in_order_and_the_best_is_kept() -> None:
+    X, y, qid = problem()
+    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, measure="pap@5")
+    assert [t.params for t in found.trials] == [{"sign": -1.0}, {"sign": 1.0}]
+    assert found.best is found.trials[1]
+    assert found.best.mean > found.trials[0].mean
+    assert found.estimator.sign == 1.0
+
+
+def test_value_is_the_mean_over_all_users_with_its_standard_error() -> None:
+    X, y, qid = problem()
+    found = tuning.search(Known(), X, y, qid, grid={}, n_folds=3, measure="pap@5")
+    values = measured(X[:, 0], y, qid)  # Known learns nothing, so each user has its own value
+    defined = values[~np.isnan(values)]
+    (trial,) = found.trials
+    assert trial.mean == pytest.approx(defined.mean())
+    assert trial.std_error == pytest.approx(defined.std(ddof=1) / math.sqrt(defined.size))
+    assert (trial.n_groups, len(trial.by_fold)) == (defined.size, 3)
+
+
+@pytest.mark.parametrize("measure", ["topk_loss@1", "ap"])
+def test_better_is_what_the_measure_says(measure: str) -> None:
+    X, y, qid = problem()
+    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, measure=measure)
+    bad, good = (trial.mean for trial in found.trials)
+    assert (bad > good) == (measure == "topk_loss@1")
+    assert found.best_params == {"sign": 1.0}
+
+
+def test_first_of_equal_candidates_wins() -> None:
+    X, y, qid = problem()
+    found = tuning.search(
+        Known(), X, y, qid, grid={"sign": [2.0, 1.0, 4.0]}, measure="pap@5", n_jobs=3
+    )
+    assert len({t.mean for t in found.trials}) == 1
+    assert found.best_params == {"sign": 2.0}
+
+
+@pytest.mark.parametrize("rows_aside", [{}, {"n_folds": 3}, {"split": "rows", "valid": 0.3}])
+def test_any_number_of_jobs_gives_the_same_search(rows_aside: dict[str, Any]) -> None:
+    X, y, qid = problem()
+    found = [
+        tuning.search(
+            LinearRanker("pap-ramp@5", max_iter=60, tol=0.0),
+            *(X, y, qid),
+            grid=GRID,
+            measure="pap@5",
+            n_jobs=n_jobs,
+            **rows_aside,
+        )
+        for n_jobs in (1, 4)
+    ]
+    one, many = ({**s.table, "seconds": None} for s in found)
+    assert one == many
+    assert np.array_equal(found[0].estimator.coef_, found[1].estimator.coef_)
+
+
+def test_warnings_of_candidates_are_kept_in_the_table() -> None:
+    X, y, qid = problem()
+    found = tuning.search(
+        LinearRanker("pap-ramp@5", tol=0.0), X, y, qid, grid={"max_iter": [3, 4]}, n_jobs=2
+    )
+    for trial, n in zip(found.trials, (3, 4), strict=True):
+        assert f"stopped at max_iter={n}," in trial.warning
+        assert trial.stop_reasons == ("max_iter",)
+
+
+def test_winner_beside_an_eval_set_warns() -> None:
+    X, y, qid = problem()
+    model = LinearRanker("pap-ramp@5", tol=0.0, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        found = tuning.search(model, X, y, qid, grid={"l2": [0.0]}, eval_set=problem(seed=1))
+    assert found.estimator.n_iter_ == 3
+
+
+def test_eval_set_stops_early_and_is_never_trained_on() -> None:
+    X, y, qid = problem()
+    other = problem(seed=1)
+    model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
+    found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, eval_set=other, measure="ap")
+    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_measure="ap")
+    alone.fit(X, y, qid, eval_set=other)
+    assert np.array_equal(found.estimator.coef_, alone.coef_)
+    assert alone.stop_reason_ == "patience"
+    assert found.best.mean == pytest.approx(alone.history_["validation"].max())
+    assert found.best.iterations == (alone.best_iteration_ + 1,)
+
+
+def test_refit_learns_from_all_rows_for_as_long_as_validation_chose() -> None:
+    X, y, qid = problem()
+    model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
+    found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, n_folds=3, measure="ap")
+    length = sorted(found.best.iterations)[1]
+    again = LinearRanker("pap-ramp@5", tol=0.0, l2=0.01, max_iter=length, keep="last")
+    with pytest.warns(ConvergenceWarning):
+        again.fit(X, y, qid)
+    assert found.estimator.n_iter_ == length
+    assert np.array_equal(found.estimator.coef_, again.coef_)
+
+
+def test_without_refit_the_estimator_saw_the_training_part() -> None:
+    X, y, qid = problem()
+    found = tuning.search(Known(), X, y, qid, grid={"sign": [-1.0, 1.0]}, refit=False, valid=0.25)
+    assert found.estimator.sign == 1.0
+    assert found.estimator.rows_.size == 9 * 20
+    whole = tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, valid=0.25)
+    assert whole.estimator.rows_.size == 12 * 20
+    several = tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, refit=False, n_folds=2)
+    assert several.estimator is None
+
+
+def test_estimator_that_was_given_stays_as_it_was() -> None:
+    X, y, qid = problem()
+    model = LinearRanker("pap-ramp@5", max_iter=20)
+    tuning.search(model, X, y, qid, grid={"l2": [0.5]}, measure="ap")
+    assert (model.l2, model.eval_measure) == (1e-4, "pap@10")
+    assert not hasattr(model, "coef_")
+
+
+def test_pipeline_is_scaled_by_the_rows_to_learn_from_alone() -> None:
+    X, y, qid = problem()
+    X = X * [1.0, 100.0, 1.0, 1e-3] + 7.0
+    model = make_pipeline(StandardScaler(), LinearRanker("pap-ramp@5", tol=0.0, patience=5))
+    found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, refit=False, measure="ap")
+    (fold,) = folds.of_split(Rows(X, y, qid), "users", 0.2, None, 0)
+    train, valid = fold.train.cut(), fold.valid.cut()
+    scaler = StandardScaler().fit(train[0])
+    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_measure="ap")
+    alone.fit(
+        scaler.transform(train[0]),
+        *train[1:],
+        eval_set=(scaler.transform(valid[0]), *valid[1:]),
+    )
+    assert np.array_equal(found.estimator[-1].coef_, alone.coef_)
+    assert np.array_equal(found.estimator[0].mean_, scaler.mean_)
+    assert np.array_equal(found.estimator.predict(X), alone.predict(scaler.transform(X)))
+
+
+def test_classifiers_that_know_no_groups_are_scored_by_decision_or_probability() -> None:
+    X, y, qid = problem()
+    for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        found = tuning.search(model, X, y, qid, grid={"C": [1e-4, 1.0]}, measure="ap", n_folds=2)
+        assert all(t.mean > 0.7 for t in found.trials)
+        scores = found.estimator.decision_function(X)
+        assert np.array_equal(tuning.fitting.scores(found.estimator, X), scores)
+
+
+def test_sparse_features_and_frames_are_cut_by_rows() -> None:
+    X, y, qid = problem()
+    grid = {"l2": [0.01, 0.1]}
+    model = LinearRanker("pap-ramp@5", max_iter=40, tol=0.0)
+    dense = tuning.search(model, X, y, qid, grid=grid, measure="ap").table["mean"]
+    thin = tuning.search(model, sparse.csr_array(X), y, qid, grid=grid, measure="ap")
+    np.testing.assert_allclose(thin.table["mean"], dense, rtol=1e-9)
+
+
+def test_failed_candidate_is_kept_with_its_reason() -> None:
+    X, y, qid = problem()
+    found = tuning.search(Known(), X, y, qid, grid={"fails": [True, False]}, n_folds=2)
+    assert found.trials[0].error == "RuntimeError: no luck"
+    assert math.isnan(found.trials[0].mean)
+    assert found.best_params == {"fails": False}
+    assert found.table["mean"][0] is None
+
+
+def test_search_of_failures_raises_the_first_reason() -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match=r"All 2 candidates failed, the first because: no luck"):
+        tuning.search(Known(fails=True), X, y, qid, grid={"sign": [1.0, 2.0]})
+
+
+def test_measure_that_is_defined_on_no_user_is_a_failure() -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match="pap@500 is defined on no user"):
+        tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, measure="pap@500")
+
+
+class Interrupting(Known):
+    """Presses Ctrl-C."""
+
+    def fit(self, X: Any, y: Any, qid: Any) -> Known:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupt_holds_what_was_done(n_jobs: int) -> None:
+    def stop_after_three(done: int, total: int, note: str) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    X, y, qid = problem()
+    grid = {"sign": [-1.0, 1.0, 3.0, 5.0, 7.0]}
+    with pytest.raises(tuning.Interrupted) as stop:
+        tuning.search(Known(), X, y, qid, grid=grid, n_jobs=n_jobs, progress=stop_after_three)
+    done = stop.value.search
+    assert len(done.trials) == 3
+    assert done.best.params["sign"] > 0
+    assert (done.estimator, len(done.table["trial"])) == (None, 3)
+    assert isinstance(stop.value, KeyboardInterrupt)
+
+
+def test_interrupt_before_anything_was_done_is_a_plain_one() -> None:
+    X, y, qid = problem()
+    with pytest.raises(KeyboardInterrupt) as stop:
+        tuning.search(Interrupting(), X, y, qid, grid={})
+    assert not isinstance(stop.value, tuning.Interrupted)
+
+
+class Endless(BaseEstimator):
+    """Learns until its progress callback ends it."""
+
+    def __init__(self, sign: float = 1.0) -> None:
+        self.sign = sign
+
+    def fit(self, X: Any, y: Any, qid: Any, progress: Any = None) -> Endless:
+        if self.sign < 0:
+            raise KeyboardInterrupt
+        for done in range(10**9):
+            progress(done, 10**9, "")
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros(len(X))
+
+
+def test_fits_that_run_end_with_the_search() -> None:
+    X, y, qid = problem()
+    with pytest.raises(KeyboardInterrupt):
+        tuning.search(Endless(), X, y, qid, grid={"sign": [1.0, -1.0]}, n_jobs=2)
+    assert [t for t in threading.enumerate() if t.name.startswith("podium-tuning")] == []
+
+
+def test_progress_is_called_after_each_fit_in_the_calling_thread() -> None:
+    X, y, qid = problem()
+    seen: list[tuple[int, int, str, int]] = []
+    tuning.search(
+        Known(),
+        *(X, y, qid),
+        grid={"sign": [1.0, -1.0]},
+        n_folds=2,
+        n_jobs=2,
+        progress=lambda done, total, note: seen.append((done, total, note, threading.get_ident())),
+    )
+    assert [s[:2] for s in seen] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert seen[-1][2].startswith("best pap@10 0.")
+    assert {s[3] for s in seen} == {threading.get_ident()}
+
+
+def test_loss_parameters_are_set_by_their_names() -> None:
+    X, y, qid = problem()
+    grid = [
+        {"loss": ["pap-ramp", "pap-avg@3"], "loss__k": [2, 4]},
+        {"loss": ["logistic"], "l2": [0.1]},
+    ]
+    model = LinearRanker(max_iter=20)
+    found = tuning.search(model, X, y, qid, grid=grid, measure="ap")
+    assert [t.error for t in found.trials] == [""] * 5
+    assert found.table["loss__k"] == [2, 4, 2, 4, None]
+    best = tuning.search(model, X, y, qid, grid=grid[0], measure="ap")
+    assert best.estimator.loss.k == best.best_params["loss__k"]
+
+
+def test_table_is_written_as_a_file(tmp_path: Path) -> None:
+    X, y, qid = problem()
+    found = tuning.search(
+        LinearRanker("pap-ramp@5", max_iter=20), X, y, qid, grid=GRID, n_folds=2, measure="ap"
+    )
+    found.save(tmp_path / "trials.parquet")
+    frame = pl.read_parquet(tmp_path / "trials.parquet")
+    assert frame.columns == [
+        *("trial", "chosen", "l2", "learning_rate", "mean", "std_error", "users"),
+        *("fold_0", "fold_1", "seconds", "iterations", "stop_reason", "warning", "error"),
+    ]
+    assert frame.filter("chosen")["l2"].item() == found.best_params["l2"]
+    assert frame["mean"].to_list() == [t.mean for t in found.trials]
+
+
+def test_columns_of_several_kinds_are_text() -> None:
+    X, y, qid = problem()
+    model = LinearRanker("pap-ramp@5", max_iter=10)
+    grid = {"patience": [None, 5], "solver": ["subgradient", "auto"], "radius": [None, 1, 2.5]}
+    table = tuning.search(model, X, y, qid, grid=grid, measure="ap").table
+    assert table["patience"][:1] + table["patience"][-1:] == [None, 5]
+    assert table["radius"][:3] == [None, 1.0, 2.5]
+    assert pl.DataFrame(table).height == 12
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_blas_has_one_thread_in_every_fit(n_jobs: int) -> None:
+    class Counting(Known):
+        def fit(self, X: Any, y: Any, qid: Any) -> Known:
+            blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+            assert blas
+            assert {lib["num_threads"] for lib in blas} == {1}
+            return super().fit(X, y, qid)
+
+    with threadpool_limits(2, user_api="blas"):
+        found = tuning.search(
+            Counting(), *problem(), grid={"sign": [1.0, -1.0, 2.0]}, n_jobs=n_jobs, refit=False
+        )
+    assert [t.error for t in found.trials] == [""] * 3
+
+
+def test_seed_reaches_estimators_that_have_none_of_their_own() -> None:
+    class Random(Known):
+        def __init__(self, random_state: int | None = None) -> None:
+            super().__init__()
+            self.random_state = random_state
+
+        def fit(self, X: Any, y: Any, qid: Any) -> Known:
+            assert self.random_state == 5
+            return super().fit(X, y, qid)
+
+    X, y, qid = problem()
+    tuning.search(Random(), X, y, qid, grid={}, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"grid": {"max_itr": [1]}},
+            r"grid\['max_itr'\] is no .* Did you mean 'max_iter'",
+        ),
+        ({"grid": {"l2": "0.1"}}, r"grid\['l2'\] must be a list of values or a distribution"),
+        ({"grid": {"l2": []}}, r"grid\['l2'\] must have at least one value"),
+        ({"grid": []}, "grid must have at least one mapping"),
+        ({"grid": [3]}, "grid must map names of parameters to values, got 3"),
+        ({"grid": {"l2": tuning.LogUniform(1e-3, 1)}}, "n_trials is needed where the grid has"),
+        ({"n_trials": 0}, "n_trials must be an integer >= 1, got 0"),
+        ({"n_folds": 13}, "n_folds must be from 2 to the number of users, 12, got 13"),
+        ({"n_folds": 2, "eval_set": problem()}, "eval_set and n_folds were both given"),
+        ({"eval_set": (1,)}, r"eval_set must be \(X, y\)"),
+        ({"split": "user"}, "split must be one of .* Did you mean 'users'"),
+        ({"split": "time"}, r"split='time' needs time=, one for each row\."),
+        ({"time": np.arange(240)}, "split='users' has no use for time="),
+        ({"split": "time", "time": [1]}, "y and time must have equal length, got 240 and 1"),
+        ({"n_folds": 2, "time": np.arange(240)}, "time is for split='time'"),
+        ({"valid": 1.0}, "valid must be a number > 0 and < 1"),
+        ({"valid": 0.01}, "valid=0.01 sets nothing aside"),
+        ({"measure": "papp@10"}, "measure 'papp' is not known"),
+        ({"min_relevance": 0}, "min_relevance must be a number > 0"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+        ({"n_jobs": 0}, "n_jobs must be an integer >= 1"),
+        ({"refit": "no"}, "refit must be True or False"),
+    ],
+)
+def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any], message: str) -> None:
+    seen: list[int] = []
+    with pytest.raises(ArgumentError, match=message):
+        tuning.search(
+            LinearRanker(), *problem(), progress=lambda *step: seen.append(0), **arguments
+        )
+    assert seen == []
+
+
+def test_what_is_no_estimator_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="estimator must be a scikit-learn estimator"):
+        tuning.search("linear", *problem())
+
+    class Grouped(BaseEstimator):
+        def fit(self, X: Any, y: Any, group: Any = None) -> None: ...
+
+    with pytest.raises(ArgumentError, match="Grouped takes group=, the sizes of sorted groups"):
+        tuning.search(Grouped(), *problem())
+
+
+def test_users_are_needed_to_divide_them() -> None:
+    X, y, _ = problem()
+    for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
+        with pytest.raises(ArgumentError, match="qid is needed to divide users"):
+            tuning.search(LinearRanker(), X, y, **arguments)
+    found = tuning.search(LinearRanker(), X, y, grid={}, split="rows", measure="ap")
+    assert found.best.n_groups == 1
