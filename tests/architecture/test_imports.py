@@ -48,9 +48,9 @@ ALLOWED = {
     "pytest": ("testing/*",),
     "ray": ("executors/ray.py",),
     "torch": _NEURAL,
-    "lightgbm": ("rankers/boosting.py", "rankers/boosting/*"),
+    "lightgbm": ("rankers/boosting/*", "experiments/papers/*"),
     "piqp": ("rankers/*",),
-    "xgboost": ("rankers/boosting.py", "rankers/boosting/*"),
+    "xgboost": ("rankers/boosting/*",),
     "implicit": ("recommenders/*",),
     "cornac": ("recommenders/*",),
 }

@@ -207,7 +207,6 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--features", "z"), r"^rows\.csv has no column 'z'"),
         (("--ignore", "zz"), r"^rows\.csv has no column 'zz'"),
         (("--out", "none/model"), r"^--out none/model can't be written: there is no folder none"),
-        (("--loss", "logistic"), r"logistic has no parameter 'k'"),
         (("--loss", "logistic", "--clip"), r"logistic has no parameter 'clip'"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import data, evaluate, tuning
+from podium import data, evaluate, losses, tuning
 from podium.cli._training import MODELS
 from podium.rankers import LinearRanker, load
 from podium.rankers.scaling import folded, standardized
@@ -283,3 +283,23 @@ def test_interrupt_leaves_the_table_of_what_was_tried(jobs: str) -> None:
     assert lines[2:] == ["podium: interrupted."]
     assert pl.read_csv("t.csv")["max_iter"].to_list() == [5]
     assert not Path("model").exists()
+
+
+def test_trees_pool_the_items_of_a_table(podium: Callable[..., Any]) -> None:
+    few = ("--set", "n_trees=3", "--set", "min_rows_in_leaf=5")
+    train = ("train", "train.csv", "--model", "lightgbm", "--ignore", "day", *few)
+    assert "; labels pooled over 10 items" in podium(*train, "-o", "pooled").err
+    assert podium(*train, "-o", "labels", "--set", "pool_share=0").status == 0
+    assert podium(*train, "-o", "other", "--loss", "logistic").status == 0
+    assert not np.array_equal(load("pooled").trees_, load("labels").trees_)
+    assert load("pooled").pool_share == 0.9
+
+
+def test_cutoff_alone_is_the_measures(podium: Callable[..., Any]) -> None:
+    train = ("train", "train.csv", "-o", "model", "-k", "3", "--valid-share", "0.5")
+    assert podium(*train).status == 0
+    model = load("model")
+    assert (model.eval_measure, model.loss) == ("pap@3", losses.PApLogistic())
+    assert podium(*train, "--loss", "pap-ramp@2").status == 0
+    model = load("model")
+    assert (model.eval_measure, model.loss) == ("pap@3", losses.PApRamp(2))

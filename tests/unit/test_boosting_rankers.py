@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from podium import losses
+from podium import data, losses
 from podium.errors import ArgumentError, DataError, MissingExtraError
 from podium.groups import Groups
 from podium.metrics import parse
@@ -332,3 +332,50 @@ def test_lambdarank_is_lightgbms() -> None:
     native = lgb.train(params, data, 15).predict(X)
     np.testing.assert_array_equal(ranker(LightGBMRanker, "lambdarank").fit(X, y, qid).predict(X),
                                   native)  # fmt: skip
+
+
+def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
+    """Rows whose labels are noisy draws of what their item is worth; items recur in groups."""
+    rng = np.random.default_rng(seed)
+    item, qid = rng.integers(0, 60, 3000), rng.integers(0, 100, 3000)
+    worth = np.random.default_rng(99).standard_normal((60, 1))
+    chance = 1 / (1 + np.exp(1.5 - worth[item, 0]))
+    features = np.hstack([worth, np.random.default_rng(98).standard_normal((60, 8))])[item]
+    return features, (rng.random(3000) < chance).astype(float), qid, item
+
+
+@both
+def test_items_pool_the_labels(make: Any) -> None:
+    X, y, qid, item = recurring()
+    with_items = ranker(make, None).fit(X, y, qid, item=item)
+    targets = data.pooled_relevance(y, qid, item, share=0.9)
+    by_hand = ranker(make, losses.GroupLogistic(soft=True)).fit(X, targets, qid)
+    np.testing.assert_array_equal(with_items.predict(X), by_hand.predict(X))
+    labels = ranker(make, "group-logistic").fit(X, y, qid)
+    none_pooled = ranker(make, "group-logistic", pool_share=0.0).fit(X, y, qid, item=item)
+    np.testing.assert_array_equal(none_pooled.predict(X), labels.predict(X))
+
+
+@both
+def test_pooled_labels_find_what_the_items_are_worth(make: Any) -> None:
+    X, y, qid, item = recurring()
+    settings = {"n_trees": 100, "learning_rate": 0.2, "n_leaves": 31}
+    pooled = ranker(make, "group-logistic", **settings).fit(X, y, qid, item=item)
+    labels = ranker(make, "group-logistic", **settings).fit(X, y, qid)
+
+    def agreement(model: Any) -> float:
+        return float(np.corrcoef(model.predict(X), X[:, 0])[0, 1])
+
+    assert agreement(pooled) > agreement(labels)
+
+
+@both
+def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
+    X, y, qid, item = recurring()
+    for loss in ("pap-ramp@3", OWN[make][0], losses.GroupLogistic(soft=True)):
+        with pytest.raises(ArgumentError, match="item is for the loss 'group-logistic'"):
+            ranker(make, loss).fit(X, y, qid, item=item)
+    with pytest.raises(ArgumentError, match="pool_share must be a number"):
+        ranker(make, None, pool_share=1.5).fit(X, y, qid, item=item)
+    with pytest.raises(ArgumentError, match="length"):
+        ranker(make, None).fit(X, y, qid, item=item[:-1])

@@ -433,3 +433,24 @@ def test_users_are_needed_to_divide_them() -> None:
             tuning.search(LinearRanker(), X, y, **arguments)
     found = tuning.search(LinearRanker(), X, y, grid={}, split="rows", measure="ap")
     assert found.best.n_groups == 1
+
+
+def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    class Reader(LinearRanker):
+        def fit(self, X: Any, y: Any, qid: Any = None, *, item: Any = None, **rest: Any) -> Any:
+            seen.append((np.asarray(X)[:, 0], item))
+            return super().fit(X, y, qid, **rest)
+
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(120, 2)), np.repeat(np.arange(12), 10)
+    item = np.array([f"i{x:.6f}" for x in X[:, 0]])
+    y = X[:, 0] > 0.3
+    tuning.search(Reader(), X, y, qid, item=item, grid={"l2": [0.1]}, n_folds=3, measure="ap")
+    assert len(seen) == 4
+    assert [len(items) for _, items in seen] == [80, 80, 80, 120]
+    for first, items in seen:
+        assert [f"i{x:.6f}" for x in first] == list(items)
+    with pytest.raises(ArgumentError, match="equal length"):
+        tuning.search(Reader(), X, y, qid, item=item[1:], grid={"l2": [0.1]}, n_folds=3)

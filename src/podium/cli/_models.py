@@ -10,6 +10,8 @@ from typing import Any
 
 from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
 
+# What measured best on held-out users: docs/experiments/pap.md.
+_LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
 _FEW = 2  # iterations, or trees, of the rehearsal
 _LENGTHS = ("max_iter", "n_trees", "n_base", "max_rounds")
 _NARROW = 50  # the largest k of the rehearsal: its groups have as many rows
@@ -23,6 +25,10 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     ArgumentError
         For an unknown model or loss, or an option that this model has no use for.
     """
+    from podium import _check
+
+    if model.k is not None:
+        _check.cutoff(model.k, name="-k")
     cls = _class(model.model)
     known = inspect.signature(cls).parameters
     params: dict[str, Any] = {**solver.given(), **_own(model, known), **_set(model.set)}
@@ -39,14 +45,14 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
 
 
 def measure_of(model: Model, params: dict[str, Any], measure: str | None) -> str:
-    """Return what rows set aside are measured by: pap at the k of the loss without a wish."""
+    """Return what rows set aside are measured by: pap at -k, or at the k of the loss."""
     from podium.metrics import parse
 
-    k = getattr(params.get("loss"), "k", None) or model.k or DEFAULT_K
+    k = model.k or getattr(params.get("loss"), "k", None) or DEFAULT_K
     return str(parse(measure or f"pap@{k}"))
 
 
-def loss_of(model: Model, name: str, *, with_k: bool = True) -> Any:
+def loss_of(model: Model, name: str) -> Any:
     """Return the loss of that name with the options that were given for it."""
     from podium import losses
 
@@ -59,9 +65,7 @@ def loss_of(model: Model, name: str, *, with_k: bool = True) -> Any:
         params["clip"] = True
     if model.min_relevance is not None:
         params["min_relevance"] = model.min_relevance
-    if with_k and model.k is not None:
-        params["k"] = model.k
-    elif needs_k and not at:
+    if needs_k and not at:
         params["k"] = model.k or DEFAULT_K
     return losses.get(name, **params)
 
@@ -111,6 +115,17 @@ def is_linear(model: Model) -> bool:
     return "boosting" not in MODELS[model.model][0]
 
 
+def pools(estimator: Any) -> bool:
+    """Tell whether an estimator has a use for the items: one whose labels can be pooled."""
+    from podium import losses
+    from podium.tuning import fitting
+
+    last = fitting.last_step(estimator)
+    own = last.get_params(deep=False).get("loss")
+    soft = isinstance(own, losses.GroupLogistic) and not own.soft
+    return soft and fitting.takes(last, "item")
+
+
 def missing_allowed(estimator: Any) -> bool:
     """Tell whether an estimator learns from features that are missing."""
     from podium.tuning.fitting import last_step
@@ -133,10 +148,7 @@ def _own(model: Model, known: Any) -> dict[str, Any]:
         return {**params, "clip": True} if model.clip else params
     if model.loss is not None:
         return {"loss": _foreign(model) if _is_foreign(model) else loss_of(model, model.loss)}
-    if model.min_relevance is None and model.k is None and not model.clip:
-        return {}
-    default = known["loss"].default
-    return {"loss": loss_of(model, default if isinstance(default, str) else "logistic")}
+    return {"loss": loss_of(model, _LOSS[model.model])} if model.model in _LOSS else {}
 
 
 def _is_foreign(model: Model) -> bool:
@@ -199,7 +211,7 @@ def _shortened(estimator: Any) -> Any:
     if isinstance(params.get("k"), int):
         changes["k"] = min(params["k"], _NARROW)
     loss = params.get("loss")
-    if dataclasses.is_dataclass(loss) and hasattr(loss, "k"):
+    if dataclasses.is_dataclass(loss) and getattr(loss, "k", None) is not None:
         k = min(int(getattr(loss, "k")), _NARROW)  # noqa: B009
         changes["loss"] = dataclasses.replace(loss, k=k)  # pyright: ignore[reportArgumentType]
     return estimator.set_params(**changes)

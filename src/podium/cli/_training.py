@@ -42,7 +42,9 @@ class Model:
         str | None,
         typer.Option(
             metavar="LOSS",
-            help="logistic, pap-ramp, pap-avg, pap-max, pap-ts, …; logistic without it.",
+            help="pap-logistic, group-logistic, logistic, pap-ramp, pap-avg, pap-max, pap-ts, …, "
+            "with its cutoff as pap-ramp@30. Without it: pap-logistic, and for trees "
+            "group-logistic.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -51,7 +53,8 @@ class Model:
         typer.Option(
             "-k",
             metavar="K",
-            help=f"Cutoff of a loss that has one; {DEFAULT_K} without it.",
+            help=f"Cutoff of the measure, and of a loss that needs one and has none in its name; "
+            f"{DEFAULT_K} without it.",
             rich_help_panel=_MODEL,
         ),
     ] = None

@@ -147,7 +147,7 @@ def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
 
 def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a grid that is about one loss, without what that does not take."""
-    loss = loss_of(model, name, with_k=False)
+    loss = loss_of(model, name)
     fits = {
         n: v
         for n, v in wanted.items()

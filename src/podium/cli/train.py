@@ -59,13 +59,14 @@ def train(
         eval_set = (other.X, labels(validation.valid, other), other.qid)
     estimator = _models.scaled(estimator, model, rows.X)
     given = (rows.X, labels(data, rows), rows.qid)
+    item = rows.item if _models.pools(estimator) and rows.names_items else None
     if tuning.tune or validation.of_data:
-        found = _search(estimator, given, grid, model, validation, tuning, eval_set, times)
+        found = _search(estimator, given, item, grid, model, validation, tuning, eval_set, times)
         _tuning.save(found, tuning.tune_table)
         fitted, said = found.estimator, _tuning.describe(found)
     else:
-        fitted, said = _fit(estimator, given, eval_set), ""
-    _finish(fitted, rows, validation.valid, said, out)
+        fitted, said = _fit(estimator, given, item, eval_set), ""
+    _finish(fitted, rows, validation.valid, said, out, pooled=item is not None)
 
 
 def read(
@@ -131,16 +132,17 @@ def with_names(model: Any, names: tuple[str, ...]) -> Any:
     return model
 
 
-def _fit(estimator: Any, given: tuple[Any, ...], eval_set: Any) -> Any:
+def _fit(estimator: Any, given: tuple[Any, ...], item: Any, eval_set: Any) -> Any:
     from podium import tuning as library
 
     with progress("training") as show:
-        return library.fit(estimator, *given, eval_set=eval_set, progress=show)
+        return library.fit(estimator, *given, item=item, eval_set=eval_set, progress=show)
 
 
 def _search(
     estimator: Any,
     given: tuple[Any, ...],
+    item: Any,
     grid: Any,
     model: Model,
     validation: Validation,
@@ -157,6 +159,7 @@ def _search(
             return library.search(
                 estimator,
                 *given,
+                item=item,
                 grid=grid,
                 n_trials=tuning.budget,
                 measure=library.last_step(estimator).eval_measure,
@@ -176,7 +179,9 @@ def _search(
         raise
 
 
-def _finish(model: Any, rows: Features, valid: Path | None, said: str, out: Path) -> None:
+def _finish(
+    model: Any, rows: Features, valid: Path | None, said: str, out: Path, *, pooled: bool
+) -> None:
     """Write the model, and say what was learned from what, and why it stopped."""
     from podium import rankers
 
@@ -185,7 +190,8 @@ def _finish(model: Any, rows: Features, valid: Path | None, said: str, out: Path
 
         model = folded(model)
     rankers.save(with_names(model, rows.feature_names), out)
-    _messages.say(f"{_counts(rows)}{_course(model, chosen=bool(said) and valid is None)}")
+    course = _course(model, chosen=bool(said) and valid is None)
+    _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
     if said:
         _messages.say(said)
     _messages.say(f"{_value(model, valid)}wrote {out}")
@@ -197,6 +203,14 @@ def _counts(rows: Features) -> str:
     n_groups = np.unique(np.asarray(rows.qid)).size
     counts = ((n_groups, "group"), (len(rows.qid), "row"), (len(rows.feature_names), "feature"))
     return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+
+
+def _pooling(model: Any, rows: Features) -> str:
+    """Say that labels were not learned from as they are."""
+    import numpy as np
+
+    n_items = np.unique(np.asarray(rows.item)).size
+    return f"; labels pooled over {n_items} items" if model.pool_share else ""
 
 
 def _course(model: Any, *, chosen: bool) -> str:

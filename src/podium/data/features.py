@@ -38,6 +38,8 @@ class Features:
         As qid; the row's position within its query, from 0, where the source names no items.
     feature_names : tuple of str
         "1", "2", … for svmlight.
+    names_items : bool
+        Whether the source names items, so that equal ones in two queries are one item.
     """
 
     X: NDArray[np.float64] | csr_array
@@ -45,6 +47,7 @@ class Features:
     qid: Ids
     item: Ids
     feature_names: tuple[str, ...]
+    names_items: bool = False
 
 
 def read_features(
@@ -217,7 +220,7 @@ def _of_columns(
         if "item" in found
         else svmlight.positions(qid)
     )
-    return Features(matrix, target, qid, items, tuple(used))
+    return Features(matrix, target, qid, items, tuple(used), "item" in found)
 
 
 def _is_feature(column: Column, name: str, table: Source) -> bool:

@@ -44,7 +44,7 @@ def default_grid(estimator: Any) -> Params:
 
 
 def _of_loss(loss: Any) -> Params:
-    if not hasattr(loss, "k"):
+    if getattr(loss, "k", None) is None:
         return {}
     clip = {"loss__clip": [True]} if hasattr(loss, "clip") else {}
     return {"loss__k": [n * loss.k for n in _WIDER], **clip}

@@ -21,10 +21,11 @@ def fit(
     y: Any,
     qid: Any = None,
     *,
+    item: Any = None,
     eval_set: tuple[Any, ...] | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Fit an estimator, giving its `fit` what it takes of qid, eval_set and progress.
+    """Fit an estimator, giving its `fit` what it takes of qid, item, eval_set and progress.
 
     The steps of a pipeline are fitted on X alone, and the eval_set's X goes through them, so that
     the last step can stop early on rows that were scaled as its own.
@@ -34,6 +35,8 @@ def fit(
     estimator : estimator or Pipeline
         It is changed in place.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
+    item : (n_rows,), optional
+        For an estimator whose `fit` takes it.
     eval_set : (X, y) or (X, y, qid), optional
         Given on to an estimator of podium (one with an `eval_measure`); others have other forms.
     progress : callable, optional
@@ -58,6 +61,8 @@ def fit(
         if eval_set is not None:
             eval_set = (step.transform(eval_set[0]), *eval_set[1:])
     given: dict[str, Any] = {"qid": qid, "progress": progress}
+    if item is not None:
+        given["item"] = item
     given = {name: value for name, value in given.items() if takes(last, name)}
     if eval_set is not None and stops_early(estimator):
         given["eval_set"] = eval_set

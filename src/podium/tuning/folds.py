@@ -26,6 +26,7 @@ class Rows:
     X: Any
     y: Any
     qid: Any
+    item: Any = None
     at: RowIndex | None = None
 
     def cut(self) -> tuple[Any, Any, Any]:
@@ -35,6 +36,10 @@ class Rows:
         qid = None if self.qid is None else self.qid[self.at]
         X = self.X.iloc[self.at] if hasattr(self.X, "iloc") else self.X[self.at]
         return X, self.y[self.at], qid
+
+    def items(self) -> Any:
+        """Return the items of the rows, if they are known."""
+        return self.item if self.item is None or self.at is None else self.item[self.at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +101,8 @@ def _fold(rows: Rows, train: Any, valid: Any) -> Fold:
     return Fold(Rows(*_all(rows), np.flatnonzero(train)), Rows(*_all(rows), np.flatnonzero(valid)))
 
 
-def _all(rows: Rows) -> tuple[Any, Any, Any]:
-    return rows.X, rows.y, rows.qid
+def _all(rows: Rows) -> tuple[Any, Any, Any, Any]:
+    return rows.X, rows.y, rows.qid, rows.item
 
 
 def _needed(qid: Any, what: str) -> Any:

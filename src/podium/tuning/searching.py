@@ -34,6 +34,7 @@ def search(
     y: ArrayLike,
     qid: ArrayLike | None = None,
     *,
+    item: ArrayLike | None = None,
     grid: Grid | None = None,
     n_trials: int | None = None,
     measure: str | Measure = "pap@10",
@@ -58,6 +59,8 @@ def search(
         learn from alone, and the rows set aside go through them.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
         As for `LinearRanker.fit`.
+    item : (n_rows,), optional
+        For an estimator whose `fit` takes it, as `LightGBMRanker`: of the rows to learn from.
     grid : mapping of name to values, or a sequence of such; optional
         Values are a list, or one of `Uniform`, `LogUniform` and `Integers`. "loss__k" is the k of
         the loss. Parameters of a pipeline's last step need no prefix.
@@ -126,7 +129,9 @@ def search(
     parsed, seed = parse(measure), _check.seed(seed)
     wanted = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed)
-    rows = Rows(X, np.asarray(y), None if qid is None else np.asarray(qid))
+    rows = Rows(X, np.asarray(y), _array(qid), _array(item))
+    if item is not None:
+        _check.equal_length(y=rows.y, item=rows.item)
     run = Run(
         base,
         parsed,
@@ -181,14 +186,14 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
     names = {name: fitting.parameter(model, name) for name in (*_LENGTHS, "keep")}
     limits = [names[name] for name in _LENGTHS if names[name] in known]
     if length is None or not limits or not fitting.stops_early(model):
-        return fitting.fit(model, *rows.cut())
+        return fitting.fit(model, *rows.cut(), item=rows.items())
     model.set_params(**{limits[0]: length})
     if known.get(names["keep"]) == "best":  # of what was seen there, and nothing is seen here
         model.set_params(**{names["keep"]: "last"})
     with warnings.catch_warnings():
         # Ending at max_iter is what was asked for.
         warnings.filterwarnings("ignore", ".*stopped at max_iter", ConvergenceWarning)
-        return fitting.fit(model, *rows.cut())
+        return fitting.fit(model, *rows.cut(), item=rows.items())
 
 
 def _prepared(estimator: Any, measure: Measure, seed: int) -> Any:
@@ -216,6 +221,10 @@ def _folds(
     if n_folds is not None:
         return folds.of_users(rows, n_folds, seed)
     return folds.of_split(rows, split, valid, time, seed)
+
+
+def _array(labels: Any) -> Any:
+    return None if labels is None else np.asarray(labels)
 
 
 def _workers(n_jobs: int) -> int:

@@ -138,8 +138,8 @@ def _fit(
     try:
         model = run.model(params)
         X, y, qid = fold.valid.cut()
-        train = fold.train.cut()
-        fitting.fit(model, *train, eval_set=(X, y, qid), progress=stop.progress)
+        train, item = fold.train.cut(), fold.train.items()
+        fitting.fit(model, *train, item=item, eval_set=(X, y, qid), progress=stop.progress)
         ranking = Ranking.from_scores(
             fitting.scores(model, X), y, qid, min_relevance=run.min_relevance
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from podium import _check, losses
+from podium import _check, data, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.metrics import Measure, parse
@@ -45,6 +45,7 @@ class BoostedRanker(BaseEstimator, abc.ABC):
     row_share: float
     feature_share: float
     min_hessian_in_leaf: float
+    pool_share: float
     start: str
     eval_measure: str | Measure
     patience: int | None
@@ -58,6 +59,7 @@ class BoostedRanker(BaseEstimator, abc.ABC):
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
+        item: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         group: ArrayLike | None = None,
         eval_set: tuple[Any, ...] | None = None,
@@ -73,6 +75,11 @@ class BoostedRanker(BaseEstimator, abc.ABC):
             Relevance of each row, >= 0.
         qid : (n_rows,), optional
             Group of each row, in any order; without it (and `group`) all rows are one group.
+        item : (n_rows,), optional
+            Item of each row, where items recur in many groups: `pool_share` of a row's label is
+            then replaced by what its group and its item make likely (see
+            `podium.data.pooled_relevance`). Only with the loss "group-logistic", which is then
+            the default.
         sample_weight : (n_rows,) or (n_groups,), optional
             Weights >= 0, by row or by group in rising order of labels.
         group : (n_groups,), optional
@@ -86,7 +93,8 @@ class BoostedRanker(BaseEstimator, abc.ABC):
         ------
         ArgumentError
             For a parameter out of range, infinite features, lengths that differ, negative
-            relevance or weights, or no group that the loss can be trained on.
+            relevance or weights, items with another loss, or no group that the loss can be
+            trained on.
         MissingExtraError
             If the library is not installed.
         """
@@ -98,6 +106,8 @@ class BoostedRanker(BaseEstimator, abc.ABC):
         weights = _inputs.row_weights(sample_weight, rows.groups)
         positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
+        if item is not None:
+            loss, rows = self._pooled(loss, rows, item)
         train = self._part(features, rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
@@ -177,10 +187,31 @@ class BoostedRanker(BaseEstimator, abc.ABC):
             )
         return self.loss
 
+    def _pooled(
+        self, loss: Loss | str, rows: _inputs.Rows, item: ArrayLike
+    ) -> tuple[Loss, _inputs.Rows]:
+        """Return the loss for soft targets, and rows with those that pool users and items."""
+        if self.loss is None:
+            loss = losses.GroupLogistic()
+        if not isinstance(loss, losses.GroupLogistic) or loss.soft:
+            raise ArgumentError(
+                f"item is for the loss 'group-logistic', which pooled labels can be given to; "
+                f"the loss is {loss!r}. Leave item out, or choose that loss."
+            )
+        targets = data.pooled_relevance(
+            rows.relevance,
+            rows.groups.index,
+            item,
+            min_relevance=loss.min_relevance,
+            share=self.pool_share,
+        )
+        return replace(loss, soft=True, min_relevance=1.0), replace(rows, relevance=targets)
+
     def _settings(self) -> dict[str, Any]:
         """Check the parameters, and return those of `Plan`."""
         _check.cutoff(self.n_trees, name="n_trees")
         _check.choice(self.start, "start", STARTS)
+        _check.number(self.pool_share, "pool_share", low=0.0, high=1.0)
         if self.patience is not None:
             _check.cutoff(self.patience, name="patience")
         threads = 0 if self.n_threads is None else _check.cutoff(self.n_threads, name="n_threads")

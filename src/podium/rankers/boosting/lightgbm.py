@@ -42,6 +42,8 @@ class LightGBMRanker(BoostedRanker):
         Share of the rows and of the features that each tree is grown on, drawn anew for it.
     min_hessian_in_leaf : float
         Sum of the Hessian in a leaf at least, in units of rows.
+    pool_share : float
+        How much of each label is replaced where `fit` is told the items; 0 learns from labels.
     start : {"zero", "log-odds", "logistic"}
         Score of each row before the first tree: 0, the log-odds of a positive, or a logistic
         regression over all rows, which is part of the model. It serves every loss alike.
@@ -109,6 +111,7 @@ class LightGBMRanker(BoostedRanker):
         row_share: float = 1.0,
         feature_share: float = 1.0,
         min_hessian_in_leaf: float = 1e-3,
+        pool_share: float = 0.9,
         start: str = "zero",
         eval_measure: str | Measure = "pap@10",
         patience: int | None = 50,
@@ -125,6 +128,7 @@ class LightGBMRanker(BoostedRanker):
         self.row_share = row_share
         self.feature_share = feature_share
         self.min_hessian_in_leaf = min_hessian_in_leaf
+        self.pool_share = pool_share
         self.start = start
         self.eval_measure = eval_measure
         self.patience = patience

@@ -40,6 +40,8 @@ class XGBoostRanker(BoostedRanker):
         Share of the rows and of the features that each tree is grown on, drawn anew for it.
     min_hessian_in_leaf : float
         Sum of the Hessian in a leaf at least, in units of rows.
+    pool_share : float
+        How much of each label is replaced where `fit` is told the items; 0 learns from labels.
     start : {"zero", "log-odds", "logistic"}
         As in `LightGBMRanker`.
     eval_measure : str or Measure
@@ -92,6 +94,7 @@ class XGBoostRanker(BoostedRanker):
         row_share: float = 1.0,
         feature_share: float = 1.0,
         min_hessian_in_leaf: float = 1.0,
+        pool_share: float = 0.9,
         start: str = "zero",
         eval_measure: str | Measure = "pap@10",
         patience: int | None = 50,
@@ -107,6 +110,7 @@ class XGBoostRanker(BoostedRanker):
         self.row_share = row_share
         self.feature_share = feature_share
         self.min_hessian_in_leaf = min_hessian_in_leaf
+        self.pool_share = pool_share
         self.start = start
         self.eval_measure = eval_measure
         self.patience = patience
