@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("startup", "measure", "pap", "catalogue", "losses")
+PARTS = ("startup", "measure", "pap", "catalogue", "losses", "pap_training", "boosting")
 
 
 def main() -> None:

@@ -28,6 +28,7 @@ _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_measure", "solver", "start", "split"),
+    *("data", "repeats", "jobs", "fresh"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
 
