@@ -13,10 +13,18 @@ import podium
 from podium.experiments import demo
 from podium.experiments._features import FEATURES
 from podium.experiments._files import run_file
-from podium.experiments._models import LOGISTIC, N_TRIALS, PAP, logistic_settings, pap_settings
-from podium.experiments._results import MEASURES
+from podium.experiments._models import (
+    LOGISTIC,
+    N_TRIALS,
+    PAP,
+    SURROGATE,
+    logistic_settings,
+    pap_settings,
+    surrogate_settings,
+)
+from podium.experiments._results import MEASURES, Results
 
-METHODS = {"popularity", "item similarity", LOGISTIC, PAP}
+METHODS = {"popularity", "item similarity", LOGISTIC, SURROGATE, PAP}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +102,7 @@ def test_demo_verdict_follows_from_the_means(result, numbers):
 
 def test_demo_compares_with_what_validation_found_strongest(result, numbers):
     baseline = numbers["comparison"]["baseline"]
-    assert baseline in METHODS - {PAP}
+    assert baseline in METHODS - {SURROGATE, PAP}
     assert result["table"]["rows"][0][0] == baseline
     assert {row[0] for row in result["table"]["rows"]} == METHODS
 
@@ -103,7 +111,9 @@ def test_demo_chooses_by_validation(result, numbers):
     for tried in numbers["trials"].values():
         values = [trial["validation"] for trial in tried]
         assert values == sorted(values, reverse=True)
-    assert numbers["methods"][PAP] == numbers["trials"][PAP][0]["settings"]
+        assert len(values) >= 4
+    chosen = {method: tried[0]["settings"] for method, tried in numbers["trials"].items()}
+    assert chosen == {method: numbers["methods"][method] for method in (LOGISTIC, SURROGATE, PAP)}
 
 
 def test_demo_weighs_every_feature(result, numbers):
@@ -132,13 +142,40 @@ def test_demo_repeats_to_the_same_bits(result):
 
 
 def test_demo_trains_the_papers_surrogates_at_the_measured_cutoff():
-    tried = [s for s in pap_settings() if dict(s.params)["k"] == 10]
+    tried = [s for s in surrogate_settings() if dict(s.params)["k"] == 10]
     assert {s.loss for s in tried} == {"pap-ramp", "pap-avg", "pap-max", "pap-ts"}
+
+
+def test_demo_gives_its_ranker_no_more_settings_than_logistic_regression(result, numbers):
+    assert len(pap_settings()) == len(logistic_settings())
+    assert len(numbers["trials"][PAP]) == len(numbers["trials"][LOGISTIC])
     assert {s.loss for s in logistic_settings()} == {"logistic"}
+    assert {s.loss for s in pap_settings()} == {"pap-logistic"}
 
 
-def test_demo_finds_the_tastes_of_a_made_up_shop(shop):
-    results = demo.study(shop)
-    learned = results.evaluations[PAP].means["pap@10"]
-    assert learned > results.evaluations["popularity"].means["pap@10"]
-    assert PAP in results.verdict.text
+def test_demo_page_shows_every_ranker_and_what_it_was_given(result, folder, numbers):
+    page = html.unescape((folder / "report.html").read_text(encoding="utf-8"))
+    for method, tried in numbers["trials"].items():
+        assert f"{method} ({len(tried)} settings)".lower() in page.lower()
+        assert all(trial["settings"] in page for trial in tried)
+
+
+@pytest.fixture(scope="module")
+def made_up(shop) -> Results:
+    return demo.study(shop)
+
+
+def test_demo_learning_rates_are_settings_that_differ(made_up):
+    for method in (LOGISTIC, PAP):
+        coefs = {}
+        for trial in made_up.trials[method]:
+            coefs.setdefault(trial.settings.params, set()).add(trial.coef.tobytes())
+        assert [len(found) for found in coefs.values()] == [2, 2]
+
+
+def test_demo_finds_the_tastes_of_a_made_up_shop(made_up):
+    results = made_up
+    means = {name: e.means["pap@10"] for name, e in results.evaluations.items()}
+    for method in (LOGISTIC, SURROGATE, PAP):
+        assert means[method] > means["popularity"]
+        assert method in results.verdict.text.replace("Logistic", "logistic")

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.evaluate import Evaluation
 from podium.experiments._features import FEATURES
-from podium.experiments._models import LOGISTIC, PAP, TARGET, K, Trial
+from podium.experiments._models import LOGISTIC, PAP, SURROGATE, TARGET, K, Trial
 from podium.experiments._results import MEASURES, Results
 from podium.report.figures import bin_values
 from podium.stats import PairedTest, Summary
@@ -63,7 +63,7 @@ def differences(results: Results) -> Figure:
         "low_label": f"{comparison.baseline} better",
         "high_label": "other method better",
         "caption": f"{comparison.baseline[:1].upper() + comparison.baseline[1:]} did best on "
-        "validation among the methods that are not trained for pAp@10.",
+        "validation among the methods whose loss is not made for pAp@k.",
     }
 
 
@@ -85,13 +85,15 @@ def spread(results: Results) -> Figure:
 
 
 def training(results: Results) -> Figure:
-    """Validation by iteration, of the chosen rankers and of the best at the paper's cutoff."""
-    literal = next(t for t in results.trials[PAP] if dict(t.settings.params)["k"] == K)
+    """Validation by iteration: every method's choice, and the best surrogate at k = 10."""
+    surrogates = results.trials[SURROGATE]
+    literal = next(t for t in surrogates if _cutoff(t) == K)
     shown = {
-        _named(results.chosen): results.chosen,
         LOGISTIC: results.trials[LOGISTIC][0],
+        _named(surrogates[0]): surrogates[0],
+        PAP: results.chosen,
     }
-    if literal is not results.chosen:
+    if literal is not surrogates[0]:
         shown[_named(literal)] = literal
     return {
         "kind": "line_plot",
@@ -107,8 +109,8 @@ def training(results: Results) -> Figure:
 def cutoffs(results: Results) -> Figure:
     """Validation by the surrogate's cutoff."""
     found: dict[str, dict[int, float]] = {}
-    for trial in results.trials[PAP]:
-        k, loss = dict(trial.settings.params)["k"], trial.settings.loss
+    for trial in results.trials[SURROGATE]:
+        k, loss = _cutoff(trial), trial.settings.loss
         best = found.setdefault(loss, {})
         best[k] = max(best.get(k, 0.0), trial.value)
     series = [
@@ -128,7 +130,7 @@ def cutoffs(results: Results) -> Figure:
 
 
 def weights(results: Results) -> Figure:
-    """Coefficients of the ranker trained for pAp@10, the largest first."""
+    """Coefficients of the pAp@10 ranker, the largest first."""
     values: list[float] = results.chosen.coef.tolist()
     coef = dict(zip(FEATURES, values, strict=True))
     largest = max(map(abs, coef.values())) or 1.0
@@ -177,4 +179,8 @@ def _floats(values: Iterable[float]) -> list[float]:
 
 
 def _named(trial: Trial) -> str:
-    return f"{trial.settings.loss}, k = {dict(trial.settings.params)['k']}"
+    return f"{trial.settings.loss}, k = {_cutoff(trial)}"
+
+
+def _cutoff(trial: Trial) -> int:
+    return dict(trial.settings.params)["k"]

@@ -22,11 +22,13 @@ from podium.rankers import LinearRanker
 K = 10
 TARGET = f"pap@{K}"
 LOGISTIC = "logistic regression"
+SURROGATE = "pAp@k surrogate"
 PAP = f"pAp@{K} ranker"
 
 SURROGATES = ("pap-ramp", "pap-avg", "pap-max", "pap-ts")
 CUTOFFS = (K, 3 * K, 10 * K)
 _RATE = 0.2
+_LIKELIHOOD_RATES = (4.0, 8.0)
 _PATIENCE = 20
 _MAX_ITER = 120
 
@@ -110,7 +112,7 @@ class Trial:
     best: int
 
 
-def pap_settings() -> list[Settings]:
+def surrogate_settings() -> list[Settings]:
     """Return the paper's surrogates of pAp@10, and two of them at wider cutoffs.
 
     Of a few hundred candidates, the ten highest negatives score so high by chance that zero
@@ -131,17 +133,34 @@ def refinements(chosen: Settings) -> list[Settings]:
 
 def logistic_settings() -> list[Settings]:
     """Return logistic regression over pooled rows, and with equal weight for each customer."""
+    return _likelihoods("logistic", "per", ("row", "group"))
+
+
+def pap_settings() -> list[Settings]:
+    """Return the likelihood with the risk of pAp@k on top, as many settings as logistic's.
+
+    Its k is the whole list or the widest cutoff of the surrogates, its weight the default.
+    """
+    return _likelihoods("pap-logistic", "k", (None, CUTOFFS[-1]))
+
+
+def _likelihoods(loss: str, param: str, values: Sequence[Any]) -> list[Settings]:
     return [
-        Settings("logistic", (("per", per),), rate) for per in ("row", "group") for rate in (4, 8)
+        Settings(loss, ((param, value),), rate) for value in values for rate in _LIKELIHOOD_RATES
     ]
 
 
 def train(train: Task, valid: Task, settings: Settings) -> Trial:
-    """Fit on one window, stop early by pAp@10 on the next."""
+    """Fit on one window, stop early by pAp@10 on the next.
+
+    Every loss has the same solver, smooth or not: steps that are short enough for stopping early
+    to choose among their iterates.
+    """
     loss = losses.get(settings.loss, **dict(settings.params))
     ranker = LinearRanker(
         loss,
         l2=settings.l2,
+        solver="subgradient",
         learning_rate=settings.learning_rate,
         max_iter=_MAX_ITER,
         tol=0.0,
@@ -164,22 +183,30 @@ def search(train_task: Task, valid: Task, step: Callable[[str], None]) -> dict[s
 
     `step` is called before each of the `N_TRIALS` trainings, with what is trained.
     """
-    settings = {LOGISTIC: logistic_settings(), PAP: pap_settings()}
-    trials: dict[str, list[Trial]] = {method: [] for method in settings}
+    grids = _grids()
+    trials: dict[str, list[Trial]] = {method: [] for method in grids}
 
     def attempt(method: str, tried: Settings) -> None:
         step(f"training {tried}")
         trials[method].append(train(train_task, valid, tried))
 
-    for method, grid in settings.items():
+    for method, grid in grids.items():
         for tried in grid:
             attempt(method, tried)
-    for tried in refinements(_best_first(trials[PAP])[0].settings):
-        attempt(PAP, tried)
+    for tried in refinements(_best_first(trials[SURROGATE])[0].settings):
+        attempt(SURROGATE, tried)
     return {method: _best_first(tried) for method, tried in trials.items()}
 
 
-N_TRIALS = len(logistic_settings()) + len(pap_settings()) + len(refinements(pap_settings()[0]))
+def _grids() -> dict[str, list[Settings]]:
+    return {
+        LOGISTIC: logistic_settings(),
+        SURROGATE: surrogate_settings(),
+        PAP: pap_settings(),
+    }
+
+
+N_TRIALS = sum(map(len, _grids().values())) + len(refinements(surrogate_settings()[0]))
 
 
 def choose_baselines(valid: Task) -> dict[str, tuple[str, float]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.experiments import _figures
 from podium.experiments._features import FEATURES
-from podium.experiments._models import LOGISTIC, PAP, TARGET, K
+from podium.experiments._models import LOGISTIC, PAP, SURROGATE, TARGET, K
 from podium.experiments._results import MEASURES, Results, examples
 from podium.experiments._story import listed, mean_text, p_text
 from podium.experiments._windows import WINDOW_DAYS
@@ -32,6 +32,10 @@ _PREPARATION = (
     "out. All methods rank the same candidates: the best by popularity, ever and lately, by item "
     "similarity, by what similar customers bought lately, and by words of the description. "
     "Features are standardised within each customer's list."
+)
+_CHOICE = (
+    f"Every setting was stopped, and one of each method chosen, by {TARGET} on the validation "
+    "window. The test window was measured once, with what was chosen."
 )
 
 
@@ -69,8 +73,8 @@ def _result(results: Results) -> Section:
     return {
         "title": "Result",
         "text": f"Means over customers with 95 % intervals, and the paired differences from "
-        f"{baseline}, which was the strongest on validation of the methods that are not trained "
-        f"for {TARGET}.",
+        f"{baseline}, which was the strongest on validation of the methods whose loss is not made "
+        "for pAp@k.",
         "tables": [_means(results), _duels(results), _differences(results)],
         "figures": [
             _figures.by_measure(results),
@@ -162,16 +166,16 @@ def _example(example: Mapping[str, Any]) -> Table:
 
 
 def _weights(results: Results) -> Section:
-    both = [results.trials[name][0].coef for name in (PAP, LOGISTIC)]
+    coefs = [tried[0].coef for tried in results.trials.values()]
     rows = [
-        [name, text, *(float(coef[i]) for coef in both)]
+        [name, text, *(float(coef[i]) for coef in coefs)]
         for i, (name, text) in enumerate(FEATURES.items())
     ]
     return {
         "title": "What the rankers go by",
         "figures": [_figures.weights(results)],
         "table": {
-            "columns": ["feature", "meaning", PAP, LOGISTIC],
+            "columns": ["feature", "meaning", *results.trials],
             "rows": rows,
             "digits": 3,
             "caption": "Weights of a standard deviation within a customer's list. Only their "
@@ -188,8 +192,7 @@ def _training(results: Results) -> Section:
     ]
     return {
         "title": "How they were trained",
-        "text": f"Every setting was stopped, and one of each method chosen, by {TARGET} on the "
-        "validation window. The test window was measured once, with what was chosen.",
+        "text": [_losses(results), _CHOICE],
         "figures": [_figures.training(results), _figures.cutoffs(results)],
         "table": {
             "columns": ["method", "settings", "kept iteration", f"{TARGET} on validation"],
@@ -197,6 +200,18 @@ def _training(results: Results) -> Section:
             "digits": 4,
         },
     }
+
+
+def _losses(results: Results) -> str:
+    """Say what each ranker's loss is, and how many settings it was given."""
+    tried = {method: len(trials) for method, trials in results.trials.items()}
+    return (
+        f"All are linear. {LOGISTIC.capitalize()} ({tried[LOGISTIC]} settings) is a likelihood of "
+        f"all candidates. The {SURROGATE} ({tried[SURROGATE]} settings) is one of those that "
+        "pAp@k's authors propose (Hiranandani et al., ICML 2020), and looks at the k highest "
+        f"negatives of a list only. The {PAP} ({tried[PAP]} settings) adds to a likelihood of all "
+        "candidates the risk of pAp@k, with sigmoids for its steps."
+    )
 
 
 def _method(results: Results) -> Section:

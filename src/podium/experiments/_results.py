@@ -36,8 +36,8 @@ class Results:
     evaluations : dict of str to Evaluation
         On the test window, by method.
     comparison : Comparison
-        All methods against the one that was strongest on validation among those that are not
-        trained for pAp@10.
+        All methods against the one that was strongest on validation among those whose loss is
+        not made for pAp@k.
     verdict : Verdict
     """
 
@@ -53,7 +53,7 @@ class Results:
 
     @property
     def chosen(self) -> Trial:
-        """The ranker trained for pAp@10 that did best on validation."""
+        """The pAp@10 ranker that did best on validation."""
         return self.trials[PAP][0]
 
     @property

@@ -34,7 +34,7 @@ def run(
     seed: int = 0,
     n_customers: int | None = None,
 ) -> dict[str, Any]:
-    """Train and compare four ways to choose ten new products for each customer.
+    """Train and compare five ways to choose ten new products for each customer.
 
     Parameters
     ----------
