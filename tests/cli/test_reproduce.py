@@ -82,3 +82,8 @@ def test_wrong_words_are_one_line(
     assert done.status == 2
     assert message in done.message
     assert not Path("reproduce").exists()
+
+
+def test_data_for_a_recipe_that_needs_none_is_refused(podium: Callable[..., Any]) -> None:
+    done = podium("reproduce", "pap-table1", "--data", "data")
+    assert (done.status, done.message) == (2, "pap-table1 needs no data. Leave --data out.")

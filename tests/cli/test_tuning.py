@@ -187,7 +187,7 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--start", "warm"), "--start must be "),
         (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
         (("--set", "l2=1,2"), "--set must be NAME=VALUE with one value, got 'l2=1,2'."),
-        (("--set", "trees=3"), "--model linear has no use for --trees."),
+        (("--set", "trees=3"), "--model linear has no use for --set trees."),
         (("--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
         (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
@@ -210,10 +210,10 @@ def test_bad_option_is_refused_before_the_file_is_read(
         (("--split", "time", "--time-col", "item"), "The split: timestamp must hold"),
         (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
         (("--valid-share", "0.01"), "--valid-share 0.01 sets nothing aside"),
-        (("--tune", "--eval-measure", "pap@99"), "All "),
+        (("--tune", "--eval-measure", "pap@99"), "pap@99 is defined on no user of the rows set "),
         (
-            ("--valid-share", "0.2", "--eval-measure", "pap@99"),
-            "--valid has no group on which pap@99 is",
+            ("--folds", "3", "--eval-measure", "pap@99"),
+            "pap@99 is defined on no user of the rows set aside in fold 0.",
         ),
     ],
 )
@@ -303,3 +303,33 @@ def test_cutoff_alone_is_the_measures(podium: Callable[..., Any]) -> None:
     assert podium(*train, "--loss", "pap-ramp@2").status == 0
     model = load("model")
     assert (model.eval_measure, model.loss) == ("pap@3", losses.PApRamp(2))
+
+
+def test_k_is_the_cutoff_of_the_measure_where_a_model_has_none(podium: Callable[..., Any]) -> None:
+    model = ("--model", "logistic-regression", "--out", "model")
+    done = podium(
+        "train", "train.csv", "--ignore", "day", *model, "-k", "2", "--valid", "valid.csv"
+    )
+    assert done.status == 0
+    assert "pap@2 on valid.csv" in done.err
+
+
+def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..., Any]) -> None:
+    table = pl.read_csv("train.csv")
+    table.with_columns(pl.col("second") * -1e200).write_csv("huge.csv")
+    done = podium("train", "huge.csv", *TRAIN[2:], "--ignore", "day")
+    assert done.status == 2
+    assert done.message.startswith("huge.csv: feature 'second' has values up to ")
+    assert podium("train", "huge.csv", *TRAIN[2:], "--ignore", "day,second").status == 0
+
+
+def test_names_that_a_model_takes_are_listed_as_they_are_typed(podium: Callable[..., Any]) -> None:
+    message = podium(*TRAIN, "--set", "trees=3").message
+    assert "It takes --loss, --l2, " in message
+    assert "; by --set radius, keep, batch_size." in message
+
+
+def test_bundle_says_how_far_from_the_minimum_it_is_at_most(podium: Callable[..., Any]) -> None:
+    pytest.importorskip("piqp")
+    done = podium(*TRAIN, "--ignore", "day", "--solver", "bundle")
+    assert "(converged, duality gap " in done.err

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import podium
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.experiments import checkpoint
 from podium.experiments.recipe import Claim, DataFile, DataSet, Recipe, load
@@ -175,6 +176,22 @@ def test_cells_of_other_settings_are_never_mixed_in(toy, recipe, tmp_path, chang
     outcome = reproduce(replace(recipe, **change), tmp_path)
     assert (outcome.resumed, outcome.others, len(toy.done)) == (0, 6, 6)
     assert reproduce(recipe, tmp_path).resumed == 6
+
+
+def test_cells_of_another_version_are_never_mixed_in(toy, recipe, tmp_path, monkeypatch):
+    reproduce(recipe, tmp_path)
+    monkeypatch.setattr(podium, "__version__", "999.0")
+    assert reproduce(recipe, tmp_path).resumed == 0
+
+
+def test_each_cell_is_on_disk_before_the_next_begins(toy, recipe, tmp_path):
+    on_disk: list[tuple[int, int]] = []
+
+    def look(done: int, _: int, __: str) -> None:
+        on_disk.append((done, len(lines(tmp_path)) - 1 if done else 0))
+
+    reproduce(recipe, tmp_path, progress=look)
+    assert [cells for done, cells in on_disk if done] == [done for done, _ in on_disk if done]
 
 
 def test_fresh_run_forgets(toy, recipe, tmp_path):

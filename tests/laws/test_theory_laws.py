@@ -101,12 +101,13 @@ def test_hinges_are_zero_exactly_where_their_margin_holds(
 
 
 @pytest.mark.parametrize("delta", [0.5, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("more", [0, 1])
 @pytest.mark.parametrize(("n_pos", "k"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 3)])
-def test_what_is_not_guaranteed_has_a_witness(n_pos: int, k: int, delta: float) -> None:
+def test_what_is_not_guaranteed_has_a_witness(n_pos: int, k: int, delta: float, more: int) -> None:
     """All scores on a grid: "not guaranteed" is said only where some value is above zero."""
     grid = (-99.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 99.0)
     scores = [list(s) for s in itertools.combinations_with_replacement(grid[::-1], n_pos)]
-    t = [0.0] * k
+    t = [0.0] * (k + more)
     nonzero = {name: np.array([value(name, s, t, k) > 1e-12 for s in scores]) for name in NAMES}
     found = [one(s, t, k, delta) for s in scores]
     for margin in theory.MARGINS:

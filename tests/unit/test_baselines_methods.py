@@ -156,6 +156,13 @@ def test_logistic_ranker_converges_on_many_features() -> None:
     np.testing.assert_allclose(ranker.coef_ + 0.01 * slope, 0.0, atol=1e-5)
 
 
+@pytest.mark.parametrize("make", [LogisticRanker, GreedyPAp, SelectPAp])
+def test_huge_features_warn_of_nothing_but_convergence(make: Any) -> None:
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        ranker = make().set_params(eval_measure="pap@3").fit(1e200 * X, Y, QID)
+    assert np.isfinite(ranker.coef_).all()
+
+
 def test_logistic_ranker_says_that_it_did_not_converge() -> None:
     with pytest.warns(ConvergenceWarning, match=r"before it converged \(max_iter=1, "):
         LogisticRanker(max_iter=1).fit(X, Y)
@@ -240,6 +247,16 @@ def test_greedy_never_loses_and_says_what_it_mixed() -> None:
     assert most > 1
 
 
+def test_greedy_begins_with_the_best_base_which_need_not_be_that_of_all_rows() -> None:
+    found: set[bool] = set()
+    for seed in range(4):
+        ranker = GreedyPAp(3, random_state=seed).fit(X, Y, QID, eval_set=EVAL)
+        alone = [pap(EVAL[0] @ coef, EVAL) for coef in greedy_bases(ranker)]
+        assert ranker.history_["measure"][0] == pytest.approx(max(alone))
+        found.add(alone[0] < max(alone))
+    assert True in found
+
+
 def test_greedy_maximises_on_the_evaluation_set_if_there_is_one() -> None:
     ranker = GreedyPAp(3).fit(X, Y, QID, eval_set=EVAL)
     assert ranker.score(*EVAL) == ranker.history_["measure"][-1]
@@ -299,8 +316,9 @@ def test_select_starts_at_random_where_asked() -> None:
 
 
 def test_select_keeps_the_round_that_is_best_on_the_evaluation_set() -> None:
-    ranker = SelectPAp(3).fit(X, Y, QID, eval_set=EVAL)
+    ranker = SelectPAp(3, start="normal").fit(X, Y, QID, eval_set=EVAL)
     assert ranker.score(*EVAL) == max(ranker.history_["measure"])
+    assert ranker.history_["measure"][-1] < max(ranker.history_["measure"])
 
 
 def test_svm_pauc_minimises_the_mean_hinge() -> None:

@@ -344,6 +344,31 @@ def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
     return features, (rng.random(3000) < chance).astype(float), qid, item
 
 
+def test_lightgbm_is_not_left_with_zeros_alone() -> None:
+    X, y, qid = problem()
+    for zeros in (0 * X, sparse.csr_array(0 * X), np.full_like(X, -1e-36)):
+        with pytest.raises(ArgumentError, match="X has no value that LightGBM tells from 0"):
+            LightGBMRanker("pap-ramp@3").fit(zeros, y, qid)
+
+
+@both
+@pytest.mark.parametrize("constant", [1.0, 1e30, np.nan])
+def test_features_that_tell_nothing_give_equal_scores(make: Any, constant: float) -> None:
+    X, y, qid = problem()
+    fitted = ranker(make, "pap-ramp@3").fit(np.full_like(X, constant), y, qid)
+    assert np.ptp(fitted.predict(np.full_like(X, constant))) == 0
+
+
+def test_a_linear_start_of_huge_features_is_that_of_small_ones() -> None:
+    X, y, qid = problem()
+    huge = 2.0 ** np.array([1000, 0, -900, 600, 3])[: X.shape[1]]
+    small, large = (
+        LightGBMRanker(n_trees=1, start="logistic").fit(scaled, y, qid) for scaled in (X, X * huge)
+    )
+    np.testing.assert_array_equal(large.start_[:-1] * huge, small.start_[:-1])
+    np.testing.assert_array_equal(large.start_[-1], small.start_[-1])
+
+
 @both
 def test_items_pool_the_labels(make: Any) -> None:
     X, y, qid, item = recurring()
@@ -354,6 +379,15 @@ def test_items_pool_the_labels(make: Any) -> None:
     labels = ranker(make, "group-logistic").fit(X, y, qid)
     none_pooled = ranker(make, "group-logistic", pool_share=0.0).fit(X, y, qid, item=item)
     np.testing.assert_array_equal(none_pooled.predict(X), labels.predict(X))
+
+
+@both
+def test_pooled_labels_are_those_from_min_relevance_on(make: Any) -> None:
+    X, y, qid, item = recurring()
+    grades = np.where(y > 0, 5.0, 3.0)
+    graded = ranker(make, losses.GroupLogistic(min_relevance=4)).fit(X, grades, qid, item=item)
+    binary = ranker(make, "group-logistic").fit(X, y, qid, item=item)
+    np.testing.assert_array_equal(graded.predict(X), binary.predict(X))
 
 
 @both

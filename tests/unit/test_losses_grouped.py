@@ -183,8 +183,11 @@ def test_curvature_bounds_the_whole_hessian() -> None:
     """The bound less the Hessian has no negative eigenvalue, for either loss."""
     rng = np.random.default_rng(3)
     relevance = np.repeat([1.0, 0.0], [4, 7])
-    for loss in (*BOTH, losses.PApLogistic(3, temperature=0.7)):
+    sure = losses.PApLogistic(1, temperature=0.5)  # of one pair, right by more than temperature
+    for loss in (*BOTH, losses.PApLogistic(3, temperature=0.7), sure):
         scores = rng.standard_normal(11)
+        if loss is sure:
+            scores[:4] += scores[4:].max() - scores[:4].max() + 1.0
         target = loss.prepare(relevance, Groups.single(11))
         hessian = np.empty((11, 11))
         for row in range(11):

@@ -115,6 +115,30 @@ def test_stochastic_descent_comes_near_the_bundles_optimum(loss: str, keep: Any)
     assert least.objective - 1e-12 <= slow.objective <= 1.01 * least.objective
 
 
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates(keep: Any) -> None:
+    """Plain over that pass, or over all with weights that rise, its start left out."""
+    from podium.rankers.batches import Batches
+
+    given = problem()
+    assert given.labels is not None
+    batches = Batches.of(given, given.labels)
+    now, iterates = np.zeros(given.n_parameters), list[Any]()
+    for number in (1, 2):
+        for batch in batches.epoch(number, 3, 7):
+            now = now - 0.5 / np.sqrt(len(iterates) + 1) * batch.evaluate(now).grad
+            iterates.append(now)
+    assert len(iterates) == 2 * 4
+    settings = Settings(0.5, max_iter=3, tol=0.0, keep=keep, batch_size=3, seed=7)
+    found = solve("stochastic", given, settings)
+    rising = np.average(iterates, axis=0, weights=np.arange(1, 9))
+    expected = rising if keep == "average" else np.mean(iterates[4:], axis=0)
+    np.testing.assert_allclose(found.parameters, expected, rtol=1e-12)
+    assert (
+        found.objective == found.history.objectives[2] == given.evaluate(found.parameters).objective
+    )
+
+
 def test_lbfgs_and_bundle_come_to_logistic_regression() -> None:
     given = problem("logistic", l2=0.01)
     made = given.labels

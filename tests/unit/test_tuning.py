@@ -230,10 +230,11 @@ def test_search_of_failures_raises_the_first_reason() -> None:
         tuning.search(Known(fails=True), X, y, qid, grid={"sign": [1.0, 2.0]})
 
 
-def test_measure_that_is_defined_on_no_user_is_a_failure() -> None:
+def test_measure_that_is_defined_on_no_user_is_refused_before_a_fit() -> None:
     X, y, qid = problem()
-    with pytest.raises(ArgumentError, match="pap@500 is defined on no user"):
-        tuning.search(Known(), X, y, qid, grid={"sign": [1.0]}, measure="pap@500")
+    for grid in ({"sign": [1.0]}, {"fails": [True, True]}):
+        with pytest.raises(ArgumentError, match=r"^pap@500 is defined on no user of the rows set"):
+            tuning.search(Known(), X, y, qid, grid=grid, measure="pap@500")
 
 
 class Interrupting(Known):

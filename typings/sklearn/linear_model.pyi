@@ -1,7 +1,6 @@
 from typing import Any, Self
 
 from numpy.typing import NDArray
-
 from sklearn.base import BaseEstimator
 
 class LogisticRegression(BaseEstimator):

@@ -14,6 +14,14 @@ from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
 _LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
 _FEW = 2  # iterations, or trees, of the rehearsal
 _LENGTHS = ("max_iter", "n_trees", "n_base", "max_rounds")
+_OPTIONS = {
+    **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
+    **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
+    "k": "-k",
+    "fit_intercept": "--no-intercept",
+    "random_state": "--seed",
+    "eval_measure": "--eval-measure",
+}
 _NARROW = 50  # the largest k of the rehearsal: its groups have as many rows
 
 
@@ -144,6 +152,8 @@ def _own(model: Model, known: Any) -> dict[str, Any]:
     """Return the loss, or for a model that is its own loss the parameters of that."""
     if "loss" not in known:
         given = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
+        if "k" not in known and "eval_measure" in known:
+            del given["k"]  # it is the cutoff of the measure then
         params = {name: value for name, value in given.items() if value is not None}
         return {**params, "clip": True} if model.clip else params
     if model.loss is not None:
@@ -193,12 +203,18 @@ def _refuse_unknown(model: str, params: dict[str, Any], known: list[str]) -> Non
 
     for name in params:
         if name not in known:
-            option = {"k": "-k", "fit_intercept": "--no-intercept"}.get(name)
-            option = option or f"--{name.replace('_', '-')}"
+            option = _OPTIONS.get(name, f"--set {name}")
             raise ArgumentError(
                 f"--model {model} has no use for {option}.{_check.nearest(name, known)} "
-                f"It takes {', '.join(known)}."
+                f"It takes {_taken(known)}."
             )
+
+
+def _taken(known: list[str]) -> str:
+    """List a model's parameters as they are typed: options, and what --set is for."""
+    options = [_OPTIONS[name] for name in known if name in _OPTIONS]
+    others = [name for name in known if name not in _OPTIONS]
+    return f"{', '.join(options)}; by --set {', '.join(others)}" if others else ", ".join(options)
 
 
 def _shortened(estimator: Any) -> Any:

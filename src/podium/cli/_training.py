@@ -78,7 +78,8 @@ class Model:
         float | None,
         typer.Option(
             metavar="X",
-            help="Penalty on a linear model's coefficients; 0.0001 without it.",
+            help="Penalty on a linear model's coefficients; 0.0001 without it. Of trees: on their "
+            "leaves.",
             rich_help_panel=_MODEL,
         ),
     ] = None

@@ -60,12 +60,15 @@ def reproduce(
 
     Finished work is kept: after an interrupt the same command goes on from there.
     """
+    from podium.errors import ArgumentError
     from podium.experiments import runner
 
     if recipe == "list":
         _list(out)
         return
     asked = runner.load(recipe)
+    if data is not None and not asked.data:
+        raise ArgumentError(f"{asked.name} needs no data. Leave --data out.")
     with progress(asked.name) as show:
         try:
             outcome = runner.reproduce(

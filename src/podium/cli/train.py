@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages, _models, _tuning
 from podium.cli._options import check_target
 from podium.cli._progress import progress
-from podium.cli._rows import check_finite
+from podium.cli._rows import check_finite, check_scalable
 from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def train(
         other = read(validation.valid, columns, like=rows, missing=missing)
         eval_set = (other.X, labels(validation.valid, other), other.qid)
     estimator = _models.scaled(estimator, model, rows.X)
+    if hasattr(estimator, "steps"):
+        check_scalable(data, rows)
     given = (rows.X, labels(data, rows), rows.qid)
     item = rows.item if _models.pools(estimator) and rows.names_items else None
     if tuning.tune or validation.of_data:
@@ -222,8 +224,11 @@ def _course(model: Any, *, chosen: bool) -> str:
         return f"; learned for {model.n_iter_} {what}, as validation chose"
     kept = model.best_iteration_ + 1
     if hasattr(model, "n_trees"):
-        return f"; grew {model.n_iter_} trees, kept {kept}"
-    reason = _STOPPED.get(model.stop_reason_, model.stop_reason_)
+        return f"; grew {model.n_iter_} tree{'' if model.n_iter_ == 1 else 's'}, kept {kept}"
+    reason = _STOPPED.get(str(model.stop_reason_), str(model.stop_reason_))
+    gap = getattr(model, "gap_", math.nan)
+    if not math.isnan(gap):
+        reason += f", duality gap {gap:.2g}"
     return f"; stopped after iteration {model.n_iter_} ({reason}), kept {kept}"
 
 

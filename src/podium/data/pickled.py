@@ -69,9 +69,10 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
     pandas = _check.extra("pandas", "pandas", f"Reading {name}")
     try:
         frame = _Unpickler(stream).load()
-    except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # a broken pickle may raise anything, MemoryError among them
+        why = str(error).rstrip(".") or type(error).__name__
         raise DataError(
-            f"{name} can't be read as a pickled table: {error}. Get it again, or save the table "
+            f"{name} can't be read as a pickled table: {why}. Get it again, or save the table "
             "as .parquet where it was made."
         ) from error
     if not isinstance(frame, pandas.DataFrame):

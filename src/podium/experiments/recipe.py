@@ -128,7 +128,9 @@ class Recipe:
         if n is None:
             return self
         if self.repeats is None:
-            raise ArgumentError(f"{self.name} has nothing to repeat: leave repeats out.")
+            raise ArgumentError(
+                f"{self.name} has nothing to repeat. Leave out the number of repeats."
+            )
         return dataclasses.replace(self, repeats=_check.cutoff(n, name="repeats"))
 
 

@@ -107,9 +107,9 @@ def trouble(solution: Solution, settings: Settings, solver: str) -> str:
         )
     if not solution.parameters.any():
         return (
-            "found nothing better than zero coefficients, which score all rows alike. Give an "
-            "eval_set to choose the iterate by, use the losses 'pap-ramp' or 'logistic', or try "
-            f"another {rate or 'l2'}."
+            "found nothing better than zero coefficients, which score all rows alike: where "
+            "classes overlap, that can be the loss's very minimum. Use the loss 'pap-logistic', "
+            "start from 'logistic', or give an eval_set to choose the iterate by."
         )
     if solution.stop_reason == "stalled":
         return (

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check, losses
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
+from podium.rankers._estimator import LinearScores
 from podium.rankers.objective import Labels, LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
-from podium.rankers.validation import mean_measure, validator
-from podium.types import Loss, PerRow, Progress
+from podium.rankers.validation import validator
+from podium.types import Loss, Progress
 
 
-class LinearRanker(BaseEstimator):
+class LinearRanker(LinearScores):
     """Scores ``X @ coef_ + intercept_``, learned from relevances in groups.
 
     Minimises the mean group loss plus ``l2 / 2 * ||coef||^2``.
@@ -94,7 +92,7 @@ class LinearRanker(BaseEstimator):
     Notes
     -----
     On overlapping classes zero can be the very minimum of the convex surrogates of pAp@k. Fitting
-    then warns; an `eval_set`, `PApRamp` or `Logistic` help.
+    then warns; an `eval_set`, ``start="logistic"`` or the loss `PApLogistic` help.
 
     Steps and penalties have no unit of their own, so scale the features first, for example with
     ``make_pipeline(StandardScaler(), LinearRanker(...))``. A pipeline passes an `eval_set` on as
@@ -117,6 +115,8 @@ class LinearRanker(BaseEstimator):
     >>> ranker.objective_, ranker.predict(X).argmax()
     (0.0, np.int64(2))
     """
+
+    _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(
         self,
@@ -210,36 +210,6 @@ class LinearRanker(BaseEstimator):
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
 
-    def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        _inputs.finite_features(features, None, "X")
-        return times(features, self.coef_) + self.intercept_
-
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the mean of `eval_measure` over groups; nan where it is defined on none.
-
-        Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
-        group, weighs the groups by the mean of their rows.
-        """
-        scores = self.predict(X)
-        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
-        return mean_measure(
-            self.eval_measure,
-            scores,
-            np.asarray(y, dtype=np.float64),
-            qid,
-            min_relevance=_fitting.min_relevance(self._loss()),
-            weights=_inputs.row_weights(sample_weight, groups),
-        )
-
     def _loss(self) -> Loss:
         if self.loss is None:
             return losses.Logistic()
@@ -274,17 +244,8 @@ class LinearRanker(BaseEstimator):
         _fitting.require_trainable(objective, labels.groups)
         return objective
 
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to _inputs, which names the row, the group and the column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )
+    def _min_relevance(self) -> float:
+        return _fitting.min_relevance(self._loss())
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
@@ -307,13 +268,6 @@ class LinearRanker(BaseEstimator):
         self.gap_ = solution.gap
         self.n_iter_ = len(history.objectives)
         self.stop_reason_ = solution.stop_reason
-
-    def __sklearn_tags__(self) -> Any:
-        tags: Any = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _positive(value: Any, name: str) -> float:

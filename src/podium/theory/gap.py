@@ -106,7 +106,8 @@ def generalization_gap(
         (one number) with which the bound lies above the upper end of the band at every size
         shown, and "scaled_bound", the bound with it; "rate", the slope of the logarithm of the
         band's width in the logarithm of the size (one number: -1/2 for 1/sqrt(n)).
-        "constant" and "rate" are None where all gaps are equal or none is above 0.
+        "constant" is None where the band is nowhere above 0, "rate" where it has no width or there
+        is one size alone.
         "population_std_error" is of one population risk.
 
     Raises
@@ -143,13 +144,7 @@ def generalization_gap(
     repeats = _check.cutoff(n_repeats, name="n_repeats")
     level = _check.open_fraction(rho, "rho")
     study = _Study(positives, negatives, (n_pos, n_neg, k), scorer, fit, n_draws, seed)
-    tell = or_silent(progress)
-    risks = np.empty((2, len(factors), repeats))
-    for i, factor in enumerate(factors):
-        for repeat in range(repeats):
-            risks[:, i, repeat] = study.risks(factor, repeat)
-            done = i * repeats + repeat + 1
-            tell(done, len(factors) * repeats, f"{factor * (n_pos + n_neg):,} items")
+    risks = study.all_risks(factors, repeats, or_silent(progress))
     bound = [
         generalization_bound(n_pos=n_pos * f, n_neg=n_neg * f, k=k * f, vc_dim=vc_dim, rho=level)
         for f in factors
@@ -198,6 +193,18 @@ class _Study:
         self._scorer = scorer
         self.std_error = math.nan
         self._population = math.nan if fit is not None else self._population_of(scorer)
+
+    def all_risks(
+        self, factors: Sequence[int], repeats: int, progress: Progress
+    ) -> NDArray[np.float64]:
+        """Return population and empirical risks, (2, n_sizes, n_repeats)."""
+        risks = np.empty((2, len(factors), repeats))
+        for i, factor in enumerate(factors):
+            note = f"{factor * sum(self._sizes[:2]):,} items"
+            for repeat in range(repeats):
+                risks[:, i, repeat] = self.risks(factor, repeat)
+                progress(i * repeats + repeat + 1, len(factors) * repeats, note)
+        return risks
 
     def risks(self, factor: int, repeat: int) -> tuple[float, float]:
         """Return the population and the empirical risk of one group's scorer."""

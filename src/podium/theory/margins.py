@@ -24,6 +24,7 @@ SURROGATES: tuple[str, ...] = (
     "pap-ts",
     "pap-ts-exact",
     "pauc-hinge",
+    "pap-struct",
 )
 """The losses that `Margins.guarantees` speaks of, by their names in `podium.losses`."""
 
@@ -115,10 +116,11 @@ class Margins:
         Nothing is read but which margins hold at `delta`, n_pos and k: False means that scores
         with the same margins exist whose value is above zero, not that it is above zero here.
         The risk needs any delta > 0, surrogates delta >= 1, except that the strong margin makes
-        "pap-ts-exact" zero from delta >= beta / n_pos. From the plain margin follows
-        "pap-avg"; "risk" and "pap-ramp" follow from it only where n_pos >= 2 beta - 1
-        (proposition 3 of the paper leaves this out: s = (100, -1, -1) against t = (0, 0, 0) at
-        k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3).
+        "pap-ts-exact" zero from delta >= beta / n_pos, and "pap-struct", whose margins weigh
+        less, only from delta >= n_neg / k (the moderate one from n_pos n_neg / (beta k)). From
+        the plain margin follows "pap-avg"; "risk" and "pap-ramp" follow from it only where
+        n_pos >= 2 beta - 1 (proposition 3 of the paper leaves this out: s = (100, -1, -1)
+        against t = (0, 0, 0) at k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3).
         The sums that a loss forms may leave 1e-16 where the value is zero.
         """
         names = MARGINS if margin is None else (margin,)
@@ -126,7 +128,7 @@ class Margins:
         return {name: np.logical_or.reduce([each[name] for each in found]) for name in found[0]}
 
     def _guaranteed_by(self, margin: Margin) -> dict[str, Mask]:
-        n_pos, beta, delta = self.n_pos, self.beta, self.delta
+        n_pos, n_neg, beta, delta = self.n_pos, self.n_neg, self.beta, self.delta
         holds = self.holds(margin)
         weak, moderate, strong = self._implied(margin)
         # Of the moderate margin's positives beta lie delta above, the others not below.
@@ -142,6 +144,10 @@ class Margins:
         sure = {name: holds & where & (delta >= 1) for name, where in zero.items()}
         # Its hinges may be paid by any of the positives: beta units by n_pos margins of delta.
         sure["pap-ts-exact"] |= holds & strong & (delta * n_pos >= beta)
+        # Its errors weigh n_pos n_neg / (beta k) margins each, and a top of beta pays for all.
+        paying = np.where(strong, n_pos, np.where(moderate, beta, 0))
+        loose = delta * paying * np.minimum(self.k, n_neg) >= n_pos * n_neg
+        sure["pap-struct"] = holds & (paying > 0) & loose
         return {"risk": holds & weak & (delta > 0), **sure}
 
     def _implied(self, margin: Margin) -> tuple[Mask, Mask, Mask]:

@@ -33,9 +33,13 @@ class Rows:
         """Return X, y and qid of the rows: a copy, where not all are wanted."""
         if self.at is None:
             return self.X, self.y, self.qid
-        qid = None if self.qid is None else self.qid[self.at]
         X = self.X.iloc[self.at] if hasattr(self.X, "iloc") else self.X[self.at]
-        return X, self.y[self.at], qid
+        return X, *self.labels()
+
+    def labels(self) -> tuple[Any, Any]:
+        """Return y and qid of the rows."""
+        at = slice(None) if self.at is None else self.at
+        return self.y[at], None if self.qid is None else self.qid[at]
 
     def items(self) -> Any:
         """Return the items of the rows, if they are known."""

@@ -17,6 +17,7 @@ from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
+from podium.ranking import Ranking
 from podium.tuning import fitting, folds
 from podium.tuning.candidates import Grid, Params, candidates
 from podium.tuning.defaults import default_grid
@@ -140,6 +141,8 @@ def search(
         _folds(rows, eval_set, n_folds, split, valid, time, seed),
         keep=eval_set is not None or not _check.flag(refit, "refit"),
     )
+    if eval_set is None:
+        _check_measured(run)
     trials = Trials(run)
     trials.collect(_workers(n_jobs), or_silent(progress))
     found = replace(trials.search, estimator=trials.kept)
@@ -221,6 +224,19 @@ def _folds(
     if n_folds is not None:
         return folds.of_users(rows, n_folds, seed)
     return folds.of_split(rows, split, valid, time, seed)
+
+
+def _check_measured(run: Run) -> None:
+    """Raise, before anything is fitted, where no user set aside has a value of the measure."""
+    for number, fold in enumerate(run.folds):
+        y, qid = fold.valid.labels()
+        ranking = Ranking.from_scores(np.zeros(len(y)), y, qid, min_relevance=run.min_relevance)
+        if np.isnan(run.measure(ranking)).all():
+            where = f" in fold {number}" if len(run.folds) > 1 else ""
+            raise ArgumentError(
+                f"{run.measure} is defined on no user of the rows set aside{where}. Set more rows "
+                "of a user aside, or more users, or choose another measure."
+            )
 
 
 def _array(labels: Any) -> Any:

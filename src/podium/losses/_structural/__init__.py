@@ -116,7 +116,7 @@ class PApStruct(PApLoss):
     Convex, and never below pAp@k's risk; the paper starts from it to do better, since margins
     of pairs far below the top weigh as much as those at the top. Dividing the margins by
     beta k instead would bound the risk as well. Here a group's margins have weight one in all,
-    so that a pair must keep a margin of n_pos n_neg / (beta k) to cost nothing.
+    so that equal margins of all pairs cost nothing from n_neg / k on, not from 1.
     Cost: O(n log n) per group, and a gradient on all its rows.
 
     References

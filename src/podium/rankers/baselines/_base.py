@@ -5,19 +5,17 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _inputs
+from podium.rankers._estimator import LinearScores
 from podium.rankers.objective import times
 from podium.rankers.validation import mean_measure, validator
 from podium.types import Mask, PerRow, Progress
@@ -52,16 +50,15 @@ class Task:
         return self.judge(times(self.judged, coef))
 
 
-class LinearBaseline(BaseEstimator, abc.ABC):
+class LinearBaseline(LinearScores):
     """Scores ``X @ coef_ + intercept_``; use one of its classes.
 
     A class has the parameters `eval_measure` and `min_relevance`, and learns in `_learn`.
     """
 
+    _types: ClassVar[tuple[Any, ...]] = (np.float64,)
     eval_measure: str | Measure | None
     min_relevance: float
-    coef_: Coefficients
-    intercept_: float
 
     def fit(
         self,
@@ -89,32 +86,6 @@ class LinearBaseline(BaseEstimator, abc.ABC):
         self._learn(X, y, qid, data, or_silent(progress))
         return self
 
-    def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        _inputs.finite_features(features, None, "X")
-        return times(features, self.coef_) + self.intercept_
-
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the mean of the measure over groups; nan where it is defined on none."""
-        scores = self.predict(X)
-        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
-        return mean_measure(
-            self._measure(),
-            scores,
-            np.asarray(y, dtype=np.float64),
-            qid,
-            min_relevance=self.min_relevance,
-            weights=_inputs.row_weights(sample_weight, groups),
-        )
-
     @abc.abstractmethod
     def _learn(
         self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress
@@ -137,17 +108,8 @@ class LinearBaseline(BaseEstimator, abc.ABC):
             judged, judge = self._validation(data["eval_set"])
         return Task(rows, rows.relevance >= low, weights, judged.features, judge)
 
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to _inputs, which names the row, the group and the column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-        )
+    def _min_relevance(self) -> float:
+        return self.min_relevance
 
     def _judge(self, rows: _inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
         measure, low = parse(self._measure()), self.min_relevance
@@ -181,10 +143,3 @@ class LinearBaseline(BaseEstimator, abc.ABC):
         for name, value in cast("dict[str, Any]", ranker.__dict__).items():
             if name.endswith("_"):
                 setattr(self, name, value)
-
-    def __sklearn_tags__(self) -> Any:
-        tags: Any = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        tags.input_tags.sparse = True
-        return tags

@@ -65,7 +65,8 @@ class Classifier:
         )
         with one_blas_thread, warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
-            model.fit(features, positive, sample_weight=weights)
+            with np.errstate(over="ignore", invalid="ignore"):  # it then does not converge
+                model.fit(features, positive, sample_weight=weights)
         self._tell(raised)
         return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
 

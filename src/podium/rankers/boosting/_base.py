@@ -9,26 +9,24 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check, data, losses
 from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
+from podium.rankers._estimator import Ranker
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import Course, ModelBytes, Part, Plan, Training, grow
 from podium.rankers.boosting.metrics import MeasureOnRows
 from podium.rankers.boosting.objectives import ScoreSpace
-from podium.rankers.validation import mean_measure
 from podium.types import Loss, PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # that both libraries take
 
 
-class BoostedRanker(BaseEstimator, abc.ABC):
+class BoostedRanker(Ranker):
     """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
 
     _own: ClassVar[tuple[str, ...]]
@@ -128,29 +126,6 @@ class BoostedRanker(BaseEstimator, abc.ABC):
         features = self._features(X, reset=False)
         start = start_scores(self.start_, features)
         return self._predict(self._ready(), features, start)
-
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the mean of `eval_measure` over groups; nan where it is defined on none.
-
-        Tied scores count as errors. `sample_weight`, by row or by group, weighs the groups by
-        the mean of their rows.
-        """
-        scores = self.predict(X)
-        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
-        return mean_measure(
-            self.eval_measure,
-            scores,
-            np.asarray(y, dtype=np.float64),
-            qid,
-            min_relevance=self._min_relevance(),
-            weights=_inputs.row_weights(sample_weight, groups),
-        )
 
     @abc.abstractmethod
     def _library(self) -> Any:
@@ -294,8 +269,6 @@ class BoostedRanker(BaseEstimator, abc.ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = True
         return tags

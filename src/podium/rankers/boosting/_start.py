@@ -58,6 +58,8 @@ def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     """Fit on features of mean 0 and variance 1, and return coefficients of them as they came."""
     if hasattr(features, "tocsr"):
         raise ArgumentError("start='logistic' needs dense features. Use start='log-odds'.")
+    unit = _units(features)
+    features = features / unit
     mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     spread[spread == 0.0] = 1.0
     scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
@@ -65,4 +67,11 @@ def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
     objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
     coef, constant = objective.split(lbfgs(objective, _SETTINGS, None, or_silent(None)).parameters)
-    return np.append(coef / spread, constant - dot(coef / spread, mean))
+    return np.append(coef / spread / unit, constant - dot(coef / spread, mean))
+
+
+def _units(features: Any) -> Any:
+    """Return a power of two of the size of each feature: the square of a huge one overflows."""
+    largest = np.maximum(features.max(axis=0), -features.min(axis=0))
+    exponents = np.frexp(largest)[1] - 1
+    return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
@@ -141,6 +142,7 @@ class LightGBMRanker(BoostedRanker):
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         leaf = _check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf")
+        _require_values(train.features)
         return _Training(self._library(), plan, leaf, train, valid)
 
     def _from_bytes(self, trees: ModelBytes) -> Any:
@@ -160,6 +162,7 @@ class LightGBMRanker(BoostedRanker):
 
 
 _QUIET = {"verbosity": -1}
+_ZERO = 1e-35  # LightGBM's own: what is no larger is 0 to it
 
 
 class _Training(Training):
@@ -247,6 +250,16 @@ def _dataset(
         params=dict(params),
         free_raw_data=True,
     )
+
+
+def _require_values(features: Any) -> None:
+    """Raise where all features are zeros, on which LightGBM ends with an error of its code."""
+    values = features.data if hasattr(features, "tocsr") else features
+    if values.size == 0 or (values.max() <= _ZERO and values.min() >= -_ZERO):
+        raise ArgumentError(
+            f"X has no value that LightGBM tells from 0, none being larger than {_ZERO:g} in "
+            "size. Check the features, or scale them."
+        )
 
 
 def _readable(features: Any) -> Any:
