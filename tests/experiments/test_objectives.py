@@ -273,6 +273,24 @@ def test_every_objective_has_the_same_search() -> None:
     }
 
 
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+def test_the_linear_recipe_is_the_linear_part_of_the_whole() -> None:
+    whole, linear = load("pap-objectives"), load("pap-objectives-linear")
+    for name in ("pap_logistic", "lbfgs", "cutoffs"):
+        assert linear.parameters[name] == whole.parameters[name]
+    for name in linear.parameters["methods"]:
+        assert linear.parameters["l2"][name] == whole.parameters["l2"][name]
+    recipe = replace(
+        linear, parameters={**linear.parameters, "cutoffs": [2, 3], "draws": 50}, repeats=2
+    )
+    context = context_of(recipe)
+    cells = {c: pap_objectives.run(recipe, context, c) for c in pap_objectives.cells(recipe)}
+    figures = pap_objectives.STUDY.fold(recipe, cells)
+    assert {claim.figure for claim in recipe.claims} <= {*figures}
+    plots = pap_objectives.STUDY.plots(recipe, cells, figures)
+    assert [plot["kind"] for plot in plots] == ["line_plot", "difference_plot"]
+
+
 def test_an_unknown_method_is_named() -> None:
     with pytest.raises(ValueError, match=r"methods must be one of .* Did you mean 'pap-logistic'"):
         pap_objectives.cells(small(methods=["pap-logistics"]))

@@ -76,6 +76,12 @@ def test_overall_verdict_without_anything_printed_is_that_it_was_measured():
     assert judge(made({}), {"a": Measured(1.0)}).overall == "measured"
 
 
+def test_claims_of_podiums_own_reproduce_nothing():
+    both = made({}, Claim("gains", "gain", above=0.0), Claim("more", "gain", above=2.0))
+    assert judge(both, {"gain": Measured(1.0)}).overall == "1 of 2 claims hold"
+    assert judge(both, {"gain": Measured(3.0)}).overall == "all claims hold"
+
+
 def test_verdict_counts_in_words():
     claims = [Claim("", "gain", above=0.0), Claim("", "gain", above=1.0)]
     figures = {"a": Measured(2.0), "b": Measured(7.0), "gain": Measured(1.0, 0.1)}

@@ -90,8 +90,8 @@ def page(done: Finished) -> Report:
     facts["time of the cells"] = _duration(done.seconds)
     return {
         "title": recipe.title,
-        "subtitle": f"{recipe.where} of {recipe.paper}, made again by podium reproduce "
-        f"{recipe.name}",
+        "subtitle": f"{recipe.where} of {recipe.paper}, "
+        f"{'made again by ' if recipe.printed else ''}podium reproduce {recipe.name}",
         "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
         "facts": facts,
         "sections": _sections(done),
@@ -126,7 +126,7 @@ def figure_table(verdict: Verdict) -> Table:
 
 
 def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
-    """Return what the paper says in words, the figure that tells, and whether it holds."""
+    """Return what is said in words, the figure that tells, and whether it holds."""
     rows = [
         [claim.text, _number(found.value), _error(found), standing]
         for claim, found, standing in claims
@@ -161,7 +161,8 @@ def _sections(done: Finished) -> list[Section]:
     verdict = done.verdict
     sections: list[Section] = []
     if verdict.claims:
-        sections.append({"title": "What the paper says", "table": claim_table(verdict.claims)})
+        title = "What the paper says" if done.recipe.printed else "What is claimed"
+        sections.append({"title": title, "table": claim_table(verdict.claims)})
     if done.plots:
         sections.append({"title": "Plots", "figures": done.plots})
     if done.recipe.notes:

@@ -44,7 +44,8 @@ class Verdict:
         The printed figures first, in the recipe's order.
     claims : tuple of (Claim, Measured, Standing)
     overall : str
-        A few words: "reproduced", "direction only", "in part", "not reproduced", "measured".
+        A few words: "reproduced", "direction only", "in part", "not reproduced", "measured"; and
+        where nothing was printed "all claims hold" or "2 of 3 claims hold".
     text : str
         The counts behind them, in sentences.
     """
@@ -113,6 +114,8 @@ def _agreement(printed: float | None, found: Measured, tolerance: float) -> Agre
 def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:
     if not agree and not hold:
         return "measured"
+    if not agree:  # nothing was printed: claims of podium's own
+        return "all claims hold" if all(hold) else f"{sum(hold)} of {len(hold)} claims hold"
     if all(agree) and all(hold):
         return "reproduced"
     if hold and all(hold):

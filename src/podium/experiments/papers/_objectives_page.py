@@ -26,14 +26,16 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     names = recipe.parameters["methods"]
     main = [name for name in names if METHODS[name].kind in (OWN, PODIUM)]
     main = [name for name in names if name in (LOGISTIC, PAP_LOGISTIC, *main)]
-    own = next((name for name in names if METHODS[name].kind == PODIUM), "")
-    rivals = [f"{own} − {other}" for other in (BEST, CHOSEN)]
+    ours = [name for name in names if METHODS[name].kind == PODIUM]
+    compared = [
+        f"{PAP_LOGISTIC} − {LOGISTIC}",
+        *(f"{name} − {other}" for name in ours for other in (BEST, CHOSEN)),
+    ]
     trees = [name for name in names if f"{name} − {BINARY}{_OVER_K}" in figures]
     return [
         _levels(recipe, figures, main),
-        _by_cutoff(recipe, figures, f"{PAP_LOGISTIC} − {LOGISTIC}"),
-        *(_by_cutoff(recipe, figures, label) for label in rivals),
-        _trees(figures, trees),
+        *(_by_cutoff(recipe, figures, pair) for pair in compared if pair + _OVER_K in figures),
+        *([_trees(figures, trees)] if trees else []),
     ]
 
 
