@@ -116,7 +116,12 @@ def _print(outcome: Outcome) -> None:
         for claim, found, standing in verdict.claims
     ]
     said = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
-    _render.table(_nested({**figure_table(verdict)}), note="\n".join(said))
+    # What was not printed has no verdict; on the page it has its place.
+    table = figure_table(verdict, printed_only=bool(recipe.printed))
+    n_more = len(verdict.lines) - len(table["rows"])
+    if n_more:
+        said.append(f"{n_more} more figures of podium's are on the page.")
+    _render.table(_nested({**table}), note="\n".join(said))
     _messages.say(f"wrote {outcome.page}")
 
 

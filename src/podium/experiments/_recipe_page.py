@@ -114,12 +114,13 @@ def summary(done: Finished) -> dict[str, Any]:
     }
 
 
-def figure_table(verdict: Verdict) -> Table:
+def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
     """Return the paper's figure, ours, the difference and the verdict, a line each."""
+    lines = [line for line in verdict.lines if line.printed is not None or not printed_only]
     return _without_errors(
         {
             "columns": ["figure", "paper", "podium", _ERROR, "diff.", "verdict"],
-            "rows": [_row(line) for line in verdict.lines],
+            "rows": [_row(line) for line in lines],
             "align": ["left", "right", "right", "right", "right", "left"],
         }
     )
