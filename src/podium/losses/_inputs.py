@@ -11,6 +11,9 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import PerGroup, PerRow
 
+LEAST_CURVATURE = 1e-16  # below it, a Newton step would divide by nothing
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class RowLabels:
     """The label of each row's group, looked up only where a message asks for it."""

@@ -14,9 +14,6 @@ from podium.losses import _inputs
 from podium.losses._registry import register
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
-_FLOOR = 1e-16  # second derivative below which a Newton step would divide by nothing
-_TINY = float(np.finfo(np.float64).tiny)
-
 
 @dataclass(frozen=True, eq=False)
 class LogisticTarget:
@@ -120,11 +117,11 @@ class Logistic:
             raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
         if self.per == "row":
             defined = groups.sizes > 0
-            share = rows * (np.count_nonzero(defined) / max(rows.sum(), _TINY))
+            share = rows * (np.count_nonzero(defined) / max(rows.sum(), _inputs.TINY))
         else:
             in_group = np.bincount(index, rows, groups.n_groups)
             defined = in_group > 0
-            share = rows / np.maximum(in_group, _TINY)[index]
+            share = rows / np.maximum(in_group, _inputs.TINY)[index]
         return LogisticTarget(groups, positive, index, share, defined)
 
     def value_and_grad(self, scores: PerRow, target: LogisticTarget) -> tuple[PerGroup, PerRow]:
@@ -159,7 +156,9 @@ class Logistic:
         checked = _inputs.scores_of(scores, target.groups)
         n_defined = max(1, int(np.count_nonzero(target.defined)))
         out = np.empty(checked.size)
-        logistic_curvature(checked, target.share / n_defined, _FLOOR / n_defined, out)
+        logistic_curvature(
+            checked, target.share / n_defined, _inputs.LEAST_CURVATURE / n_defined, out
+        )
         return out
 
     def why_undefined(self, target: LogisticTarget) -> str:

@@ -14,9 +14,6 @@ from podium.losses import _inputs
 from podium.losses._registry import register
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
-_FLOOR = 1e-16  # second derivative below which a Newton step would divide by nothing
-_TINY = float(np.finfo(np.float64).tiny)
-
 
 @dataclass(frozen=True, eq=False)
 class GroupLogisticTarget:
@@ -173,11 +170,17 @@ class GroupLogistic:
         The Hessian of a group is the diagonal matrix of these less one of rank one, which is
         what moving the intercept along saves: so this bounds it, as a matrix too.
         """
+        return self.value_grad_and_curvature(scores, target)[2]
+
+    def value_grad_and_curvature(
+        self, scores: PerRow, target: GroupLogisticTarget
+    ) -> tuple[PerGroup, PerRow, PerRow]:
+        """Return all three from one pass, for boosting."""
         checked = _inputs.scores_of(scores, target.groups)
-        bound = np.zeros(checked.size)
-        spare = np.full(target.groups.n_groups, np.nan)
-        run(checked, target, spare, np.zeros(checked.size), bound)
-        return kept_positive(bound, target.defined)
+        values = np.full(target.groups.n_groups, np.nan)
+        grad, bound = np.zeros(checked.size), np.zeros(checked.size)
+        run(checked, target, values, grad, bound)
+        return values, grad, kept_positive(bound, target.defined)
 
     def why_undefined(self, target: GroupLogisticTarget) -> str:
         """Say what a group needs, how many lack what, and what to do."""
@@ -196,10 +199,10 @@ def target_of(
     in_group = np.bincount(index, weight, n_groups)
     defined = (np.bincount(index, yes, n_groups) > 0) & (np.bincount(index, no, n_groups) > 0)
     if per == "row":
-        total = max(float(in_group[defined].sum()), _TINY)
+        total = max(float(in_group[defined].sum()), _inputs.TINY)
         share = np.full(n_groups, np.count_nonzero(defined) / total)
     else:
-        share = 1.0 / np.maximum(in_group, _TINY)
+        share = 1.0 / np.maximum(in_group, _inputs.TINY)
     by_row = np.where(defined, share, 0.0)[index]
     return GroupLogisticTarget(
         groups, rows, groups.offsets, (by_row * yes)[rows], (by_row * no)[rows], defined
@@ -218,7 +221,7 @@ def run(
 
 def kept_positive(bound: PerRow, defined: Mask) -> PerRow:
     """Return the bound, at least so large that a step can be divided by it."""
-    return np.maximum(bound, _FLOOR / max(1, int(np.count_nonzero(defined))))
+    return np.maximum(bound, _inputs.LEAST_CURVATURE / max(1, int(np.count_nonzero(defined))))
 
 
 def lacking(target: GroupLogisticTarget) -> str:

@@ -197,11 +197,17 @@ class PApLogistic:
         e (1 - e) / temperature ** 2 by its weight, on both of its rows. That is never below the
         Hessian, as a matrix, and makes a pair's own Newton step at most half a temperature.
         """
+        return self.value_grad_and_curvature(scores, target)[2]
+
+    def value_grad_and_curvature(
+        self, scores: PerRow, target: PApLogisticTarget
+    ) -> tuple[PerGroup, PerRow, PerRow]:
+        """Return all three from one pass, for boosting."""
         checked = _inputs.scores_of(scores, target.groups)
-        bound = np.zeros(checked.size)
-        spare = np.full(target.groups.n_groups, np.nan)
-        self._run(checked, target, spare, np.zeros(checked.size), bound)
-        return kept_positive(bound, target.defined)
+        values = np.full(target.groups.n_groups, np.nan)
+        grad, bound = np.zeros(checked.size), np.zeros(checked.size)
+        self._run(checked, target, values, grad, bound)
+        return values, grad, kept_positive(bound, target.defined)
 
     def why_undefined(self, target: PApLogisticTarget) -> str:
         """Say what a group needs, how many lack it, and what to do."""

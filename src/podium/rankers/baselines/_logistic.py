@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
@@ -56,6 +55,8 @@ class Classifier:
             features, positive = features[rows], positive[rows]
             weights = None if weights is None else weights[rows]
         newton = features.shape[1] <= _DENSE_HESSIAN and not sparse.issparse(features)
+        from sklearn.linear_model import LogisticRegression  # slow to load, and not for all
+
         model = LogisticRegression(
             C=_check.number(self.C, "C", low=0.0, strict=True),
             fit_intercept=_check.flag(self.fit_intercept, "fit_intercept"),
