@@ -285,6 +285,14 @@ def test_histogram_bars_are_as_high_as_their_counts() -> None:
     assert heights[2] == 0
 
 
+def test_lines_of_one_colour_differ_by_dashes() -> None:
+    lines = [{"label": f"m{i}", "x": [1, 2], "y": [i, i + 1]} for i in range(10)]
+    root = parse({"kind": "line_plot", "series": lines})
+    drawn = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
+    looks = {(p.get("class"), p.get("stroke"), p.get("stroke-dasharray")) for p in drawn}
+    assert len(looks) == len(drawn) == 10
+
+
 def test_line_breaks_where_undefined() -> None:
     line = {"label": "a", "x": [1, 2, 3, 4, 5], "y": [1, 2, None, 2, 1]}
     root = parse({"kind": "line_plot", "series": [line]})

@@ -18,6 +18,7 @@ _PLOT = 250
 _SIZE = 12.5
 _LINE = 17
 _MARKED = 12  # lines of up to so many points show each of them
+_DASH = "7 5"  # of lines whose colour another line has already
 
 Points = list[tuple[float, float]]
 
@@ -26,6 +27,7 @@ Points = list[tuple[float, float]]
 class _Curve:
     label: str
     tone: str
+    dash: str
     points: Points  # (x, y), nan where the line breaks
     band: list[tuple[float, float, float]]  # (x, low, high)
 
@@ -100,7 +102,8 @@ def _curve(line: Mapping[str, Any], index: int, colours: Mapping[str, int] | Non
         rows = zip(x, line["low"], line["high"], strict=True)
         band = [(float(a), _numbers.to_float(b), _numbers.to_float(c)) for a, b, c in rows]
         band = [edge for edge in band if math.isfinite(edge[1]) and math.isfinite(edge[2])]
-    return _Curve(label, _svg.series(number), points, band)
+    dash = _DASH if number >= _svg.N_COLOURS else ""
+    return _Curve(label, _svg.series(number), dash, points, band)
 
 
 def _plot(
@@ -159,7 +162,7 @@ def _draw(canvas: Canvas, curve: _Curve, across: Scale, up: Scale) -> None:
         canvas.area([*over, *under], tone=curve.tone, opacity=0.15)
     for points in _unbroken(curve.points):
         pixels = [(across(x), up(y)) for x, y in points]
-        canvas.path(pixels, tone=curve.tone, thickness=2.25)
+        canvas.path(pixels, tone=curve.tone, thickness=2.25, dash=curve.dash)
         if len(curve.points) <= _MARKED or len(pixels) == 1:
             for x, y in pixels:
                 canvas.dot(x, y, tone=curve.tone, radius=3.5)
@@ -184,8 +187,20 @@ def _name_ends(canvas: Canvas, curves: Sequence[_Curve], up: Scale, x: float, ro
     ends.sort(key=lambda end: end[0])
     heights = _spread([y for y, _ in ends], up.end, up.start)
     for (_, curve), y in zip(ends, heights, strict=True):
-        canvas.dot(x + 4, y, tone=curve.tone, radius=4)
+        _key(canvas, curve, x, y)
         canvas.text(x + 13, y + 4, curve.label, size=_SIZE, room=room)
+
+
+def _key(canvas: Canvas, curve: _Curve, x: float, y: float) -> None:
+    if curve.dash:
+        canvas.line(x - 1, y, x + 9, y, tone=curve.tone, thickness=3, dash=_short(curve))
+    else:
+        canvas.dot(x + 4, y, tone=curve.tone, radius=4)
+
+
+def _short(curve: _Curve) -> str:
+    """Return the pattern of a line that is only as long as a word."""
+    return "3 5" if curve.dash else ""
 
 
 def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
@@ -207,7 +222,7 @@ def _legend(canvas: Canvas, curves: Sequence[_Curve], top: float) -> float:
         wide = min(_text.width(curve.label, _SIZE), canvas.width - 40)
         if x > 4 and x + 22 + wide > canvas.width - 4:
             x, y = 4.0, y + 20
-        canvas.line(x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3)
+        canvas.line(x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3, dash=_short(curve))
         canvas.text(x + 21, y, curve.label, size=_SIZE, room=wide)
         x += 22 + wide + 14
     return y + 16

@@ -49,7 +49,7 @@ N_COLOURS = 8
 
 
 def series(number: int) -> str:
-    """Return the tone of a series; a ninth series takes the first tone again."""
+    """Return the tone of a series; a ninth takes the first again (lines are dashed then)."""
     return f"c{number % N_COLOURS}"
 
 
