@@ -1,4 +1,4 @@
-"""What podium's objective and metric cost inside a LightGBM fit, by loss and size of data."""
+"""What podium's objective and metric cost inside a fit of LightGBM or XGBoost, by loss and size."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import xgboost as xgb
 
 from benchmarks import _harness
 from podium import losses
-from podium.rankers.boosting import lightgbm_metric, lightgbm_objective
+from podium.rankers.boosting import (
+    lightgbm_metric,
+    lightgbm_objective,
+    xgboost_metric,
+    xgboost_objective,
+)
 
 N_TREES = 60
 # Rows, features, groups: MovieLens as the pAp@k paper prepares it, and ten times as many rows.
@@ -47,40 +53,89 @@ def problem(n: int, d: int, n_groups: int, seed: int) -> tuple[Any, Any, Any]:
     return X, (utility > np.quantile(utility, 0.63)).astype(float), sizes
 
 
-def shares(loss: str, train: lgb.Dataset, valid: lgb.Dataset, threads: int) -> tuple[Any, ...]:
-    """Fit once and return CPU seconds, and the callbacks' share of them."""
-    objective, metric = Timed(lightgbm_objective(loss)), Timed(lightgbm_metric("pap@10"))
-    params = {"objective": objective, "num_threads": threads, "verbosity": -1, "num_leaves": 31}
+class LightGBM:
+    """Fits on one data set, which LightGBM has binned before."""
+
+    def __init__(self, shape: tuple[int, int, int], threads: int) -> None:
+        X, y, sizes = problem(*shape, seed=0)
+        self.train = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1}).construct()
+        V, v, sizes = problem(shape[0] // 3, *shape[1:], seed=1)
+        self.valid = lgb.Dataset(V, v, group=sizes, reference=self.train).construct()
+        self.threads = threads
+
+    def fit(self, loss: Any) -> tuple[Timed, Timed]:
+        objective, metric = Timed(lightgbm_objective(loss)), Timed(lightgbm_metric("pap@10"))
+        params = {"objective": objective, "num_threads": self.threads, "verbosity": -1}
+        lgb.train(params, self.train, N_TREES, valid_sets=[self.valid], feval=metric)
+        return objective, metric
+
+
+class XGBoost:
+    """The same of XGBoost, with trees as large."""
+
+    def __init__(self, shape: tuple[int, int, int], threads: int) -> None:
+        X, y, sizes = problem(*shape, seed=0)
+        self.train = xgb.QuantileDMatrix(X, y, group=sizes, nthread=threads)
+        V, v, sizes = problem(shape[0] // 3, *shape[1:], seed=1)
+        self.valid = xgb.QuantileDMatrix(V, v, group=sizes, ref=self.train, nthread=threads)
+        self.threads = threads
+
+    def fit(self, loss: Any) -> tuple[Timed, Timed]:
+        objective, metric = Timed(xgboost_objective(loss)), Timed(xgboost_metric("pap@10"))
+        params = {"nthread": self.threads, "grow_policy": "lossguide", "max_leaves": 31}
+        xgb.train(
+            {**params, "max_depth": 0, "base_score": 0.0, "disable_default_eval_metric": True},
+            self.train,
+            N_TREES,
+            obj=objective,
+            custom_metric=metric,
+            evals=[(self.valid, "valid")],
+            verbose_eval=False,
+        )
+        return objective, metric
+
+
+LIBRARIES = {"lightgbm": LightGBM, "xgboost": XGBoost}
+
+
+def shares(library: Any, loss: Any) -> tuple[float, float, float, float]:
+    """Fit once and return CPU seconds, and what the callbacks took of them."""
     start = time.process_time()
-    lgb.train(params, train, N_TREES, valid_sets=[valid], feval=metric)
+    objective, metric = library.fit(loss)
     total = time.process_time() - start
     each = 1000 / N_TREES
     return total, objective.cpu_s * each, objective.cpu_s / total, metric.cpu_s * each
 
 
+def loss_of(name: str) -> Any:
+    """Return the loss at cutoff 10 where it has one and that is feasible."""
+    if name == "listnet-luce":  # costs n ** k
+        return losses.get(name)
+    has_cutoff = "k" in losses.REGISTRY[name].__dataclass_fields__
+    return losses.get(f"{name}@10" if has_cutoff else name)
+
+
 def main(argv: list[str] | None = None) -> None:
-    """Print, by shape and loss, what a fit costs and how much of it is podium's."""
+    """Print, by library, shape and loss, what a fit costs and how much of it is podium's."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)  # two or more wait in a busy loop
+    parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)
     options = parser.parse_args(argv)
-    for shape in options.shapes:
-        X, y, sizes = problem(*SHAPES[shape], seed=0)
-        train = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1}).construct()
-        V, v, valid_sizes = problem(SHAPES[shape][0] // 3, *SHAPES[shape][1:], seed=1)
-        valid = lgb.Dataset(V, v, group=valid_sizes, reference=train).construct()
-        rows = []
-        for name in options.losses:
-            has_cutoff = "k" in losses.REGISTRY[name].__dataclass_fields__
-            loss = f"{name}@10" if has_cutoff else name
-            shares(loss, train, valid, options.threads)  # compiles
-            total, each, share, metric = shares(loss, train, valid, options.threads)
-            verdict = "" if share <= MOST else f"above {MOST:.0%}"
-            rows.append((loss, total, each, f"{share:.1%}", metric, verdict))
-        title = f"{shape}: {len(X):,} rows, {sizes.size} groups, {N_TREES} trees, CPU"
-        columns = ("loss", "fit, s", "objective, ms", "of the fit", "pap@10, ms", "")
-        _harness.table(title, columns, rows)
+    for name in options.libraries:
+        for shape in options.shapes:
+            library = LIBRARIES[name](SHAPES[shape], options.threads)
+            rows = []
+            for loss in options.losses:
+                shares(library, loss_of(loss))  # compiles
+                total, each, share, metric = shares(library, loss_of(loss))
+                verdict = "" if share <= MOST else f"above {MOST:.0%}"
+                rows.append((loss, total, each, f"{share:.1%}", metric, verdict))
+            n_rows, _, n_groups = SHAPES[shape]
+            title = f"{name}, {shape}: {n_rows:,} rows, {n_groups} groups, {N_TREES} trees, CPU"
+            columns = ("loss", "fit, s", "objective, ms", "of the fit", "pap@10, ms", "")
+            _harness.table(title, columns, rows)
 
 
 if __name__ == "__main__":
