@@ -40,6 +40,26 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-logistic without top": lambda: losses.PApLogistic(2, weight=0.0),
     "logistic": losses.Logistic,
     "logistic per group": lambda: losses.Logistic(per="group", min_relevance=2),
+    "listmle": losses.ListMLE,
+    "listmle top": lambda: losses.ListMLE(2, ties="redrawn"),
+    "listmle averaged": lambda: losses.ListMLE(3, ties="averaged", n_orders=3),
+    "listmle relevant": lambda: losses.ListMLE(3, head="relevant", min_relevance=2),
+    "listnet": losses.ListNet,
+    "listnet top": lambda: losses.ListNet(2, scale=0.5),
+    "listnet fixed": lambda: losses.ListNet(ties="fixed"),
+    "listnet top redrawn": lambda: losses.ListNet(2, ties="redrawn", scale=2.0),
+    "listnet-luce": losses.ListNetLuce,
+    "listnet-luce top": lambda: losses.ListNetLuce(3, scale=0.5),
+    "rankcosine": losses.RankCosine,
+    "rankcosine top": lambda: losses.RankCosine(2),
+    "rankcosine fixed": lambda: losses.RankCosine(ties="fixed"),
+    "rankcosine top redrawn": lambda: losses.RankCosine(2, ties="redrawn"),
+    "softmax": losses.SoftmaxCrossEntropy,
+    "pairwise-hinge": losses.PairwiseHinge,
+    "pairwise-logistic": losses.PairwiseLogistic,
+    "pairwise-exponential": losses.PairwiseExponential,
+    "squared": losses.Squared,
+    "squared per group": lambda: losses.Squared(per="group"),
 }
 
 NAMES = list(losses.REGISTRY)
@@ -64,6 +84,35 @@ class TestContract(LossContract):
             yield dataclasses.replace(case, relevance=case.relevance / 2) if soft else case
 
 
+@dataclasses.dataclass(frozen=True)
+class DrawnByRow(losses.ListMLE):
+    """Keys in the order of the file."""
+
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
+        return rng.random((groups.n_rows, 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class OrderedByRow(losses.ListMLE):
+    """Ties in the order of the file, whatever the keys."""
+
+    def prepare(self, relevance: Any, groups: Groups, **kw: Any) -> Any:
+        kw["keys"] = -np.arange(groups.n_rows, dtype=float)[:, None]
+        return super().prepare(relevance, groups, **kw)
+
+
+def test_contract_refuses_draws_by_the_order_of_the_file() -> None:
+    contract = LossContract()
+    contract.make = DrawnByRow
+    with pytest.raises(AssertionError):
+        contract.test_order_of_groups_changes_no_draw()
+    contract.make = OrderedByRow
+    with pytest.raises(AssertionError):
+        contract.test_keys_move_with_their_rows()
+    with pytest.raises(AssertionError):
+        contract.test_draw_is_that_of_the_generator()
+
+
 def one(loss: Any, positives: list[float], negatives: list[float]) -> float:
     scores = np.array([*positives, *negatives])
     relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
@@ -77,12 +126,21 @@ def get(name: str, k: int) -> Any:
     return losses.get(name, **({"k": k} if "k" in fields else {}))
 
 
+def drawn(loss: Any, groups: Groups) -> dict[str, Any]:
+    """Return keys for a loss that puts ties in an order by them."""
+    if not getattr(loss, "draws", False):
+        return {}
+    return {"keys": loss.draw(groups, np.random.default_rng(3))}
+
+
 # Where a loss does not declare convexity: two score vectors whose midpoint lies above the mean.
 NOT_CONVEX = {
     # Either of two positives above the negative is enough, both halfway are not.
     "pap-ramp": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-ts": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-logistic": ([1.0, 0.0], [0.0, 1.0], [0.0]),
+    # Of two scores of which one is 0, only the other's sign counts.
+    "rankcosine": ([-2.0], [1.0], [0.0]),
 }
 
 # Where a loss does not declare smoothness: the score of the one positive at a kink.
@@ -94,6 +152,7 @@ NOT_SMOOTH = {
     "pap-ts-exact": 1.0,
     "pap-struct": 1.0,
     "pauc-hinge": 1.0,
+    "pairwise-hinge": 1.0,
 }
 
 # Where a loss does not declare to bound pAp@k's risk: scores and k at which it lies below.
@@ -101,8 +160,17 @@ NOT_A_BOUND = {
     "pap-avg": ([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3),
     "logistic": ([0.0], [0.0], 1),
     "group-logistic": ([0.0], [0.0], 1),
+    "listmle": ([0.0], [0.0], 1),
+    "listnet": ([0.0], [0.0], 1),
+    "listnet-luce": ([0.0], [0.0], 1),
+    "rankcosine": ([0.0], [0.0], 1),
+    "softmax": ([0.0], [0.0], 1),
+    "pairwise-logistic": ([0.0], [0.0], 1),
+    "squared": ([0.0], [0.0], 1),
     # One positive below one of many negatives: an error of 1, spread over 100 rows.
     "pap-logistic": ([0.0], [0.0] + [-9.0] * 98, 1),
+    "pairwise-hinge": ([0.0], [0.0] + [-9.0] * 98, 1),
+    "pairwise-exponential": ([0.0], [0.0] + [-9.0] * 98, 1),
 }
 
 
@@ -174,10 +242,14 @@ def test_ties_share_the_gradient_whatever_the_row_order(
     groups = Groups.single(scores.size)
     for name in NAMES:
         loss = get(name, min(k, len(negatives)))
-        value, grad = loss.value_and_grad(scores, loss.prepare(relevance, groups))
-        moved = loss.value_and_grad(scores[order], loss.prepare(relevance[order], groups))
+        keys = drawn(loss, groups)
+        value, grad = loss.value_and_grad(scores, loss.prepare(relevance, groups, **keys))
+        along = {name: each[order] for name, each in keys.items()}
+        moved = loss.value_and_grad(scores[order], loss.prepare(relevance[order], groups, **along))
         np.testing.assert_allclose(moved[0], value, atol=1e-12)
         np.testing.assert_allclose(moved[1], grad[order], atol=1e-12)
+        if keys:  # rows of equal label are not alike to it
+            continue
         for label in (0.0, 1.0):
             for score in set(scores[relevance == label]):
                 same = grad[(scores == score) & (relevance == label)]
@@ -209,12 +281,15 @@ def test_weights_are_repetitions(name: str) -> None:
     rng = np.random.default_rng(5)
     scores, relevance = rng.standard_normal(12), np.tile([1.0, 0.0, 0.0, 1.0], 3)
     qid, weight = np.repeat([0, 1, 2], 4), np.repeat([1.0, 3.0, 0.0], 4)
-    loss = get(name, 2)
+    loss, groups = get(name, 2), Groups.from_qid(qid)
+    keys = drawn(loss, groups)
     values, grad = loss.value_and_grad(
-        scores, loss.prepare(relevance, Groups.from_qid(qid), weights=weight)
+        scores, loss.prepare(relevance, groups, weights=weight, **keys)
     )
     rows = np.concatenate([np.arange(4), *([np.arange(4, 8)] * 3)])
-    copies = loss.prepare(relevance[rows], Groups.from_qid(np.repeat(np.arange(4), 4)))
+    copied_keys = {name: each[rows] for name, each in keys.items()}
+    copied_groups = Groups.from_qid(np.repeat(np.arange(4), 4))
+    copies = loss.prepare(relevance[rows], copied_groups, **copied_keys)
     copied, copied_grad = loss.value_and_grad(scores[rows], copies)
     assert np.nanmean(values) == pytest.approx(np.mean(copied))
     np.testing.assert_allclose(grad[:4], copied_grad[:4])

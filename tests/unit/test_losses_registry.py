@@ -16,7 +16,13 @@ def test_get_reads_the_cutoff_from_the_name() -> None:
 def test_names_are_these() -> None:
     assert sorted(losses.REGISTRY) == [
         "group-logistic",
+        "listmle",
+        "listnet",
+        "listnet-luce",
         "logistic",
+        "pairwise-exponential",
+        "pairwise-hinge",
+        "pairwise-logistic",
         "pap-avg",
         "pap-logistic",
         "pap-max",
@@ -25,6 +31,9 @@ def test_names_are_these() -> None:
         "pap-ts",
         "pap-ts-exact",
         "pauc-hinge",
+        "rankcosine",
+        "softmax",
+        "squared",
     ]
 
 
@@ -84,11 +93,66 @@ def test_unknown_parameter_lists_the_known() -> None:
 def test_spec_survives_json(name: str) -> None:
     known = {field.name for field in dataclasses.fields(losses.REGISTRY[name])}
     others = {"k": 3, "clip": True, "per": "group", "weight": 2.0, "temperature": 0.5}
+    others |= {"min_relevance": 2.0, "ties": "redrawn", "head": "relevant", "scale": 0.5}
     given = {param: value for param, value in others.items() if param in known}
-    loss = losses.get(name, min_relevance=2.0, **given)
+    loss = losses.get(name, **given)
+    text = ",".join(f"{param}={value}" for param, value in given.items())
+    assert losses.get(f"{name}({text})") == loss
     assert losses.from_spec(json.loads(json.dumps(losses.spec(loss)))) == loss
 
 
 def test_spec_of_a_stranger_says_how_to_register_it() -> None:
     with pytest.raises(ArgumentError, match=r"not in the registry.*losses\.register"):
         losses.spec(object())
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "params"),
+    [
+        ("listmle", "listmle", {}),
+        ("listmle()", "listmle", {}),
+        ("listmle@3", "listmle", {"k": 3}),
+        ("listmle(head=relevant)@10", "listmle", {"head": "relevant", "k": 10}),
+        (
+            " listmle ( ties = averaged , n_orders=4 ) @ 5 ",
+            "listmle",
+            {"ties": "averaged", "n_orders": 4, "k": 5},
+        ),
+        ("pap-avg(k=none,clip=TRUE)", "pap-avg", {"k": None, "clip": True}),
+        ("listnet(scale=0.5)", "listnet", {"scale": 0.5}),
+        ("rank:ndcg", "rank:ndcg", {}),
+    ],
+)
+def test_text_gives_name_and_parameters(text: str, name: str, params: dict[str, object]) -> None:
+    assert losses.parse(text) == (name, params)
+
+
+def test_text_makes_the_loss_that_parameters_make() -> None:
+    made = losses.ListMLE(k=10, head="relevant", ties="redrawn")
+    assert losses.get("listmle(head=relevant,ties=redrawn)@10") == made
+    assert losses.get("listmle(head=relevant)@10", ties="redrawn") == made
+    assert losses.from_spec(losses.spec(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("listmle(head)@10", r"parameters as param=value, each once, got 'listmle\(head\)@10'"),
+        ("listmle(head=)", r"parameters as param=value, each once"),
+        ("listmle(head=k,head=k)", r"parameters as param=value, each once"),
+        ("listmle(head=k", "is not of the form name@k or name"),
+        ("", "is not of the form name@k or name"),
+        ("listmle(k=3)@10", r"k is given twice in 'listmle\(k=3\)@10'"),
+        ("listmle(hed=k)", r"listmle has no parameter 'hed'\. Did you mean 'head'"),
+        ("listmle(head=tail)", "head must be one of 'k' or 'relevant', got 'tail'"),
+        ("softmax@3", "softmax has no parameter 'k'. It takes none"),
+    ],
+)
+def test_malformed_text_says_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        losses.get(text)
+
+
+def test_parameter_in_text_and_beside_it_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match=r"head is given twice: as 'k' in .* and as 'relevant'"):
+        losses.get("listmle(head=k)", head="relevant")

@@ -12,18 +12,49 @@ from podium.losses._grouped import (
     PApLogistic,
     PApLogisticTarget,
 )
+from podium.losses._listwise import (
+    CosineTarget,
+    ListMLE,
+    ListMLETarget,
+    ListNet,
+    ListNetLuce,
+    LuceTarget,
+    RankCosine,
+    SoftmaxCrossEntropy,
+    SoftmaxTarget,
+)
+from podium.losses._pairwise import (
+    PairTarget,
+    PairwiseExponential,
+    PairwiseHinge,
+    PairwiseLogistic,
+)
 from podium.losses._pap import PApAverage, PApMax, PApRamp, PAUCHinge
 from podium.losses._pap_base import PApTarget
-from podium.losses._pointwise import Logistic, LogisticTarget
-from podium.losses._registry import REGISTRY, from_spec, get, register, register_as, spec
+from podium.losses._pointwise import Logistic, LogisticTarget, Squared, SquaredTarget
+from podium.losses._registry import (
+    REGISTRY,
+    from_spec,
+    get,
+    parse,
+    register,
+    register_as,
+    spec,
+)
 from podium.losses._structural import PApStruct, PApTightStruct
 
 __all__ = [
     "REGISTRY",
+    "CosineTarget",
     "GroupLogistic",
     "GroupLogisticTarget",
+    "ListMLE",
+    "ListMLETarget",
+    "ListNet",
+    "ListNetLuce",
     "Logistic",
     "LogisticTarget",
+    "LuceTarget",
     "PAUCHinge",
     "PApAverage",
     "PApLogistic",
@@ -33,8 +64,18 @@ __all__ = [
     "PApStruct",
     "PApTarget",
     "PApTightStruct",
+    "PairTarget",
+    "PairwiseExponential",
+    "PairwiseHinge",
+    "PairwiseLogistic",
+    "RankCosine",
+    "SoftmaxCrossEntropy",
+    "SoftmaxTarget",
+    "Squared",
+    "SquaredTarget",
     "from_spec",
     "get",
+    "parse",
     "register",
     "register_as",
     "spec",

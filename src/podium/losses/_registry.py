@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ parameters a name stands for, and read the declarations from that.
 """
 
 _FIXED: dict[str, dict[str, Any]] = {}
+_FORM = re.compile(r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S*))?\s*")
+_WORDS = {"none": None, "true": True, "false": False}
 
 
 def register(cls: L) -> L:
@@ -47,7 +50,7 @@ def get(name: str, **params: Any) -> Loss:
     Parameters
     ----------
     name : str
-        A name of `REGISTRY`, with ``@k`` where the loss has a cutoff.
+        A name of `REGISTRY`, or its text as `parse` reads it, ``name(param=value, …)@k``.
     **params
         The loss's own parameters.
 
@@ -60,12 +63,57 @@ def get(name: str, **params: Any) -> Loss:
     --------
     >>> get("pap-avg@10")
     PApAverage(k=10, clip=False, min_relevance=1.0)
+    >>> get("logistic(per=group)") == get("logistic", per="group")
+    True
     """
-    base, at, cutoff = str(name).partition("@")
+    base, own = parse(name)
     cls = REGISTRY[_check.choice(base, "loss", list(REGISTRY))]
-    if at:
-        params = {"k": _cutoff(name, cutoff, params), **params}
+    for param, value in own.items():
+        if param in params:
+            raise ArgumentError(
+                f"{param} is given twice: as {value!r} in {name!r} and as {params[param]!r}. "
+                "Keep one."
+            )
+    params = {**own, **params}
     return _make(base, cls, {**params, **_fixed(base, params)})
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Read the text of a loss: its name, and the parameters that the text gives, k too.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``name@k`` or ``name(param=value, …)@k``; values are none, true, false, numbers
+        and else text. Whether there is a loss of that name is for `get` to say.
+
+    Raises
+    ------
+    ArgumentError
+        For another form, or a k that is no integer >= 1.
+
+    Examples
+    --------
+    >>> parse("listmle(head=relevant)@10")
+    ('listmle', {'head': 'relevant', 'k': 10})
+    """
+    match = _FORM.fullmatch(str(text))
+    if match is None:
+        raise ArgumentError(
+            f"loss {text!r} is not of the form name@k or name(param=value)@k, as pap-ramp@30."
+        )
+    name, inside, cutoff = match.groups()
+    params: dict[str, Any] = {}
+    for part in filter(None, (inside or "").split(",")):
+        param, equals, value = (word.strip() for word in part.partition("="))
+        if not param or not equals or not value or param in params:
+            raise ArgumentError(
+                f"loss must have parameters as param=value, each once, got {text!r}."
+            )
+        params[param] = _value(value)
+    if cutoff is not None:
+        params["k"] = _cutoff(text, cutoff, params)
+    return name, params
 
 
 def spec(loss: Any) -> dict[str, Any]:
@@ -93,12 +141,24 @@ def from_spec(description: Mapping[str, Any]) -> Loss:
     return get(params.pop("name", ""), **params)
 
 
-def _cutoff(name: str, cutoff: str, params: Mapping[str, Any]) -> int:
+def _cutoff(text: str, cutoff: str, params: Mapping[str, Any]) -> int:
     if "k" in params:
-        raise ArgumentError(f"k is given twice: in {name!r} and as k={params['k']!r}. Keep one.")
+        raise ArgumentError(f"k is given twice in {text!r}. Keep one.")
     if not cutoff.isdecimal():
-        raise ArgumentError(f"k must be an integer >= 1, got {cutoff!r} in {name!r}.")
+        raise ArgumentError(f"k must be an integer >= 1, got {cutoff!r} in {text!r}.")
     return int(cutoff)
+
+
+def _value(word: str) -> Any:
+    """Read none, true, false, a number, or else text."""
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
 
 
 def _fixed(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +180,7 @@ def _make(name: str, cls: type[Any], params: Mapping[str, Any]) -> Any:
         if param not in known:
             raise ArgumentError(
                 f"{name} has no parameter {param!r}.{_check.nearest(param, known)} "
-                f"It takes {_check.listed(known)}."
+                f"It takes {_check.listed(known) if known else 'none'}."
             )
     for field in fields:
         if field.default is dataclasses.MISSING and field.name not in params:

@@ -10,7 +10,7 @@ A test of your own loss is three lines, run by pytest::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,9 @@ class LossContract:
     `shift_invariant`) and tests that. A `smooth` loss may still have kinks where two scores are
     equal, at the edge of the rows that it selects; the cases have no equal scores. `upper_bounds`
     names a risk of
-    `podium.testing.loss_oracles.RISKS` and needs the loss's `k`.
+    `podium.testing.loss_oracles.RISKS` and needs the loss's `k`. A loss that declares `draws`
+    puts rows of equal grade in an order by keys from its `draw`; where a law needs the same
+    order of other rows, the labels are told apart first.
     """
 
     def make(self) -> Loss:
@@ -103,7 +105,7 @@ class LossContract:
 
     def test_groups_are_separable(self) -> None:
         """A batch gives each list what the list alone gets, up to one factor for all."""
-        for case in self.cases():
+        for case in self._told_apart():
             values, grad = self._values(case)
             ratios: list[float] = []
             for g, label in enumerate(case.groups.labels):
@@ -122,7 +124,7 @@ class LossContract:
 
     def test_row_order_does_not_matter(self) -> None:
         """Shuffled rows give the same values, and the gradient of each row moves with it."""
-        for i, case in enumerate(self.cases()):
+        for i, case in enumerate(self._told_apart()):
             order = np.random.default_rng(i).permutation(case.scores.size)
             values, grad = self._values(case)
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
@@ -178,6 +180,61 @@ class LossContract:
             moved = self._values(case, case.scores + shift[case.groups.index])[0]
             np.testing.assert_allclose(moved, self._values(case)[0], rtol=1e-9, atol=1e-12)
             assert abs(self._values(case)[1].sum()) < 1e-12
+
+    def test_keys_move_with_their_rows(self) -> None:
+        """Rows and keys shuffled alike give the same values, and gradients that move along."""
+        for i, case in enumerate(self._drawn_cases()):
+            loss: Any = self.make()
+            keys = loss.draw(case.groups, np.random.default_rng(i))
+            order = np.random.default_rng(i).permutation(case.scores.size)
+            moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
+            target = loss.prepare(case.relevance, case.groups, keys=keys)
+            other = loss.prepare(moved.relevance, moved.groups, keys=keys[order])
+            values, grad = loss.value_and_grad(case.scores, target)
+            again, moved_grad = loss.value_and_grad(moved.scores, other)
+            np.testing.assert_allclose(again, values, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(moved_grad, grad[order], rtol=1e-12, atol=1e-15)
+
+    def test_order_of_groups_changes_no_draw(self) -> None:
+        """Groups in another order in the file have the keys, and so the values, that they had."""
+        for i, case in enumerate(self._drawn_cases()):
+            loss: Any = self.make()
+            number = np.random.default_rng(i).permutation(case.groups.n_groups)
+            order = np.argsort(number[case.groups.index], kind="stable")
+            moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
+            keys, others = (loss.draw(c.groups, np.random.default_rng(i)) for c in (case, moved))
+            np.testing.assert_array_equal(others, keys[order])
+            np.testing.assert_allclose(
+                self._values(moved)[0], self._values(case)[0], rtol=1e-12, atol=1e-12
+            )
+
+    def test_draw_is_that_of_the_generator(self) -> None:
+        """Given rng, or nothing for that of seed 0, a target is that of the keys it draws."""
+        differs = False
+        for i, case in enumerate(self._drawn_cases()):
+            loss: Any = self.make()
+            by_rng = loss.prepare(case.relevance, case.groups, rng=np.random.default_rng(i))
+            keys = loss.draw(case.groups, np.random.default_rng(i))
+            by_keys = loss.prepare(case.relevance, case.groups, keys=keys)
+            values = loss.value_and_grad(case.scores, by_rng)[0]
+            np.testing.assert_array_equal(values, loss.value_and_grad(case.scores, by_keys)[0])
+            default = self._values(case)[0]
+            np.testing.assert_array_equal(default, self._values(case)[0])
+            differs = differs or not np.array_equal(values, default, equal_nan=True)
+        assert differs or not getattr(self.make(), "draws", False)
+
+    def _drawn_cases(self) -> Iterator[LossCase]:
+        """Yield the cases, with their ties; none for a loss that draws nothing."""
+        if getattr(self.make(), "draws", False):
+            yield from self.cases()
+
+    def _told_apart(self) -> Iterator[LossCase]:
+        """Yield the cases, for a loss that draws with labels of which no two are equal."""
+        for i, case in enumerate(self.cases()):
+            n = case.scores.size
+            less = np.random.default_rng(i).permutation(n) / (2.0 * n)
+            drawn = getattr(self.make(), "draws", False)
+            yield replace(case, relevance=case.relevance + less) if drawn else case
 
     def _target(self, case: LossCase) -> Any:
         return self.make().prepare(case.relevance, case.groups)

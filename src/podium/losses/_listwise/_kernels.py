@@ -1,0 +1,262 @@
+"""Compiled listwise losses: one exponential per row, and no sum that loses a small term.
+
+A sum of exponentials is kept as its largest score and `rest`, the sum of the other terms
+relative to that one: its logarithm is ``top + log1p(rest)``, exact where a leader dominates and
+where all are tied. Rows are addressed through `rows`, list after list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, sort_falling
+
+_SHORT = 64  # heads up to this length are ordered by insertion
+_FULL = 1e280  # a product to be logged, before the next factor overflows it
+_LARGEST = 1.7e308  # differences of scores beyond are taken as this: infinity times 0 is nan
+_SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
+_BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
+
+
+@kernel
+def longest_list(offsets):
+    """Return the number of rows of the longest list, at least 1."""
+    longest = 1
+    for g in range(offsets.size - 1):
+        longest = max(longest, offsets[g + 1] - offsets[g])
+    return longest
+
+
+@kernel
+def mark_several(grades, rows, offsets, several):
+    """Mark the lists that have two rows of different grade; none is marked on entry."""
+    for g in range(several.size):
+        for i in range(offsets[g] + 1, offsets[g + 1]):
+            if grades[rows[i]] != grades[rows[i - 1]]:
+                several[g] = True
+                break
+
+
+@kernel
+def insert_head(grades, keys, rows, h, out):
+    """Write the h >= 1 best rows by falling grade and falling key, then the rest."""
+    filled = 0
+    after = h
+    for i in range(rows.size):
+        row = rows[i]
+        grade, key = grades[row], keys[row]
+        if filled < h:
+            place = filled
+            filled += 1
+        else:
+            last = out[h - 1]
+            if grade < grades[last] or (grade == grades[last] and key <= keys[last]):
+                out[after] = row
+                after += 1
+                continue
+            out[after] = last
+            after += 1
+            place = h - 1
+        while place > 0:
+            above = out[place - 1]
+            if grade < grades[above] or (grade == grades[above] and key <= keys[above]):
+                break
+            out[place] = above
+            place -= 1
+        out[place] = row
+
+
+@kernel
+def order_heads(grades, keys, rows, offsets, n_head, out):
+    """Write each list's n_head best rows in order, then its others, for each order's keys."""
+    spare = np.empty(longest_list(offsets), np.int64)
+    for o in range(keys.shape[0]):
+        for g in range(n_head.size):
+            lo, hi = offsets[g], offsets[g + 1]
+            if 0 < n_head[g] <= _SHORT:
+                insert_head(grades, keys[o], rows[lo:hi], n_head[g], out[o, lo:hi])
+                continue
+            for i in range(lo, hi):
+                out[o, i] = rows[i]
+            if n_head[g] > 0:
+                sort_falling(keys[o], out[o, lo:hi], hi - lo, spare)
+                sort_falling(grades, out[o, lo:hi], hi - lo, spare)
+
+
+@kernel
+def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
+    """Count places of each head whose row is below min_relevance and shares its grade."""
+    for g in range(n_head.size):
+        lo, hi, h = offsets[g], offsets[g + 1], n_head[g]
+        if h == 0:
+            continue
+        edge = grades[rows[lo + h - 1]]
+        open_edge = False
+        for i in range(lo + h, hi):
+            open_edge = open_edge or grades[rows[i]] == edge
+        for i in range(lo, lo + h):
+            grade = grades[rows[i]]
+            tied = open_edge and grade == edge
+            tied = tied or (i > lo and grades[rows[i - 1]] == grade)
+            tied = tied or (i + 1 < lo + h and grades[rows[i + 1]] == grade)
+            n_drawn[g] += tied and grade < min_relevance
+
+
+@kernel
+def tail_sum(scores, rows, h, part):
+    """Write exp(score - top) of rows[h:]; return top, the best of these scores, its place, and
+    the rest of their sum.
+    """
+    lead = h
+    top = scores[rows[h]]
+    for i in range(h, rows.size):
+        part[i] = scores[rows[i]]
+        if part[i] > top:
+            top = part[i]
+            lead = i
+    rest = 0.0
+    for i in range(h, rows.size):
+        part[i] = np.exp(part[i] - top)
+        if i != lead:
+            rest += part[i]
+    return top, lead, rest
+
+
+@kernel
+def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature):
+    """Add scale * sum_{p < depth} [logsumexp of the scores from place p on - score at p].
+
+    `rows[o]` are all lists in their o-th order. The first depth places of a list, fewer than it
+    has rows, are in order; of the others it only matters which they are. A depth of 0 leaves a
+    list out. `grad` receives the gradient of the values' sum by the number of lists not left
+    out, `curvature`, where not empty, the sums of probabilities; all outputs are added to.
+
+    Backwards, each place joins the sum of those after it; its term is its distance from the
+    leader plus log1p(rest), and 1 + rest of several places are multiplied before one log1p.
+    Forwards, `before` is sum_{q <= p} exp(top_p - logsumexp_q), at most p + 1: what a row of
+    score top_p gets from all places up to its own.
+    """
+    n_used = 0
+    deepest = 1
+    for g in range(depth.size):
+        n_used += depth[g] > 0
+        deepest = max(deepest, depth[g])
+    part = np.empty(longest_list(offsets))
+    missed = np.empty(deepest)  # probability of the rows after a place, at that place
+    inverse = np.empty(deepest)  # the leader's probability there
+    drop = np.empty(deepest)  # exp(next place's top - this one's)
+    for o in range(rows.shape[0]):
+        for g in range(depth.size):
+            h = depth[g]
+            if h == 0:
+                continue
+            listed = rows[o, offsets[g] : offsets[g + 1]]
+            top, _, rest = tail_sum(scores, listed, h, part)
+            behind = 0.0
+            product = 0.0  # of the factors 1 + rest, less 1
+            total = 0.0
+            for p in range(h - 1, -1, -1):
+                gap = scores[listed[p]] - top
+                small = np.exp(-abs(gap))
+                others = 1.0 + rest
+                if gap > 0.0:
+                    top = scores[listed[p]]
+                    rest = others * small
+                    others = rest
+                    part[p] = 1.0
+                    drop[p] = small
+                else:
+                    rest += small
+                    behind -= gap
+                    part[p] = small
+                    drop[p] = 1.0
+                inverse[p] = 1.0 / (1.0 + rest)
+                missed[p] = others * inverse[p]
+                if product > _FULL:
+                    total += np.log1p(product)
+                    product = 0.0
+                product += rest + product * rest
+            values[g] += scale[g] * (total + np.log1p(product) + behind)
+            step = scale[g] / n_used
+            before = 0.0
+            for p in range(h):
+                grad[listed[p]] += step * (part[p] * before - missed[p])
+                before += inverse[p]
+                if curvature.size:
+                    curvature[listed[p]] += step * before * part[p]
+                before *= drop[p]
+            before *= step
+            for i in range(h, listed.size):
+                grad[listed[i]] += before * part[i]
+            if curvature.size:
+                for i in range(h, listed.size):
+                    curvature[listed[i]] += before * part[i]
+
+
+@kernel
+def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, curvature):
+    """Add scale * sum truth * (logsumexp of the list's scores - score); as `top_likelihood`.
+
+    `truth` is in the order of `rows`, `total` its sum in each list, 0 for one to leave out.
+    """
+    n_used = 0
+    for g in range(total.size):
+        n_used += total[g] > 0.0
+    part = np.empty(longest_list(offsets))
+    for g in range(total.size):
+        if total[g] == 0.0:
+            continue
+        lo, hi = offsets[g], offsets[g + 1]
+        top, lead, rest = tail_sum(scores, rows[lo:hi], 0, part)
+        inverse = 1.0 / (1.0 + rest)
+        step = scale[g] / n_used
+        value = total[g] * np.log1p(rest)
+        for i in range(hi - lo):
+            row, wanted = rows[lo + i], truth[lo + i]
+            value += wanted * min(top - scores[row], _LARGEST)
+            others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
+            slope = (total[g] - wanted) * part[i] - wanted * others
+            grad[row] += step * slope * inverse
+        if curvature.size:
+            for i in range(hi - lo):
+                curvature[rows[lo + i]] += step * total[g] * part[i] * inverse
+        values[g] += scale[g] * value
+
+
+@kernel
+def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, grad, curvature):
+    """Add scale * (1 - truth . scores / |scores|) / 2; as `softmax_entropy`.
+
+    1 - u . v is taken as (|u - v|^2 + 1 - |u|^2) / 2, which loses nothing near 0; `short` is
+    1 - |truth|^2.
+    """
+    n_used = 0
+    for g in range(defined.size):
+        n_used += defined[g]
+    unit = np.empty(longest_list(offsets))
+    for g in range(defined.size):
+        if not defined[g]:
+            continue
+        lo, hi = offsets[g], offsets[g + 1]
+        n = hi - lo
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(scores[rows[lo + i]]))
+        length = 0.0
+        for i in range(n):
+            unit[i] = scores[rows[lo + i]] / largest if largest > 0.0 else 0.0
+            length += unit[i] * unit[i]
+        length = np.sqrt(length)
+        apart = short[g]
+        for i in range(n):
+            unit[i] = unit[i] / length if largest > 0.0 else 0.0
+            apart += (truth[lo + i] - unit[i]) ** 2
+        value = min(apart / 4.0, 1.0) if largest > 0.0 else 0.5
+        values[g] += scale[g] * value
+        norm = max(largest * length, _SMALL_NORM) if largest > 0.0 else 1.0
+        step = scale[g] / n_used / norm
+        for i in range(n):
+            slope = truth[lo + i] - unit[i] + 2.0 * value * unit[i]
+            grad[rows[lo + i]] -= 0.5 * step * slope
+            if curvature.size:
+                curvature[rows[lo + i]] += step * _BEND / norm

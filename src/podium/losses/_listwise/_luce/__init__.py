@@ -1,0 +1,160 @@
+"""The cross entropy of Luce models over the first k places: ListNet as its authors state it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.losses import _inputs
+from podium.losses._listwise import _order
+from podium.losses._listwise._base import ListwiseLoss
+from podium.losses._registry import register
+from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
+
+_BUDGET = 2e7  # exponentials for one list: a third of a second
+
+
+@dataclass(frozen=True, eq=False)
+class LuceTarget:
+    """What the cross entropy of Luce models needs to know of the labels.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows group after group.
+    truth : float64, (n_rows,)
+        Scores of the ground-truth model, in the order of `rows`.
+    depth : int64, (n_groups,)
+        Places that are not certain; 0 for a group that is left out.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    truth: PerRow
+    depth: Counts
+    share: PerGroup
+
+    @property
+    def defined(self) -> Mask:
+        """Which groups the loss is defined on."""
+        return self.depth > 0
+
+
+@register
+@dataclass(frozen=True)
+class ListNetLuce(ListwiseLoss):
+    """Cross entropy of the first k places between two Luce models: of grades, and of scores.
+
+    ``-sum over all first places (j_1, …, j_k) of P(j_1, …, j_k) log Q(j_1, …, j_k)``: Q draws
+    one row after another with the softmax of the scores, P with that of scale times the grades.
+    Top-k ListNet as its authors state it. It is not constant inside top-k subgroups, hence not
+    what the theory of top-k consistency asks for: that is `ListNet` with its k.
+
+    Parameters
+    ----------
+    k : int
+        Places, at least 1; all of a list that is shorter.
+    scale : float
+        What the grades are multiplied by, above 0.
+
+    Notes
+    -----
+    Rows of equal grade have equal chances: nothing is drawn. Convex, smooth, unchanged by a
+    shift of a group's scores, exact at any finite score; at best the entropy of P, not 0. With
+    k = 1 it is `ListNet` without a cutoff. A group of one grade is left out.
+    Cost: n^k exponentials for a list of n rows, as it visits all n! / (n - k)! first places; so
+    n^k is limited to 2e7.
+
+    References
+    ----------
+    cao2007; xia2009, footnote 4; plackett1975.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = ListNetLuce(k=2)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
+    >>> values, _ = loss.value_and_grad(np.zeros(3), target)  # all 3 * 2 are equally likely
+    >>> bool(np.isclose(values[0], np.log(3 * 2)))
+    True
+    """
+
+    k: int = 1
+    scale: float = 1.0
+
+    name: ClassVar[str] = "listnet-luce"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check.cutoff(self.k))
+        scale = _check.number(self.scale, "scale", low=0.0, strict=True)
+        object.__setattr__(self, "scale", scale)
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> LuceTarget:
+        """Lay the ground-truth scores out by group; nothing here is random.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            Graded, >= 0, in the order of the rows that `groups` was made from.
+        groups : Groups
+        weights : float64, (n_rows,), optional
+            One weight per group, repeated on its rows.
+        rng : numpy.random.Generator, optional
+            Not drawn from: rows of equal grade have equal chances.
+
+        Raises
+        ------
+        ArgumentError
+            For lengths that differ, a negative relevance or weight, weights that vary within a
+            group, or a list too long for k.
+        """
+        grades = _inputs.relevance_of(relevance, groups)
+        defined = _order.several_grades(grades, groups)
+        depth = np.where(defined, np.minimum(groups.sizes - 1, self.k), 0)
+        self._require_affordable(groups, depth)
+        rows = _order.rows_by_group(groups)
+        share = _order.shares_of(weights, groups, self.name, defined)
+        return LuceTarget(groups, rows, self._truth(grades[rows]), depth, share)
+
+    def _truth(self, grades: PerRow) -> PerRow:
+        with np.errstate(over="ignore"):
+            return np.minimum(self.scale * grades, np.finfo(np.float64).max)
+
+    def _require_affordable(self, groups: Groups, depth: Counts) -> None:
+        if not depth.size:
+            return
+        with np.errstate(over="ignore"):
+            cost = groups.sizes.astype(np.float64) ** depth
+        g = int(cost.argmax())
+        if cost[g] > _BUDGET:
+            raise ArgumentError(
+                f"k={self.k} is too large for {self.name}: qid {_check.label(groups.labels[g])} "
+                f"has {groups.sizes[g]} rows, so it costs {groups.sizes[g]}^{depth[g]} = "
+                f"{cost[g]:.2g} exponentials, above {_BUDGET:.0e}. Lower k, or use "
+                f"'listnet@{self.k}', which costs one for each row."
+            )
+
+    def _run(
+        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        from podium.losses._listwise._luce._kernels import luce_entropies
+
+        layout = (target.truth, target.rows, target.groups.offsets, target.depth, target.share)
+        luce_entropies(scores, *layout, values, grad, curvature)

@@ -1,0 +1,232 @@
+"""Cross entropies of one softmax: ListNet, its top-k form, and the grades as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium import _check
+from podium.groups import Groups
+from podium.losses import _inputs
+from podium.losses._listwise import _order
+from podium.losses._listwise._base import ListwiseLoss
+from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
+from podium.losses._listwise._truth import Places
+from podium.losses._registry import register
+from podium.types import Mask, PerGroup, PerRow, RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxTarget:
+    """What a cross entropy with a softmax needs to know of the labels.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows group after group.
+    truth : float64, (n_rows,)
+        Weight of each row's log-probability, in the order of `rows`.
+    total : float64, (n_groups,)
+        Sum of these; 0 for a group that is left out.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    truth: PerRow
+    total: PerGroup
+    share: PerGroup
+
+    @property
+    def defined(self) -> Mask:
+        """Which groups the loss is defined on."""
+        return self.total > 0.0
+
+
+class SoftmaxLoss(ListwiseLoss):
+    """What the cross entropies share; use one of its classes."""
+
+    def _run(
+        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        from podium.losses._listwise._kernels import softmax_entropy
+
+        layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
+        softmax_entropy(scores, *layout, values, grad, curvature)
+
+
+@register
+@dataclass(frozen=True)
+class ListNet(Drawing, SoftmaxLoss):
+    """Cross entropy of the chances to come first: by the grades, and by the scores.
+
+    ``sum_j P_j (log sum_i exp(s_i) - s_j)`` with P the softmax of scale times the ground-truth
+    scores, which are the grades with ties broken. With k, all rows below the first k places share
+    one ground-truth score, lower than any above: the paper's modification.
+
+    Parameters
+    ----------
+    k : int, optional
+        Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
+    ties : {"fixed", "redrawn", "averaged"}
+        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
+        can), or the mean over all their orders, which is exact and nothing but another P.
+    scale : float
+        What the grades are multiplied by before the softmax, above 0.
+
+    Notes
+    -----
+    Inside a tie of grade g, exp(scale * ground truth) is exp(scale * g) times evenly spaced
+    numbers of mean 1, no further apart than half way to the nearest grade. So with
+    ties="averaged" and without k, P is the softmax of the grades: ListNet as other libraries
+    have it. Below the head stands the mean of what the whole list has there; so k one less than
+    the list is the whole list too, and with ties="averaged" any k that reaches the lowest grade.
+    Convex, smooth, unchanged by a shift of a group's scores, exact at any finite score. At best
+    the entropy of P, not 0. A group of one grade is left out. Cost: one exponential per row;
+    preparing sorts each list.
+
+    References
+    ----------
+    xia2009, section 4.3.3; cao2007, for its top-one probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = ListNet()
+    >>> target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
+    >>> values, grad = loss.value_and_grad(np.array([1.0, 0.0]), target)
+    >>> bool(np.isclose(values[0], np.log1p(np.e) - np.e / (1 + np.e))), np.abs(grad).max() < 1e-15
+    (True, np.True_)
+    """
+
+    k: int | None = None
+    ties: GradeTies = "averaged"
+    scale: float = 1.0
+
+    name: ClassVar[str] = "listnet"
+    head_cutoff: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        _check.choice(self.ties, "ties", TIES)
+        scale = _check.number(self.scale, "scale", low=0.0, strict=True)
+        object.__setattr__(self, "scale", scale)
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+        keys: Keys | None = None,
+    ) -> SoftmaxTarget:
+        """Give each row its ground-truth chance to come first.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            Graded, >= 0, in the order of the rows that `groups` was made from.
+        groups : Groups
+        weights : float64, (n_rows,), optional
+            One weight per group, repeated on its rows.
+        rng : numpy.random.Generator, optional
+            To draw the keys from; without it and them, the generator of seed 0. Nothing is
+            drawn for ties="averaged".
+        keys : float64, (n_rows, n_orders), optional
+            From `draw`: of rows of equal grade, the one with the largest key comes first.
+
+        Raises
+        ------
+        ArgumentError
+            For lengths that differ, a negative relevance or weight, weights that vary within a
+            group, or keys of another shape.
+        """
+        grades = _inputs.relevance_of(relevance, groups)
+        places = Places.of(grades, self._keys(groups, rng, keys), groups)
+        truth = places.with_tail(self._weights(places), _order.heads(self.k, groups.sizes))
+        if self.ties == "averaged":
+            truth = places.averaged(truth)
+        defined = places.gap > 0.0
+        truth = truth / np.where(defined, places.sums(truth), np.inf)[places.index]
+        share = _order.shares_of(weights, groups, self.name, defined)
+        return SoftmaxTarget(groups, places.rows, truth, defined.astype(np.float64), share)
+
+    def _weights(self, places: Places) -> PerRow:
+        """Return exp(scale * ground truth) by place, 1 for the mean of the best grade."""
+        with np.errstate(over="ignore", under="ignore"):
+            unit = self.scale * places.best
+            spread = -np.expm1(-unit * places.gap / 2.0)[places.index]
+            level = np.exp(unit[places.index] * (places.grades - 1.0))
+        return level * (1.0 + 2.0 * places.inside * spread)
+
+
+@register
+@dataclass(frozen=True)
+class SoftmaxCrossEntropy(SoftmaxLoss):
+    """Log-loss of coming first, summed over the rows by their grades.
+
+    ``sum_j y_j (log sum_i exp(s_i) - s_j)`` with y the relevance as it is: what Rax and
+    TensorFlow Ranking call the softmax loss.
+
+    Notes
+    -----
+    A group's value grows with its grades' sum: groups with more relevant rows weigh more, and
+    grades are to be read as counts. Convex, smooth, unchanged by a shift of a group's scores,
+    exact at any finite score. A group of one grade is left out. Cost: one exponential per row.
+
+    References
+    ----------
+    jagerman2022, for its software; cao2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = SoftmaxCrossEntropy()
+    >>> target = loss.prepare(np.array([2.0, 0.0]), Groups.single(2))
+    >>> values, grad = loss.value_and_grad(np.array([5.0, 5.0]), target)
+    >>> bool(np.isclose(values[0], 2 * np.log(2.0))), grad.tolist()
+    (True, [-1.0, 1.0])
+    """
+
+    name: ClassVar[str] = "softmax"
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> SoftmaxTarget:
+        """Lay the grades out by group; nothing here is random.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            Graded, >= 0, in the order of the rows that `groups` was made from.
+        groups : Groups
+        weights : float64, (n_rows,), optional
+            One weight per group, repeated on its rows.
+        rng : numpy.random.Generator, optional
+            Not drawn from: rows of equal grade are treated alike.
+
+        Raises
+        ------
+        ArgumentError
+            For lengths that differ, a negative relevance or weight, or weights that vary within
+            a group.
+        """
+        grades = _inputs.relevance_of(relevance, groups)
+        defined = _order.several_grades(grades, groups)
+        total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
+        rows = _order.rows_by_group(groups)
+        share = _order.shares_of(weights, groups, self.name, defined)
+        return SoftmaxTarget(groups, rows, grades[rows], total, share)

@@ -1,0 +1,176 @@
+"""What the losses of pairs share: their target, their protocol, and where they are undefined."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.groups import Groups
+from podium.losses import _inputs
+from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
+
+_EMPTY: NDArray[np.float64] = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairTarget:
+    """What a loss of pairs needs to know of the labels; no pair is stored.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows by group and falling relevance, equal ones in the caller's order.
+    bounds : int64, (n_levels + 1,)
+        Where each level, the rows of one group with one relevance, begins in `rows`.
+    levels : int64, (n_groups + 1,)
+        The first level of each group.
+    n_pairs : float64, (n_groups,)
+        Number of pairs of rows of different relevance.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    bounds: Offsets
+    levels: Offsets
+    n_pairs: PerGroup
+    share: PerGroup
+
+    @property
+    def defined(self) -> Mask:
+        """Which groups the loss is defined on."""
+        return self.n_pairs > 0
+
+    @property
+    def scale(self) -> PerGroup:
+        """Weight of each pair in its group's value."""
+        return self.share / np.maximum(self.n_pairs, 1.0)
+
+
+@dataclass(frozen=True)
+class PairwiseLoss(abc.ABC):
+    """What the losses of pairs share; use one of its classes."""
+
+    name: ClassVar[str]
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    convex: ClassVar[bool] = True
+    smooth: ClassVar[bool]
+    upper_bounds: ClassVar[str | None] = None
+    shift_invariant: ClassVar[bool] = True
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> PairTarget:
+        """Sort each group into levels of relevance; nothing here is random.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            Graded, >= 0, in the order of the rows that `groups` was made from. Every difference
+            counts, and all alike.
+        groups : Groups
+        weights : float64, (n_rows,), optional
+            One weight per group, repeated on its rows.
+        rng : numpy.random.Generator, optional
+            Not drawn from: rows of equal relevance make no pair.
+
+        Raises
+        ------
+        ArgumentError
+            For lengths that differ, a negative relevance or weight, or weights that vary within
+            a group.
+        """
+        grades = _inputs.relevance_of(relevance, groups)
+        rows = np.lexsort((-grades, groups.index))
+        bounds, levels = _levels(grades[rows], groups)
+        n_pairs = _n_pairs(bounds, levels)
+        per_group = _inputs.group_weights(weights, groups, self.name)
+        share = _inputs.shares(per_group, n_pairs > 0)
+        return PairTarget(groups, rows, bounds, levels, n_pairs, share)
+
+    def value_and_grad(self, scores: PerRow, target: PairTarget) -> tuple[PerGroup, PerRow]:
+        """Return each group's value, and the (sub)gradient of their mean by each row's score.
+
+        Parameters
+        ----------
+        scores : float64, (n_rows,)
+            Finite, in the caller's row order.
+        target : PairTarget
+            From `prepare`.
+
+        Returns
+        -------
+        values : float64, (n_groups,)
+            nan for a group with one relevance or one row. Weights scale them, so that the mean
+            of the defined ones is the weighted mean.
+        grad : float64, (n_rows,)
+        """
+        checked = _inputs.scores_of(scores, target.groups)
+        values = np.full(target.groups.n_groups, np.nan)
+        grad = np.zeros(checked.size)
+        self._run(checked, target, values, grad, _EMPTY)
+        return values, grad
+
+    def curvature(self, scores: PerRow, target: PairTarget) -> PerRow:
+        """Return a positive second-order bound by row: never below the Hessian, as a matrix.
+
+        Each pair adds twice the second derivative of its own cost to both of its rows.
+        """
+        return self.value_grad_and_curvature(scores, target)[2]
+
+    def value_grad_and_curvature(
+        self, scores: PerRow, target: PairTarget
+    ) -> tuple[PerGroup, PerRow, PerRow]:
+        """Return all three from one pass, for boosting."""
+        checked = _inputs.scores_of(scores, target.groups)
+        values = np.full(target.groups.n_groups, np.nan)
+        grad, bound = np.zeros(checked.size), np.zeros(checked.size)
+        self._run(checked, target, values, grad, bound)
+        return values, grad, np.maximum(bound, _inputs.LEAST_CURVATURE / count_of(target))
+
+    def why_undefined(self, target: PairTarget) -> str:
+        """Say what a group needs, how many lack it, and what to do."""
+        lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        return (
+            f"{self.name} needs two rows of different relevance in a group, and {lacking} of "
+            f"{target.groups.n_groups} groups have one row or one relevance. "
+            "Check the relevance and qid."
+        )
+
+    @abc.abstractmethod
+    def _run(
+        self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None: ...
+
+
+def count_of(target: PairTarget) -> int:
+    """Return how many groups the mean is over, at least 1."""
+    return max(1, int(np.count_nonzero(target.defined)))
+
+
+def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:
+    """Return where levels begin among rows by group and falling relevance, and whose they are."""
+    begins = np.ones(falling.size, np.bool_)
+    begins[1:] = falling[1:] != falling[:-1]
+    begins[groups.offsets[:-1][groups.sizes > 0]] = True
+    starts = np.flatnonzero(begins)
+    return np.append(starts, falling.size), np.searchsorted(starts, groups.offsets)
+
+
+def _n_pairs(bounds: Offsets, levels: Offsets) -> PerGroup:
+    sizes = np.diff(bounds).astype(np.float64)
+    in_group = np.repeat(np.arange(levels.size - 1), np.diff(levels))
+    rows = np.bincount(in_group, sizes, levels.size - 1)
+    return (rows**2 - np.bincount(in_group, sizes**2, levels.size - 1)) / 2

@@ -1,0 +1,271 @@
+"""Compiled losses of pairs of one group whose relevances differ, the higher meant to score higher.
+
+Rows are addressed through `rows`, which lists each group's rows by falling relevance. Rows of a
+group with the same relevance are a level: level v holds ``rows[bounds[v]:bounds[v + 1]]``, group
+g the levels ``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` weighs a
+pair of each group in its value, `count` is the number of groups that the mean is over: `grad`
+receives the gradient of sum(values) / count, `curvature`, where not empty, twice the second
+derivative of each pair on both of its rows. Both are zero on entry; groups of one level are
+left as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, sort_falling, summing_kernel
+
+_NEAR = 300.0  # exponentials of scores this far apart keep their digits, and so do products
+_FULL = 650.0  # the logarithm up to which a product of 1 + odds may grow
+_HELD = 1e300  # gradients stay finite where values are not
+
+
+@kernel
+def _longest_group(bounds, levels):
+    longest = 1
+    for g in range(levels.size - 1):
+        longest = max(longest, bounds[levels[g + 1]] - bounds[levels[g]])
+    return longest
+
+
+@kernel
+def _most_levels(levels):
+    most = 1
+    for g in range(levels.size - 1):
+        most = max(most, levels[g + 1] - levels[g])
+    return most
+
+
+@kernel
+def _add_at(tree, n, place, amount):
+    """Add to one of n places of a Fenwick tree."""
+    i = place + 1
+    while i <= n:
+        tree[i] += amount
+        i += i & -i
+
+
+@kernel
+def _before(tree, place):
+    """Sum the places before `place`."""
+    total = 0
+    i = place
+    while i > 0:
+        total += tree[i]
+        i -= i & -i
+    return total
+
+
+@kernel
+def hinge_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvature):
+    """Sum (1 - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
+
+    A sweep over positions p from low to high: a row enters as the upper one of its pairs at
+    p = score - 1 and leaves as the lower one at p = score, and a pair costs the length between.
+    Counts are of integers and no length is negative, so nothing cancels.
+    """
+    longest, most = _longest_group(bounds, levels), _most_levels(levels)
+    keys = np.empty(longest)
+    level = np.empty(longest, np.int64)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    entered, remaining = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    for g in range(levels.size - 1):
+        first, n_levels = levels[g], levels[g + 1] - levels[g]
+        if n_levels < 2:
+            continue
+        lo = bounds[first]
+        n = bounds[first + n_levels] - lo
+        for v in range(n_levels + 1):
+            entered[v] = 0
+            remaining[v] = 0
+        for v in range(n_levels):
+            _add_at(remaining, n_levels, v, bounds[first + v + 1] - bounds[first + v])
+            for p in range(bounds[first + v], bounds[first + v + 1]):
+                keys[p - lo], level[p - lo], order[p - lo] = scores[rows[p]], v, p - lo
+        sort_falling(keys, order, n, spare)
+        step = scale[g] / count
+        total = 0.0
+        active = 0  # pairs whose upper row has entered and whose lower one has not left
+        a, b = n - 1, n - 1
+        last, from_entry = 0.0, False
+        while b >= 0:
+            here = order[b]
+            enters = a >= 0 and 1.0 - (keys[order[a]] - keys[here]) >= 0.0
+            if enters:
+                here = order[a]
+            if active > 0:
+                gap = keys[here] - last
+                if enters != from_entry:
+                    gap = gap - 1.0 if enters else 1.0 + gap
+                total += active * gap
+            last, from_entry = keys[here], enters
+            if enters:
+                lower = b + 1 - _before(remaining, level[here] + 1)
+                active += lower
+                grad[rows[lo + here]] -= lower * step
+                _add_at(entered, n_levels, level[here], 1)
+                a -= 1
+            else:
+                higher = _before(entered, level[here])
+                active -= higher
+                grad[rows[lo + here]] += higher * step
+                _add_at(remaining, n_levels, level[here], -1)
+                b -= 1
+        values[g] = scale[g] * total
+        if curvature.size:
+            for i in range(n):
+                same = bounds[first + level[i] + 1] - bounds[first + level[i]]
+                curvature[rows[lo + i]] = 2.0 * (n - same) * step
+
+
+@summing_kernel
+def _near_pairs(odds, factor, excess, slopes, bends):
+    """Meet one upper row with the rows below it, by odds * factor; return its slope and bend.
+
+    `excess` is what the product of 1 + odds of each lower row is above 1: kept so, it loses no
+    digit of small odds, and one logarithm serves a column of pairs.
+    """
+    slope, bend = 0.0, 0.0
+    for q in range(odds.size):
+        o = odds[q] * factor
+        right = 1.0 / (1.0 + o)
+        wrong = o * right
+        excess[q] += o + excess[q] * o
+        slopes[q] += wrong
+        bends[q] += wrong * right
+        slope += wrong
+        bend += wrong * right
+    return slope, bend
+
+
+@kernel
+def _far_pairs(s, scores, rows, slopes, bends):
+    """Do the same where exponentials of rows would overflow; return also the sum of costs."""
+    total, slope, bend = 0.0, 0.0, 0.0
+    for q in range(rows.size):
+        gap = s - scores[rows[q]]
+        small = np.exp(-abs(gap))
+        total += max(-gap, 0.0) + np.log1p(small)
+        less, more = small / (1.0 + small), 1.0 / (1.0 + small)
+        wrong = less if gap > 0.0 else more
+        slopes[q] += wrong
+        bends[q] += less * more
+        slope += wrong
+        bend += less * more
+    return total, slope, bend
+
+
+@kernel
+def _take_logs(excess):
+    total = 0.0
+    for q in range(excess.size):
+        total += np.log1p(excess[q])
+        excess[q] = 0.0
+    return total
+
+
+@kernel
+def logistic_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvature):
+    """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair."""
+    longest = _longest_group(bounds, levels)
+    odds, excess = np.empty(longest), np.zeros(longest)
+    slopes, bends = np.empty(longest), np.empty(longest)
+    for g in range(levels.size - 1):
+        first, last = levels[g], levels[g + 1]
+        if last - first < 2:
+            continue
+        lo, hi = bounds[first], bounds[last]
+        n = hi - lo
+        low, high = np.inf, -np.inf
+        for p in range(lo, hi):
+            low, high = min(low, scores[rows[p]]), max(high, scores[rows[p]])
+        near = high - low < _NEAR
+        for i in range(n):
+            slopes[i], bends[i] = 0.0, 0.0
+            if near:
+                odds[i] = np.exp(scores[rows[lo + i]] - high)
+        total, growth = 0.0, 0.0
+        for v in range(first, last - 1):
+            below = bounds[v + 1] - lo
+            for i in range(bounds[v] - lo, below):
+                s = scores[rows[lo + i]]
+                if near:
+                    growth += high - s + 1.0  # odds are at most exp(high - s)
+                    if growth > _FULL:
+                        total += _take_logs(excess[:n])
+                        growth = high - s + 1.0
+                    slope, bend = _near_pairs(
+                        odds[below:n],
+                        np.exp(high - s),
+                        excess[below:n],
+                        slopes[below:n],
+                        bends[below:n],
+                    )
+                else:
+                    cost, slope, bend = _far_pairs(
+                        s, scores, rows[lo + below : hi], slopes[below:n], bends[below:n]
+                    )
+                    total += cost
+                slopes[i] -= slope
+                bends[i] += bend
+        values[g] = scale[g] * (total + _take_logs(excess[:n]))
+        step = scale[g] / count
+        for i in range(n):
+            grad[rows[lo + i]] = slopes[i] * step
+            if curvature.size:
+                curvature[rows[lo + i]] = 2.0 * bends[i] * step
+
+
+@kernel
+def exponential_pairs(scores, rows, bounds, levels, scale, count, shift, values, grad, curvature):
+    """Sum exp(t - s + shift) over pairs, s of the more relevant row; two passes over the rows.
+
+    The sum over the other level's rows is kept by its largest exponent, so that only what is too
+    large itself overflows. Then the value is inf and the gradient held at `_HELD` a row.
+    """
+    for g in range(levels.size - 1):
+        first, last = levels[g], levels[g + 1]
+        if last - first < 2:
+            continue
+        values[g] = 0.0
+        if scale[g] == 0.0:
+            continue
+        step = scale[g] / count
+        for side in range(2):
+            # First every row as the upper one of its pairs, from the lowest level, then as the
+            # lower one, from the highest.
+            sign = 1.0 if side == 0 else -1.0
+            most, total = 0.0, 0.0  # the sum of others is total * exp(most)
+            for i in range(last - first):
+                v = last - 1 - i if side == 0 else first + i
+                peak = most if i > 0 else -np.inf
+                for p in range(bounds[v], bounds[v + 1]):
+                    key = sign * scores[rows[p]]
+                    peak = max(peak, key)
+                    if i == 0:
+                        continue
+                    cost = total * np.exp(most - key + shift)
+                    if side == 0:
+                        values[g] += scale[g] * cost
+                    held = min(cost, _HELD) * step
+                    grad[rows[p]] -= sign * held
+                    if curvature.size:
+                        curvature[rows[p]] += 2.0 * held
+                total = total * np.exp(most - peak) if i > 0 else 0.0
+                for p in range(bounds[v], bounds[v + 1]):
+                    total += np.exp(sign * scores[rows[p]] - peak)
+                most = peak
+
+
+@kernel
+def smallest_gap(scores, rows, bounds, levels):
+    """Return the least s - t over pairs, s of the more relevant row; inf where there is none."""
+    smallest = np.inf
+    for g in range(levels.size - 1):
+        lowest = np.inf
+        for v in range(levels[g], levels[g + 1]):
+            for p in range(bounds[v], bounds[v + 1]):
+                smallest = min(smallest, lowest - scores[rows[p]])
+            for p in range(bounds[v], bounds[v + 1]):
+                lowest = min(lowest, scores[rows[p]])
+    return smallest

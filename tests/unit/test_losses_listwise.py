@@ -1,0 +1,508 @@
+"""Listwise losses by hand, and where other libraries' values and gradients go wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+
+LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
+ALL: tuple[Any, ...] = (
+    losses.ListMLE(),
+    losses.ListMLE(2),
+    losses.ListMLE(2, ties="averaged", n_orders=3),
+    losses.ListMLE(3, head="relevant"),
+    losses.ListNet(),
+    losses.ListNet(2, ties="fixed"),
+    losses.ListNetLuce(2),
+    losses.RankCosine(),
+    losses.RankCosine(1, ties="fixed"),
+    losses.SoftmaxCrossEntropy(),
+)
+DRAWING: tuple[Any, ...] = tuple(loss for loss in ALL if getattr(loss, "draws", False))
+untyped: Any = losses  # for arguments that a type checker would refuse
+WITH_K = ("listmle", "listnet", "rankcosine")
+
+each = pytest.mark.parametrize("loss", ALL, ids=repr)
+each_drawing = pytest.mark.parametrize("loss", DRAWING, ids=repr)
+
+
+def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> Any:
+    groups = Groups.single(len(scores)) if qid is None else Groups.from_qid(qid)
+    target = loss.prepare(np.asarray(relevance, float), groups, **kw)
+    return loss.value_and_grad(np.asarray(scores, float), target)
+
+
+# --- scores far apart, ties by the thousand ---
+
+
+@pytest.mark.parametrize("loss", LIKELIHOODS, ids=repr)
+def test_ordered_pair_with_a_gap_of_40_keeps_its_digits(loss: Any) -> None:
+    # An epsilon inside the logarithm makes this 16.97, and turns the gradient around.
+    values, grad = run(loss, [40.0, 0.0], [1, 0])
+    wrong = math.exp(-40) / (1 + math.exp(-40))
+    np.testing.assert_allclose(values, [math.log1p(math.exp(-40))], rtol=1e-14)
+    np.testing.assert_allclose(grad, [-wrong, wrong], rtol=1e-14)
+
+
+@pytest.mark.parametrize("loss", LIKELIHOODS, ids=repr)
+@pytest.mark.parametrize("gap", [40.0, 200.0, 2000.0])
+def test_reversed_pair_costs_its_gap(loss: Any, gap: float) -> None:
+    values, grad = run(loss, [-gap / 2, gap / 2], [1, 0])
+    np.testing.assert_allclose(values, [gap], rtol=1e-15)
+    np.testing.assert_allclose(grad, [-1.0, 1.0], rtol=1e-15)
+
+
+def test_pair_with_a_gap_of_40_by_listnet() -> None:
+    values, grad = run(losses.ListNet(), [40.0, 0.0], [1, 0])
+    first = math.e / (1 + math.e)
+    np.testing.assert_allclose(values, [(1 - first) * 40], rtol=1e-14)
+    np.testing.assert_allclose(grad, [1 - first, first - 1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("far", [100.0, 1000.0, 1e6])
+def test_likelihood_of_scores_far_apart(far: float) -> None:
+    # Worst order: 2 far for the first place, far for the second; of each place the whole
+    # probability lies on the row that comes last.
+    values, grad = run(losses.ListMLE(), [-far, 0.0, far], [2, 1, 0])
+    assert values[0] == 2 * far + far
+    np.testing.assert_allclose(grad, [-1.0, -1.0, 2.0], atol=1e-40)
+    values, grad = run(losses.ListMLE(1), [-far, 0.0, far], [2, 1, 0])
+    assert values[0] == 2 * far
+    np.testing.assert_allclose(grad, [-1.0, 0.0, 1.0], atol=1e-40)
+
+
+@each
+@pytest.mark.parametrize("far", [100.0, 1000.0, 1e30, 1e290])
+def test_everything_is_finite_at_any_scale(loss: Any, far: float) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        scores = far * rng.choice([-1.0, -0.999, 0.0, 1e-3, 1.0], 7)
+        target = loss.prepare(np.array([0.0, 2, 1, 0, 1, 2, 0]), Groups.single(7))
+        values, grad, curvature = loss.value_grad_and_curvature(scores, target)
+        assert np.isfinite(values).all()
+        assert np.isfinite(grad).all()
+        assert np.isfinite(curvature).all()
+        assert (curvature > 0).all()
+        assert (values >= 0).all()
+
+
+@each
+def test_no_score_gives_nan_or_an_infinite_gradient(loss: Any) -> None:
+    most, least = np.finfo(np.float64).max, np.nextafter(0.0, 1.0)
+    for scores in ([most, -most, 0.0, -most], [-most, most, most, 0.0], [least, 0.0, 0.0, -least]):
+        target = loss.prepare(np.array([2.0, 1.0, 0.0, 0.0]), Groups.single(4))
+        values, grad, curvature = loss.value_grad_and_curvature(np.array(scores), target)
+        assert values[0] >= 0.0
+        assert np.isfinite(grad).all()
+        assert np.isfinite(curvature).all()
+
+
+def test_thousands_of_ties_are_a_factorial() -> None:
+    n = 5000
+    values, grad = run(losses.ListMLE(), np.full(n, 7.0), np.arange(n)[::-1])
+    np.testing.assert_allclose(values, [math.lgamma(n + 1)], rtol=1e-13)
+    chances = np.cumsum(1.0 / np.arange(n, 1, -1))  # of a row at place p, over places up to p
+    np.testing.assert_allclose(grad[:-1], chances - 1.0, atol=1e-12)
+    np.testing.assert_allclose(grad[-1], chances[-1], rtol=1e-12)
+    values, _ = run(losses.ListMLE(10), np.zeros(n), np.arange(n)[::-1])
+    np.testing.assert_allclose(values, [np.log(np.arange(n, n - 10, -1.0)).sum()], rtol=1e-13)
+
+
+def test_suffix_sums_keep_their_digits_when_scores_rise_and_fall() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        n = int(rng.integers(2, 40))
+        scores = rng.standard_normal(n) * 10.0 ** rng.uniform(-3, 3)
+        k = int(rng.integers(1, n + 1))
+        values, grad = run(losses.ListMLE(k), scores, np.arange(n)[::-1])
+        expected, slopes = 0.0, np.zeros(n)
+        for i in range(k):
+            part = np.exp(scores[i:] - scores[i:].max())
+            expected += scores[i:].max() + np.log(part.sum()) - scores[i]
+            slopes[i:] += part / part.sum()
+            slopes[i] -= 1.0
+        np.testing.assert_allclose(values, [expected], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(grad, slopes, atol=1e-12)
+
+
+def test_ordered_list_keeps_the_digits_of_small_terms() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        gaps = rng.uniform(20, 90, 6)
+        scores = np.append(0.0, -np.cumsum(gaps))
+        values, grad = run(losses.ListMLE(), scores, np.arange(7)[::-1])
+        rest = [math.fsum(np.exp(scores[i + 1 :] - scores[i])) for i in range(6)]
+        np.testing.assert_allclose(values, [math.fsum(np.log1p(rest))], rtol=1e-12)
+        np.testing.assert_allclose(grad[0], -rest[0] / (1 + rest[0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [losses.ListNetLuce(2), losses.ListNetLuce(1)], ids=repr)
+def test_luce_of_a_certain_truth_keeps_its_digits(loss: Any) -> None:
+    # exp(-1000) is 0: the grades rank the first row first for certain, the others by chance.
+    values, grad = run(loss, [40.0, 0.0, 0.0], [1000, 0, 0])
+    rest = 2 * math.exp(-40)
+    certain = math.log1p(rest) + (loss.k - 1) * math.log(2)
+    np.testing.assert_allclose(values, [certain], rtol=1e-14)
+    np.testing.assert_allclose(grad, [-rest, rest / 2, rest / 2], rtol=1e-14)
+
+
+# --- ties of grades ---
+
+
+def test_tied_labels_cost_what_their_drawn_order_says() -> None:
+    # Labels 1, 1: in file order where the sort is stable, so the row order decides.
+    scores, relevance = [1.0, 0.0, -800.0], [1, 1, 0]
+    better, worse = math.log1p(math.exp(-1)), 1 + math.log1p(math.exp(-1))
+    for keys, expected in (([[2.0], [1.0], [0.0]], better), ([[1.0], [2.0], [0.0]], worse)):
+        values, _ = run(losses.ListMLE(), scores, relevance, keys=keys)
+        assert values[0] == pytest.approx(expected)
+    both = losses.ListMLE(ties="averaged", n_orders=2)
+    values, _ = run(both, scores, relevance, keys=[[2.0, 1.0], [1.0, 2.0], [0.0, 0.0]])
+    assert values[0] == pytest.approx((better + worse) / 2)
+    many, _ = run(losses.ListMLE(ties="averaged", n_orders=4000), scores, relevance)
+    assert many[0] == pytest.approx((better + worse) / 2, abs=4 * 0.5 / np.sqrt(4000))
+
+
+@pytest.mark.parametrize("name", ["listnet", "rankcosine"])
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_averaged_ties_leave_row_order_without_effect(name: str, k: int | None) -> None:
+    scores, relevance = np.array([0.3, -1.0, 2.0, 0.5, 1.1]), np.array([1.0, 1, 0, 1, 0])
+    values, grad = run(losses.get(name, k=k), scores, relevance)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        order = rng.permutation(5)
+        moved, moved_grad = run(losses.get(name, k=k), scores[order], relevance[order])
+        np.testing.assert_allclose(moved, values, rtol=1e-14)
+        np.testing.assert_allclose(moved_grad, grad[order], atol=1e-15)
+
+
+def test_averaged_listnet_is_the_softmax_of_the_grades() -> None:
+    scores, grades = np.array([0.5, -1.0, 2.0, 0.0]), np.array([2.0, 0, 0, 1])
+    values, grad = run(losses.ListNet(), scores, grades)
+    wanted, given = (np.exp(x) / np.exp(x).sum() for x in (grades, scores))
+    np.testing.assert_allclose(values, [-(wanted * np.log(given)).sum()], rtol=1e-14)
+    np.testing.assert_allclose(grad, given - wanted, atol=1e-15)
+
+
+def test_averaged_rankcosine_is_the_grades_by_one_orders_length() -> None:
+    # Grades 1, 0, 0: the tie stands at +-1/4 of a gap of 1, so one order has length^2 1 + 2/16.
+    values, _ = run(losses.RankCosine(), [3.0, 0.0, 4.0], [1, 0, 0])
+    assert values[0] == pytest.approx((1 - 3 / 5 / math.sqrt(1 + 2 / 16)) / 2)
+
+
+def test_softmax_sums_the_log_losses_by_their_grades() -> None:
+    values, grad = run(losses.SoftmaxCrossEntropy(), [1.0, 0.0, 0.0], [2, 0, 1])
+    given = np.array([math.e, 1, 1]) / (math.e + 2)
+    np.testing.assert_allclose(values, [-2 * np.log(given[0]) - np.log(given[2])])
+    np.testing.assert_allclose(grad, 3 * given - [2, 0, 1], atol=1e-15)
+
+
+def test_default_of_averaged_is_sixteen_orders() -> None:
+    groups = Groups.single(5)
+    averaged: Any = losses.ListMLE(ties="averaged")
+    assert averaged.prepare(np.array([1.0, 0, 0, 0, 1]), groups).rows.shape == (16, 5)
+    assert averaged.draw(groups, np.random.default_rng(0)).shape == (5, 16)
+
+
+@pytest.mark.parametrize("name", WITH_K)
+def test_only_redrawn_ties_say_that_they_redraw(name: str) -> None:
+    says = {t: losses.get(name, ties=t) for t in ("fixed", "redrawn", "averaged")}
+    assert [getattr(loss, "redraws") for loss in says.values()] == [False, True, False]  # noqa: B009
+    draws = [getattr(loss, "draws") for loss in says.values()]  # noqa: B009
+    assert draws == [True, True, name == "listmle"]
+
+
+@each_drawing
+def test_keys_of_other_rows_or_orders_are_refused(loss: Any) -> None:
+    relevance, groups = np.array([1.0, 0.0, 0.0]), Groups.single(3)
+    n_orders = loss.draw(groups, np.random.default_rng(0)).shape[1]
+    for shape in ((2, n_orders), (3, n_orders + 1), (3,)):
+        with pytest.raises(ArgumentError, match=r"keys must have shape \(3, "):
+            loss.prepare(relevance, groups, keys=np.zeros(shape))
+    with pytest.raises(ArgumentError, match="keys must be finite"):
+        loss.prepare(relevance, groups, keys=np.full((3, n_orders), np.nan))
+
+
+def test_keys_are_refused_where_nothing_is_drawn() -> None:
+    with pytest.raises(ArgumentError, match=r"keys must have shape \(2, 0\)"):
+        losses.ListNet().prepare(np.array([1.0, 0.0]), Groups.single(2), keys=np.zeros((2, 1)))
+
+
+# --- the head ---
+
+
+@pytest.mark.parametrize("name", WITH_K)
+def test_k_from_the_list_on_is_the_whole_list(name: str) -> None:
+    rng = np.random.default_rng(2)
+    scores, relevance = rng.standard_normal(8), np.array([2.0, 1, 1, 0, 0, 0, 0, 1])
+    whole = run(losses.get(name), scores, relevance)
+    for k in (8, 9, 10**6):
+        values, grad = run(losses.get(name, k=k), scores, relevance)
+        np.testing.assert_array_equal(values, whole[0])
+        np.testing.assert_array_equal(grad, whole[1])
+    # The last place is certain once the others are known.
+    values, grad = run(losses.get(name, k=7), scores, relevance)
+    np.testing.assert_allclose(values, whole[0], rtol=1e-14)
+    np.testing.assert_allclose(grad, whole[1], atol=1e-15)
+    assert run(losses.get(name, k=3), scores, relevance)[0] != pytest.approx(whole[0], rel=1e-6)
+
+
+def test_averaged_listnet_with_a_head_down_to_the_lowest_grade_is_listnet() -> None:
+    # Of rows that only a draw tells apart, none is above another on average.
+    scores, relevance = np.array([0.3, -1.0, 2.0, 0.5, 1.1]), [1, 2, 0, 0, 0]
+    whole = run(losses.ListNet(), scores, relevance)
+    for k, same in ((1, False), (2, True), (3, True)):
+        values, grad = run(losses.ListNet(k), scores, relevance)
+        assert np.allclose(values, whole[0], rtol=1e-14) == same
+        assert np.allclose(grad, whole[1], atol=1e-15) == same
+        drawn, _ = run(losses.ListNet(k, ties="fixed"), scores, relevance)
+        assert np.allclose(drawn, whole[0], rtol=1e-6) == (k == 2)
+
+
+def test_head_shows_how_many_of_its_places_are_drawn() -> None:
+    # Group 0: two relevant rows, three places of irrelevant ones. Group 1: its only irrelevant
+    # row has no choice. Group 2: one grade. Group 3: the third place is one of two.
+    relevance = np.array([1.0, 1, 0, 0, 0, 0, 2, 1, 0, 1, 1, 1, 1, 0, 0])
+    groups = Groups.from_sizes([6, 3, 2, 4])
+    for ties in ("fixed", "redrawn", "averaged"):
+        target = losses.ListMLE(5, ties=ties).prepare(relevance, groups)
+        assert target.n_head.tolist() == [5, 3, 0, 4]
+        assert target.n_drawn.tolist() == [3, 0, 0, 2]
+    target = losses.ListMLE(3).prepare(relevance, groups)
+    assert target.n_head.tolist() == [3, 3, 0, 3]
+    assert target.n_drawn.tolist() == [1, 0, 0, 1]
+    target = losses.ListMLE(3, min_relevance=2).prepare(relevance, groups)
+    assert target.n_drawn.tolist() == [3, 0, 0, 3]
+
+
+def test_relevant_head_stops_at_the_last_relevant_row() -> None:
+    relevance = np.array([1.0, 1, 0, 0, 0, 0, 0.5, 0.5, 0, 2, 1])
+    groups, scores = Groups.from_sizes([6, 3, 2]), np.linspace(-1, 1, 11)
+    loss = losses.ListMLE(5, head="relevant")
+    target = loss.prepare(relevance, groups)
+    assert target.n_head.tolist() == [2, 0, 2]
+    assert target.n_drawn.tolist() == [0, 0, 0]
+    values, grad = loss.value_and_grad(scores, target)
+    assert np.isnan(values).tolist() == [False, True, False]
+    np.testing.assert_array_equal(grad[6:9], 0.0)
+    same = losses.ListMLE(2).prepare(relevance, groups, keys=loss.draw(groups, _rng()))
+    other = loss.prepare(relevance, groups, keys=loss.draw(groups, _rng()))
+    expected = losses.ListMLE(2).value_and_grad(scores, same)[0]
+    assert loss.value_and_grad(scores, other)[0][[0, 2]].tolist() == expected[[0, 2]].tolist()
+    assert "no relevant row" in loss.why_undefined(target)
+
+
+def test_rows_below_the_head_are_a_set() -> None:
+    # Among rows 2, 3 and 4 neither grades nor scores may change places' worth.
+    scores = np.array([0.0, 1.0, 2.0, -1.0, 0.5])
+    expected = run(losses.ListMLE(2), scores, [4, 3, 2, 1, 0])
+    values, grad = run(losses.ListMLE(2), scores, [4, 3, 0, 0, 2])
+    np.testing.assert_allclose(values, expected[0], rtol=1e-15)
+    np.testing.assert_allclose(grad, expected[1], atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [1, 10, 64, 65, 100, 299])
+def test_heads_of_any_length_are_ordered_as_a_sort_orders_them(k: int) -> None:
+    rng = np.random.default_rng(k)
+    sizes = np.array([300, 1, 0, 70, 64, 65])
+    relevance = rng.integers(0, 6, sizes.sum()).astype(float)
+    relevance[:5] = [0, 1, 2, 3, 4]
+    groups = Groups.from_qid(rng.permutation(np.repeat(np.arange(6), sizes)))
+    keys = rng.choice([0.0, 0.25, 0.5, 0.75], (groups.n_rows, 1))  # equal keys: row order
+    target = losses.ListMLE(k).prepare(relevance, groups, keys=keys)
+    expected = np.lexsort((-keys[:, 0], -relevance, groups.index))
+    for g in range(groups.n_groups):
+        lo, hi, h = groups.offsets[g], groups.offsets[g + 1], target.n_head[g]
+        assert target.rows[0, lo : lo + h].tolist() == expected[lo : lo + h].tolist()
+        assert set(target.rows[0, lo:hi]) == set(expected[lo:hi])
+    assert target.n_head[0] == k
+
+
+# --- the cosine ---
+
+
+def test_cosine_of_scores_that_are_all_zero_is_a_half_with_a_way_down() -> None:
+    values, grad = run(losses.RankCosine(ties="fixed"), [0.0, 0.0, 0.0], [2, 1, 0])
+    assert values[0] == 0.5
+    np.testing.assert_allclose(grad, -np.array([2, 1, 0]) / math.sqrt(5) / 2)
+    assert run(losses.RankCosine(), -0.01 * grad, [2, 1, 0])[0] < 0.5 + 1
+    assert run(losses.RankCosine(), -0.01 * grad, [2, 1, 0])[0] == pytest.approx(0.0, abs=1e-16)
+
+
+def test_cosine_of_a_pair_by_hand() -> None:
+    # Truth (1, 0), scores (3, 4) = 5 (.6, .8): the part of the truth at a right angle, by -1/10.
+    values, grad = run(losses.RankCosine(), [3.0, 4.0], [1, 0])
+    assert values[0] == pytest.approx((1 - 0.6) / 2)
+    np.testing.assert_allclose(grad, [-(1 - 0.36) / 10, 0.48 / 10], rtol=1e-14)
+
+
+def test_cosine_knows_no_scale() -> None:
+    scores, relevance = np.array([0.3, -1.0, 2.0, 0.5]), [1, 0, 2, 0]
+    values, grad = run(losses.RankCosine(), scores, relevance)
+    for factor in (1e-250, 1e-3, 1e7, 1e289):
+        scaled, scaled_grad = run(losses.RankCosine(), factor * scores, relevance)
+        np.testing.assert_allclose(scaled, values, rtol=1e-14)
+        if factor > 1e-100:
+            np.testing.assert_allclose(scaled_grad * factor, grad, rtol=1e-12)
+    opposite, _ = run(losses.RankCosine(ties="fixed"), [-2.0, -1.0, 0.0], [2, 1, 0])
+    assert opposite[0] == pytest.approx(1.0, abs=1e-15)
+    assert opposite[0] <= 1.0
+
+
+def test_cosine_near_its_best_keeps_its_digits() -> None:
+    # At a right angle to (1, 0), off by e: 1 - cos = e^2 / 2 to first order, far below rounding.
+    for e in (1e-3, 1e-6, 1e-9):
+        values, grad = run(losses.RankCosine(), [1.0, e], [1, 0])
+        expected = (1 - 1 / math.sqrt(1 + e * e)) / 2 if e > 1e-4 else e * e / 4
+        np.testing.assert_allclose(values, [expected], rtol=1e-6)
+        np.testing.assert_allclose(grad[1], e / 2, rtol=1e-5)
+
+
+# --- what all share ---
+
+
+@each
+def test_curvature_bounds_the_hessian_as_a_matrix(loss: Any) -> None:
+    rng = np.random.default_rng(4)
+    relevance, groups = np.array([2.0, 0, 1, 0, 1, 0]), Groups.single(6)
+    target = loss.prepare(relevance, groups)
+    for _ in range(20):
+        scores = rng.standard_normal(6) * rng.choice([0.1, 1.0, 4.0])
+        step = 1e-5 * max(1.0, float(np.abs(scores).max()))
+        hessian = np.array(
+            [
+                loss.value_and_grad(scores + step * e, target)[1]
+                - loss.value_and_grad(scores - step * e, target)[1]
+                for e in np.eye(6)
+            ]
+        ) / (2 * step)
+        bound = np.diag(loss.curvature(scores, target))
+        lowest = np.linalg.eigvalsh(bound - (hessian + hessian.T) / 2).min()
+        assert lowest >= -1e-6 * np.abs(hessian).max()
+
+
+@each
+def test_groups_of_one_grade_or_one_row_are_left_out(loss: Any) -> None:
+    relevance = np.array([1.0, 0, 0, 2, 1, 1, 1, 0, 1])
+    groups = Groups.from_sizes([3, 1, 0, 3, 2])
+    target = loss.prepare(relevance, groups)
+    scores = np.linspace(1, -1, 9)
+    values, grad = loss.value_and_grad(scores, target)
+    assert np.isnan(values).tolist() == [False, True, True, True, False]
+    np.testing.assert_array_equal(grad[3:7], 0.0)
+    alone, alone_grad = run(loss, scores[7:], relevance[7:])
+    assert values[4] == pytest.approx(alone[0], rel=1e-14)
+    np.testing.assert_allclose(grad[7:], alone_grad / 2, rtol=1e-14)
+    assert target.defined.tolist() == (~np.isnan(values)).tolist()
+    assert "2 of 5 groups have fewer than two rows and 1 one grade only" in (
+        loss.why_undefined(target)
+    )
+
+
+@each
+def test_no_group_or_none_that_is_defined_gives_no_gradient(loss: Any) -> None:
+    for relevance, sizes in (([], []), ([], [0, 0]), ([1.0, 1.0, 0.0], [2, 1])):
+        target = loss.prepare(np.array(relevance), Groups.from_sizes(np.array(sizes, np.int64)))
+        values, grad, curvature = loss.value_grad_and_curvature(np.zeros(len(relevance)), target)
+        assert np.isnan(values).all()
+        np.testing.assert_array_equal(grad, 0.0)
+        assert (curvature > 0).all()
+
+
+@each
+def test_weights_scale_values_so_that_their_mean_is_the_weighted_mean(loss: Any) -> None:
+    relevance, qid = [1, 0, 0, 1, 2, 1], [0, 0, 0, 1, 1, 1]
+    keys = {}
+    if getattr(loss, "draws", False):
+        keys = {"keys": loss.draw(Groups.from_qid(qid), _rng())}
+    scores = np.linspace(-1, 1, 6)
+    plain, _ = run(loss, scores, relevance, qid, **keys)
+    weighted, grad = run(loss, scores, relevance, qid, weights=[3.0] * 3 + [0.0] * 3, **keys)
+    assert weighted.mean() == pytest.approx((3 * plain[0] + 0 * plain[1]) / 3)
+    np.testing.assert_array_equal(grad[3:], 0.0)
+    with pytest.raises(ArgumentError, match="weights must be constant within a group"):
+        run(loss, scores, relevance, qid, weights=np.arange(6.0))
+    with pytest.raises(ArgumentError, match="weights are zero for all groups"):
+        run(loss, scores, relevance, qid, weights=np.zeros(6))
+
+
+@each
+def test_bad_labels_and_scores_are_refused(loss: Any) -> None:
+    groups = Groups.single(3)
+    for bad, text in (
+        ([1.0, -1.0, 0.0], "relevance must be >= 0"),
+        ([1.0, np.nan, 0.0], "relevance has 1 non-finite value, first at row 1"),
+        ([1.0, 0.0], "equal length"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            loss.prepare(np.array(bad), groups)
+    target = loss.prepare(np.array([1.0, 0.0, 0.0]), groups)
+    with pytest.raises(ArgumentError, match="scores has 1 non-finite value"):
+        loss.value_and_grad(np.array([0.0, np.inf, 0.0]), target)
+
+
+@each
+def test_huge_and_close_grades_give_finite_gradients(loss: Any) -> None:
+    for grades in ([1e300, 1e300, 0.0, 1.0], [1.0, 1.0 + 1e-12, 1.0, 0.0], [1e-300, 0.0, 0, 0]):
+        values, grad = run(loss, [0.5, 0.0, -1.0, 1.0], grades)
+        assert np.isfinite(grad).all()
+        assert not (values < 0).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: untyped.ListMLE(0), "k must be an integer >= 1 or None"),
+        (lambda: untyped.ListNet(k=2.5), "k must be an integer >= 1 or None"),
+        (lambda: untyped.RankCosine(k=True), "k must be an integer >= 1 or None"),
+        (lambda: untyped.ListNetLuce(None), "k must be an integer >= 1, got None"),
+        (lambda: untyped.ListMLE(ties="average"), "Did you mean 'averaged'"),
+        (lambda: untyped.ListNet(ties="first"), "ties must be one of 'fixed', 'redrawn'"),
+        (lambda: untyped.RankCosine(ties=None), "ties must be one of"),
+        (lambda: untyped.ListMLE(n_orders=4), "n_orders is of ties='averaged'"),
+        (lambda: untyped.ListMLE(ties="averaged", n_orders=0), "n_orders must be an integer >= 1"),
+        (lambda: untyped.ListMLE(head="top"), "head must be one of 'k' or 'relevant'"),
+        (lambda: untyped.ListMLE(min_relevance=0), "min_relevance must be a number > 0"),
+        (lambda: untyped.ListNet(scale=0), "scale must be a number > 0"),
+        (lambda: untyped.ListNetLuce(scale=np.inf), "scale must be a number > 0"),
+        (lambda: losses.get("softmax@10"), "softmax has no parameter 'k'"),
+    ],
+)
+def test_bad_parameters_are_refused(make: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        make()
+
+
+def test_luce_refuses_lists_that_are_too_long_for_k() -> None:
+    relevance, groups = np.tile([1.0, 0.0], 250), Groups.from_qid(["a"] * 100 + ["b"] * 400)
+    losses.ListNetLuce(2).prepare(relevance, groups)
+    text = r"qid 'b' has 400 rows, so it costs 400\^3 = 6.4e\+07 .* 'listnet@3'"
+    with pytest.raises(ArgumentError, match=text):
+        losses.ListNetLuce(3).prepare(relevance, groups)
+    # One grade costs nothing, and places beyond the list are not places.
+    losses.ListNetLuce(3).prepare(np.ones(500), groups)
+    losses.ListNetLuce(99).prepare(relevance[:6], Groups.single(6))
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+def test_written_down_loss_reads_back(loss: Any) -> None:
+    assert losses.from_spec(losses.spec(loss)) == loss
+
+
+@pytest.mark.parametrize("name", WITH_K)
+def test_cutoff_stands_behind_the_name(name: str) -> None:
+    loss: Any = losses.get(f"{name}@10")
+    assert loss.k == 10
+    assert loss.head_cutoff
+    assert losses.get(name, k=None) == losses.get(name)
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(11)
