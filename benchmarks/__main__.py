@@ -5,7 +5,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("startup", "measure", "pap", "catalogue", "losses", "pap_training", "boosting")
+PARTS = (
+    "startup",
+    "measure",
+    "pap",
+    "catalogue",
+    "losses",
+    "listwise",
+    "letor_like",
+    "pap_training",
+    "boosting",
+    "svmlight",
+)
 
 
 def main() -> None:

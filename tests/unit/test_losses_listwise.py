@@ -11,6 +11,7 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses._kernels import falling_exp
 
 LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
 ALL: tuple[Any, ...] = (
@@ -506,3 +507,12 @@ def test_cutoff_stands_behind_the_name(name: str) -> None:
 
 def _rng() -> np.random.Generator:
     return np.random.default_rng(11)
+
+
+def test_exponentials_of_differences_are_within_two_last_places() -> None:
+    grid = np.concatenate([-np.geomspace(1e-300, 700.0, 200_001), [0.0, -700.0, -0.5, -1.0]])
+    part, power = grid.copy(), np.empty(grid.size)
+    falling_exp(part, power, power.view(np.int64))
+    exact = np.exp(grid)
+    assert (np.abs(part - exact) <= 2 * np.spacing(exact)).all()
+    assert part[200_001] == 1.0

@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
+from podium.losses._kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it
 _LARGEST = 1.7e308  # differences of scores beyond are taken as this: infinity times 0 is nan
 _SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
+_LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
 
 
@@ -103,22 +105,30 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
 
 
 @kernel
-def tail_sum(scores, rows, h, part):
+def tail_sum(scores, rows, h, part, power, bits):
     """Write exp(score - top) of rows[h:]; return top, the best of these scores, its place, and
     the rest of their sum.
     """
     lead = h
     top = scores[rows[h]]
+    low = top
     for i in range(h, rows.size):
         part[i] = scores[rows[i]]
+        low = min(low, part[i])
         if part[i] > top:
             top = part[i]
             lead = i
-    rest = 0.0
     for i in range(h, rows.size):
-        part[i] = np.exp(part[i] - top)
-        if i != lead:
-            rest += part[i]
+        part[i] -= top
+    if low - top >= _LOWEST:
+        n = rows.size - h
+        falling_exp(part[h : rows.size], power[:n], bits[:n])
+    else:
+        for i in range(h, rows.size):
+            part[i] = np.exp(part[i])
+    part[lead] = 0.0
+    rest = four_sums(part[h : rows.size])
+    part[lead] = 1.0
     return top, lead, rest
 
 
@@ -142,6 +152,8 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
         n_used += depth[g] > 0
         deepest = max(deepest, depth[g])
     part = np.empty(longest_list(offsets))
+    power = np.empty(part.size)
+    bits = power.view(np.int64)
     missed = np.empty(deepest)  # probability of the rows after a place, at that place
     inverse = np.empty(deepest)  # the leader's probability there
     drop = np.empty(deepest)  # exp(next place's top - this one's)
@@ -151,7 +163,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
             if h == 0:
                 continue
             listed = rows[o, offsets[g] : offsets[g + 1]]
-            top, _, rest = tail_sum(scores, listed, h, part)
+            top, _, rest = tail_sum(scores, listed, h, part, power, bits)
             behind = 0.0
             product = 0.0  # of the factors 1 + rest, less 1
             total = 0.0
@@ -203,11 +215,13 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
     for g in range(total.size):
         n_used += total[g] > 0.0
     part = np.empty(longest_list(offsets))
+    power = np.empty(part.size)
+    bits = power.view(np.int64)
     for g in range(total.size):
         if total[g] == 0.0:
             continue
         lo, hi = offsets[g], offsets[g + 1]
-        top, lead, rest = tail_sum(scores, rows[lo:hi], 0, part)
+        top, lead, rest = tail_sum(scores, rows[lo:hi], 0, part, power, bits)
         inverse = 1.0 / (1.0 + rest)
         step = scale[g] / n_used
         value = total[g] * np.log1p(rest)

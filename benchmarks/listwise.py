@@ -1,0 +1,307 @@
+"""Listwise and pairwise losses: value and gradient beside a loop by hand, Rax and torch.
+
+Every contender has a process of its own, on one core. There its values and gradients are first
+compared with podium's, then the two are called in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _harness
+from benchmarks._harness import Timing
+from podium import losses
+from podium.groups import Groups
+
+K = 10
+SECONDS = 1.5  # of calls by contender
+SHAPES = ("even", "unequal")
+BOTH = "podium, both shapes"
+
+Call = Callable[[], tuple[Any, Any]]  # the value or values, and the gradient by row or by cell
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Scores and grades of lists, flat; `padded` makes the rectangle that peers want."""
+
+    sizes: Any
+    scores: Any
+    labels: Any
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The rows of each list."""
+        return Groups.from_sizes(self.sizes)
+
+    @property
+    def offsets(self) -> Any:
+        return self.groups.offsets
+
+    @cached_property
+    def mask(self) -> Any:
+        """Which cells of the rectangle are rows."""
+        return np.arange(self.sizes.max()) < self.sizes[:, None]
+
+    def padded(self, column: Any) -> Any:
+        """Return a column as float32 (n_lists, longest), 0 in the padding."""
+        cells = np.zeros(self.mask.shape, np.float32)
+        cells[self.mask] = column
+        return cells
+
+    def rows(self, grad: Any) -> Any:
+        """Return a gradient by row, whether it came by row or by cell."""
+        array = np.asarray(grad)
+        return array[self.mask] if array.shape == self.mask.shape else array
+
+
+def make(shape: str, *, distinct: bool) -> Lists:
+    """Return 1,000 lists: of 100 rows each, or of 5 to 1,000 with a median of 70.
+
+    A tenth of the rows has a grade from 1 to 4; with `distinct`, all grades of a list differ.
+    """
+    rng = np.random.default_rng(7)
+    unequal = np.clip(rng.lognormal(np.log(70), 1.0, 1000), 5, 1000).astype(int)
+    sizes = unequal if shape == "unequal" else np.full(1000, 100)
+    n = int(sizes.sum())
+    scores = rng.standard_normal(n).astype(np.float32).astype(float)  # what float32 can hold
+    labels = (rng.random(n) < 0.1) * rng.integers(1, 5, n).astype(float)
+    labels[np.cumsum(sizes) - sizes] = 1.0
+    if distinct:
+        labels = np.concatenate([rng.permutation(size) for size in sizes]).astype(float)
+    return Lists(sizes, scores, labels)
+
+
+def podium(loss: Any, lists: Lists, *, pooled: bool = False) -> Call:
+    """Return podium's call, the target prepared before; `pooled` weighs lists by their pairs."""
+    target = loss.prepare(lists.labels, lists.groups)
+    if pooled:
+        weights = target.n_pairs[lists.groups.index]
+        target = loss.prepare(lists.labels, lists.groups, weights=weights)
+
+    def call() -> tuple[Any, Any]:
+        values, grad = loss.value_and_grad(lists.scores, target)
+        return values, grad
+
+    return call
+
+
+def floor(loss: Any, lists: Lists) -> Call:
+    """Return the loop by hand, over the order that podium drew."""
+    from benchmarks._listwise_floor import top_k
+
+    order = loss.prepare(lists.labels, lists.groups).rows[0]
+    k = loss.k or int(lists.sizes.max())
+
+    def call() -> tuple[Any, Any]:
+        values, grad = np.empty(lists.sizes.size), np.empty(lists.scores.size)
+        top_k(lists.scores, order, lists.offsets, k, np.empty(k), values, grad)
+        return values, grad
+
+    return call
+
+
+def through_torch(loss: Any, lists: Lists) -> Call:
+    """Return podium's loss as torch's autograd calls it."""
+    import torch
+
+    from podium.torch import as_torch
+
+    torch.set_num_threads(1)
+    prepared = as_torch(loss).prepare(lists.labels, lists.groups.index)
+    scores = torch.from_numpy(lists.scores.astype(np.float32)).requires_grad_(True)
+
+    def call() -> tuple[Any, Any]:
+        scores.grad = None
+        value = prepared(scores)
+        value.backward()
+        return value.item(), scores.grad
+
+    return call
+
+
+def torch_padded(form: str) -> Callable[[Any, Lists], Call]:
+    """Return a form of _listwise_torch.py."""
+
+    def build(_: Any, lists: Lists) -> Call:
+        from benchmarks import _listwise_torch
+
+        return _listwise_torch.padded(getattr(_listwise_torch, form), lists)
+
+    return build
+
+
+def torch_flat(loss: Any, lists: Lists) -> Call:
+    """Return top-k ListMLE over flat rows in torch, over the order that podium drew."""
+    from benchmarks._listwise_torch import flat_top_k
+
+    return flat_top_k(lists, loss.k, loss.prepare(lists.labels, lists.groups).rows[0])
+
+
+def rax(name: str) -> Callable[[Any, Lists], Call]:
+    """Return a loss of Rax."""
+
+    def build(_: Any, lists: Lists) -> Call:
+        from benchmarks._listwise_rax import padded
+
+        return padded(name, lists)
+
+    return build
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A contender, the loss of podium that it is timed beside, and what it computes.
+
+    `same`: the loss of podium with which its values agree, on lists without ties where
+    `distinct`. `pairs`: its mean is over the pairs of all lists, and it holds a cell for each
+    two rows, too many for unequal lists.
+    """
+
+    build: Callable[[Any, Lists], Call]
+    loss: str
+    same: str
+    distinct: bool = False
+    pairs: bool = False
+
+
+LISTMLE = {
+    "loop by hand, top 10": Entry(floor, "listmle@10", "listmle@10"),
+    "podium through torch, top 10": Entry(through_torch, "listmle@10", "listmle@10"),
+    "torch, flat segments, top 10": Entry(torch_flat, "listmle@10", "listmle@10"),
+    "torch, padded as in allRank, whole": Entry(
+        torch_padded("list_mle"), "listmle@10", "listmle", distinct=True
+    ),
+    "Rax listmle_loss, whole": Entry(rax("listmle_loss"), "listmle@10", "listmle", distinct=True),
+}
+OTHERS = {
+    "loop by hand, whole ListMLE": Entry(floor, "listmle", "listmle"),
+    "torch, padded as in allRank": Entry(
+        torch_padded("list_mle"), "listmle", "listmle", distinct=True
+    ),
+    "Rax listmle_loss": Entry(rax("listmle_loss"), "listmle", "listmle", distinct=True),
+    "Rax softmax_loss": Entry(rax("softmax_loss"), "softmax", "softmax"),
+    "torch, padded ListNet": Entry(torch_padded("list_net"), "listnet", "listnet"),
+    "Rax pairwise_hinge_loss": Entry(
+        rax("pairwise_hinge_loss"), "pairwise-hinge", "pairwise-hinge", pairs=True
+    ),
+    "Rax pairwise_logistic_loss": Entry(
+        rax("pairwise_logistic_loss"), "pairwise-logistic", "pairwise-logistic", pairs=True
+    ),
+}
+ENTRIES = LISTMLE | OTHERS
+
+
+def measure(name: str, shape: str) -> Timing:
+    """Compare one contender with podium, then call the two in turns on the graded lists."""
+    entry = ENTRIES[name]
+    _compare(name, entry, make(shape, distinct=entry.distinct))
+    lists = make(shape, distinct=False)
+    loss = losses.get(entry.loss)
+    theirs, ours, first = _in_turns(entry.build(loss, lists), podium(loss, lists))
+    return Timing(name, theirs, 0.0, first, 0.0, {"podium": ours})
+
+
+def by_row() -> Timing:
+    """Call podium's top-10 ListMLE on lists of both shapes in turns: CPU seconds a row."""
+    lists = [make(shape, distinct=False) for shape in SHAPES]
+    calls = [podium(losses.get("listmle@10"), one) for one in lists]
+    *taken, first = _in_turns(*calls)
+    by_shape = zip(SHAPES, taken, lists, strict=True)
+    each = {shape: seconds / one.scores.size for shape, seconds, one in by_shape}
+    return Timing(BOTH, taken[0], 0.0, first, 0.0, each)
+
+
+def _compare(name: str, entry: Entry, lists: Lists) -> None:
+    """Stop unless values and gradients agree to what float32 can hold."""
+    same = losses.get(entry.same)
+    values, grad = podium(same, lists, pooled=entry.pairs)()
+    theirs, by_cell = entry.build(same, lists)()
+    apart = abs(float(np.mean(theirs)) / float(np.mean(values)) - 1.0)
+    slopes = np.abs(lists.rows(by_cell) - grad).max() / np.abs(grad).max()
+    if not (apart < 1e-5 and slopes < 1e-4):
+        raise SystemExit(f"{name} differs from podium's {same!r} by {apart:.1e} and {slopes:.1e}")
+
+
+def _in_turns(theirs: Call, ours: Call) -> tuple[float, float, float]:
+    """Return the median CPU seconds of a call of each, and the contender's first."""
+    first = _cpu(theirs)
+    ours()
+    calls = min(101, max(5, int(SECONDS / max(_cpu(theirs), 1e-3))))
+    taken = [(_cpu(theirs), _cpu(ours)) for _ in range(calls)]
+    one, other = (statistics.median(column) for column in zip(*taken, strict=True))
+    return one, other, first
+
+
+def _cpu(call: Callable[[], Any]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print, by shape of the lists, the contenders of top-10 ListMLE and of the other losses."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shape", choices=SHAPES)
+    parser.add_argument("--entry")
+    args = parser.parse_args(argv)
+    if args.entry:
+        _one_core()
+        shape = args.shape or SHAPES[0]
+        _harness.report(by_row() if args.entry == BOTH else measure(args.entry, shape))
+        return
+    shapes = [args.shape] if args.shape else SHAPES
+    done = {shape: _rows(LISTMLE, shape) for shape in shapes}
+    for shape in shapes:
+        lists = make(shape, distinct=False)
+        cells = lists.mask.size / lists.scores.size
+        title = f"{shape}: {lists.scores.size:,} rows, {cells:.1f} padded cells a row, CPU ms"
+        columns = ("beside podium", "of podium", "ms", "podium ms", "x podium")
+        _harness.table(f"Top-10 ListMLE, {title}", columns, done[shape])
+        _harness.table(f"Other losses, {title}", columns, _rows(OTHERS, shape))
+    if len(shapes) > 1:
+        _both_shapes()
+
+
+def _both_shapes() -> None:
+    found = _harness.in_process("benchmarks.listwise", BOTH, [])
+    if isinstance(found, str):
+        raise SystemExit(found)
+    rows = [(shape, 1e9 * found.values[shape]) for shape in SHAPES]
+    _harness.table("podium's listmle@10, both shapes in turns, CPU", ("lists", "ns a row"), rows)
+
+
+def _rows(entries: dict[str, Entry], shape: str) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for name, entry in entries.items():
+        if entry.pairs and shape == "unequal":
+            continue
+        found = _harness.in_process("benchmarks.listwise", name, ["--shape", shape])
+        if isinstance(found, str):
+            if " differs from " in found:
+                raise SystemExit(found)
+            print(f"left out: {name}: {found}")
+            continue
+        ours = found.values["podium"]
+        rows.append((name, entry.loss, 1e3 * found.cpu_s, 1e3 * ours, found.cpu_s / ours))
+    return rows
+
+
+def _one_core() -> None:
+    """Stay on one core; JAX sizes its pool by it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+if __name__ == "__main__":
+    main()
