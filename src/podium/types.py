@@ -34,6 +34,12 @@ class Loss(Protocol):
 
     `prepare` does all that the scores do not change, once; `value_and_grad` is called in the
     solver's loop. Rows are in the caller's order throughout.
+
+    A loss whose target depends on random numbers says so with ``draws = True``. It then has
+    ``draw(groups, rng)``, which returns them as keys, float64, (n_rows, n_orders), drawn group
+    after group, and its `prepare` takes these as ``keys``: a solver draws once and gives every
+    mini-batch the keys of its rows. ``redraws = True`` asks for new keys in each pass. A loss
+    that lacks these attributes draws nothing.
     """
 
     def prepare(

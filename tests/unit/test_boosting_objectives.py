@@ -351,3 +351,21 @@ def test_early_stopping_in_the_estimators() -> None:
     other.fit(X, y, eval_set=[(V, v)], verbose=False)
     history = other.evals_result()["validation_0"]["pap@3"]
     assert other.best_iteration == np.argmax(history)
+
+
+def test_loss_that_draws_anew_is_refused() -> None:
+    X, y, qid = problem()
+    train = lgb.Dataset(X, y, group=sizes(qid))
+    params = {"objective": lightgbm_objective("listmle(ties=redrawn)@3"), "verbosity": -1}
+    with pytest.raises(ArgumentError, match=r"boosting keeps one target.*ties='fixed'"):
+        lgb.train(params, train, 2)
+
+
+def test_order_of_tied_rows_is_the_same_in_every_round() -> None:
+    X, y, qid = problem()
+    trees = []
+    for _ in range(2):
+        train = lgb.Dataset(X, y, group=sizes(qid))
+        params = {"objective": lightgbm_objective("listmle@3"), "verbosity": -1, "num_threads": 1}
+        trees.append(lgb.train(params, train, 5).predict(X))
+    np.testing.assert_array_equal(*trees)

@@ -44,6 +44,10 @@ def objective(X: Any, name: str, labels: Labels, l2: float) -> LinearObjective:
     return LinearObjective(X, loss, target, l2, not loss.shift_invariant, labels=labels)
 
 
+def part_of(whole: LinearObjective, batch: Any) -> LinearObjective:
+    return replace(whole, rows=batch.rows, target=batch.target, scale=batch.scale)
+
+
 def solve(solver: str, problem: LinearObjective, settings: Settings = SETTINGS) -> Solution:
     return SOLVERS[solver](problem, settings, None, or_silent(None))
 
@@ -122,11 +126,12 @@ def test_a_stochastic_pass_is_judged_by_the_mean_of_its_iterates(keep: Any) -> N
 
     given = problem()
     assert given.labels is not None
-    batches = Batches.of(given, given.labels)
+    batches = Batches.of(given.loss, given.target, given.labels, 7)
     now, iterates = np.zeros(given.n_parameters), list[Any]()
     for number in (1, 2):
-        for batch in batches.epoch(number, 3, 7):
-            now = now - 0.5 / np.sqrt(len(iterates) + 1) * batch.evaluate(now).grad
+        for batch in batches.epoch(number, 3):
+            step = 0.5 / np.sqrt(len(iterates) + 1)
+            now = now - step * part_of(given, batch).evaluate(now).grad
             iterates.append(now)
     assert len(iterates) == 2 * 4
     settings = Settings(0.5, max_iter=3, tol=0.0, keep=keep, batch_size=3, seed=7)
@@ -263,10 +268,10 @@ def test_mini_batches_add_up_to_the_objective() -> None:
     ):
         given = problem(name, weights=weights, l2=0.0)
         assert given.labels is not None
-        batches = Batches.of(given, given.labels)
+        batches = Batches.of(given.loss, given.target, given.labels, 5)
         at = rng.standard_normal(given.n_parameters)
         whole = given.evaluate(at)
-        parts = [batch.evaluate(at) for batch in batches.epoch(0, 1, seed=5)]
+        parts = [part_of(given, batch).evaluate(at) for batch in batches.epoch(0, 1)]
         assert len(parts) == (10 if weights is None else np.count_nonzero(by_group[::20]))
         assert np.mean([part.loss for part in parts]) == pytest.approx(whole.loss)
         np.testing.assert_allclose(np.mean([part.grad for part in parts], axis=0), whole.grad)
@@ -277,10 +282,11 @@ def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
 
     given = problem()
     assert given.labels is not None
-    batches = Batches.of(given, given.labels)
+    labels = given.labels
 
     def order(number: int, seed: int) -> list[Any]:
-        return [tuple(batch.rows // 20) for batch in batches.epoch(number, 4, seed)]
+        batches = Batches.of(given.loss, given.target, labels, seed)
+        return [tuple(batch.rows // 20) for batch in batches.epoch(number, 4)]
 
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(2, 0) != order(2, 1)

@@ -8,18 +8,54 @@ from typing import Any
 
 import numpy as np
 
-from podium import _check
+from podium import _check, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import Logistic
 from podium.progress import or_silent
-from podium.rankers.objective import LinearObjective, Parameters
+from podium.rankers._draws import generator, redraws
+from podium.rankers._inputs import Rows
+from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
-from podium.types import Loss
+from podium.types import Loss, PerRow, RowIndex
 
 STARTS = ("zero", "normal", "logistic")
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
+
+
+def loss_of(loss: Any) -> Loss:
+    """Return the loss that is meant: one, its name, or without either the logistic."""
+    if loss is None:
+        return losses.Logistic()
+    if isinstance(loss, str):
+        return losses.get(loss)
+    if not hasattr(loss, "value_and_grad"):
+        raise ArgumentError(f"loss must be a loss or its name, as 'pap-avg@10', got {loss!r}.")
+    return loss
+
+
+def labels_of(rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
+    """Return what a loss is prepared from, and where its rows are in the features.
+
+    Groups whose rows lie together are put in the order of their labels (None: they are): sums
+    then have the same bits in whatever order a file has its groups. Other rows stay as they are,
+    since to read a row here and a row there takes several times as long.
+    """
+    groups, order = rows.groups, rows.groups.order
+    if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
+        return Labels(rows.relevance, groups, weights), None
+    together = Groups(groups.labels, groups.offsets)
+    gathered = None if weights is None else weights[order]
+    return Labels(rows.relevance[order], together, gathered), order
+
+
+def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
+    """Return the target of all rows, ties broken by the seed; raise if no group can be used."""
+    target = loss.prepare(
+        labels.relevance, labels.groups, weights=labels.weights, rng=generator(seed)
+    )
+    require_trainable(loss, target, labels.groups)
+    return target
 
 
 def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
@@ -27,6 +63,8 @@ def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
     name = _check.choice(solver, "solver", ["auto", *SOLVERS])
     if name != "auto":
         return name
+    if redraws(loss):
+        return "stochastic"
     return "lbfgs" if getattr(loss, "smooth", False) and radius is None else "subgradient"
 
 
@@ -66,7 +104,7 @@ def _logistic(objective: LinearObjective) -> Parameters:
     labels = objective.labels
     if labels is None:
         raise ArgumentError("start='logistic' needs an objective with labels.")
-    loss = Logistic(min_relevance=min_relevance(objective.loss))
+    loss = losses.Logistic(min_relevance=min_relevance(objective.loss))
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     other = replace(objective, loss=loss, target=target, has_intercept=True)
     found = lbfgs(other, _LOGISTIC, None, or_silent(None))
@@ -82,13 +120,13 @@ def min_relevance(loss: Loss) -> float:
     return float(getattr(loss, "min_relevance", 1.0))
 
 
-def require_trainable(objective: LinearObjective, groups: Groups) -> None:
+def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
     """Raise if the loss is defined on no group: how many there are, why, and what to do."""
-    value, _ = objective.loss_at(np.zeros(groups.n_rows))
-    if not np.isnan(value):
+    values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
+    if not np.isnan(defined_mean(values)):
         return
-    explain = getattr(objective.loss, "why_undefined", None)
-    reason = explain(objective.target) if explain else f"{objective.loss!r} is defined on none."
+    explain = getattr(loss, "why_undefined", None)
+    reason = explain(target) if explain else f"{loss!r} is defined on none."
     one = (
         "The one group cannot"
         if groups.n_groups == 1

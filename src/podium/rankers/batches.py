@@ -1,67 +1,101 @@
-"""Mini-batches of whole groups, each an objective of its own."""
+"""Mini-batches of whole groups: their rows, and a target that was prepared for these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
-from podium.rankers.objective import Labels, LinearObjective
-from podium.types import PerGroup, RowIndex
+from podium.rankers._draws import Keys, generator, keys_of
+from podium.rankers.objective import Labels, defined_mean
+from podium.types import Loss, PerGroup, PerRow, RowIndex
+
+_LEVEL = -1.0  # equal scores at which every loss has a value > 0: a squared loss may be 0 at 0
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some groups.
+
+    Attributes
+    ----------
+    rows : int64, (n_chosen,)
+        Positions of their rows in the labels, group after group.
+    target : Any
+        What ``loss.prepare`` returned for these rows.
+    scale : float
+        What the loss is multiplied by, so that the mean over batches is the whole loss.
+    """
+
+    rows: RowIndex
+    target: Any
+    scale: float
 
 
 @dataclass(frozen=True, eq=False)
 class Batches:
     """The groups that a loss learns from, to be drawn without replacement.
 
-    A batch's objective is scaled such that its expectation is the whole objective, whatever
-    weights the loss gives groups and rows: by the batch's part of the whole loss at scores of 0.
+    A batch is scaled such that the expectation of its loss is the whole loss, whatever weights
+    the loss gives groups and rows: by the batch's part of the whole loss at equal scores, which
+    does not depend on how ties are broken.
 
     Attributes
     ----------
-    objective : LinearObjective
+    loss : Loss
     labels : Labels
-        What the objective's target was prepared from.
+        What the whole target was prepared from.
+    seed : int
+        Of the order of groups, and of the keys of a loss that draws.
     groups : int64, (n_used,)
         Groups on which the loss is defined and that have a weight.
-    at_zero : float64, (n_groups,)
-        Each group's part of the whole loss at scores of 0, times n_used.
+    level : float64, (n_groups,)
+        Each group's part of the whole loss at equal scores, times n_used.
     """
 
-    objective: LinearObjective
+    loss: Loss
     labels: Labels
+    seed: int
     groups: NDArray[np.int64]
-    at_zero: PerGroup
+    level: PerGroup
 
     @classmethod
-    def of(cls, objective: LinearObjective, labels: Labels) -> Batches:
-        """Find the groups to draw from."""
-        values, _ = objective.loss.value_and_grad(np.zeros(labels.groups.n_rows), objective.target)
+    def of(cls, loss: Loss, target: Any, labels: Labels, seed: int) -> Batches:
+        """Find the groups to draw from; the target is that of all rows."""
+        values, _ = loss.value_and_grad(_equal(labels.groups.n_rows), target)
         defined = ~np.isnan(values)
         n_defined = max(1, int(np.count_nonzero(defined)))
         used = np.flatnonzero(defined & labels.has_weight)
-        return cls(objective, labels, used, values * (used.size / n_defined))
+        return cls(loss, labels, seed, used, values * (used.size / n_defined))
 
-    def epoch(self, number: int, size: int, seed: int) -> Iterator[LinearObjective]:
-        """Yield all groups once, `size` at a time, in an order of this seed and epoch alone."""
-        order = np.random.default_rng([seed, number]).permutation(self.groups)
+    def epoch(self, number: int, size: int) -> Iterator[Batch]:
+        """Yield all groups once, `size` at a time, in an order of the seed and epoch alone."""
+        order = np.random.default_rng([self.seed, number]).permutation(self.groups)
+        keys = keys_of(self.loss, self.labels.groups, self.seed, number)
+        rng = generator(self.seed, number)
         for start in range(0, order.size, size):
-            yield self._batch(order[start : start + size])
+            yield self._batch(order[start : start + size], keys, rng)
 
-    def _batch(self, chosen: NDArray[np.int64]) -> LinearObjective:
-        groups, labels = self.labels.groups, self.labels
-        rows, sizes = rows_of_groups(groups, chosen), groups.sizes[chosen]
+    def _batch(
+        self, chosen: NDArray[np.int64], keys: Keys | None, rng: np.random.Generator
+    ) -> Batch:
+        labels = self.labels
+        rows, sizes = rows_of_groups(labels.groups, chosen), labels.groups.sizes[chosen]
         weights = None if labels.weights is None else labels.weights[rows]
-        target = self.objective.loss.prepare(
-            labels.relevance[rows], Groups.from_sizes(sizes), weights=weights
+        given: dict[str, Any] = {} if keys is None else {"keys": keys[rows]}
+        target = self.loss.prepare(
+            labels.relevance[rows], Groups.from_sizes(sizes), weights=weights, rng=rng, **given
         )
-        batch = replace(self.objective, target=target, rows=rows)
-        here = batch.loss_at(np.zeros(rows.size))[0]
-        whole = float(self.at_zero[chosen].mean())
-        return replace(batch, scale=whole / here) if here else batch
+        here = defined_mean(self.loss.value_and_grad(_equal(rows.size), target)[0])
+        return Batch(rows, target, float(self.level[chosen].mean()) / here if here else 1.0)
+
+
+def _equal(n_rows: int) -> PerRow:
+    return np.full(n_rows, _LEVEL)
 
 
 def rows_of_groups(groups: Groups, chosen: NDArray[np.int64]) -> RowIndex:

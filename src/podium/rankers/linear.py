@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium import _check, losses
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium import _check
+from podium.errors import ConvergenceWarning
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
 from podium.rankers._estimator import LinearScores
-from podium.rankers.objective import Labels, LinearObjective, times
+from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import validator
 from podium.types import Loss, Progress
@@ -36,8 +36,9 @@ class LinearRanker(LinearScores):
         Learn an intercept where it means something: a loss that declares `shift_invariant`
         reads only differences of scores, so the intercept stays 0.
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
-        "auto": "lbfgs" for a loss that declares `smooth`, else (and with a radius)
-        "subgradient". "stochastic" descends on mini-batches of groups. "bundle" closes a duality
+        "auto": "stochastic" for a loss that breaks ties anew in each pass, "lbfgs" for another
+        that declares `smooth`, else (and with a radius) "subgradient". "stochastic" descends on
+        mini-batches of groups. "bundle" closes a duality
         gap, for convex losses and l2 > 0; it needs the extra ``podium[qp]``.
     learning_rate : float
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. Of
@@ -62,7 +63,8 @@ class LinearRanker(LinearScores):
     batch_size : int
         Groups of a mini-batch. Of "stochastic".
     random_state : int
-        Seed of "stochastic" and of start="normal".
+        Seed of "stochastic", of start="normal", and of the order in which a loss that draws it
+        puts tied rows: one draw for all solvers and batches, or with ties="redrawn" one a pass.
     eval_measure : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
@@ -94,13 +96,18 @@ class LinearRanker(LinearScores):
     On overlapping classes zero can be the very minimum of the convex surrogates of pAp@k. Fitting
     then warns; an `eval_set`, ``start="logistic"`` or the loss `PApLogistic` help.
 
+    A loss that reads no scale of the scores, as `RankCosine`, has no minimum with l2 > 0, which
+    goes on to shrink the coefficients: pass l2=0.
+
     Steps and penalties have no unit of their own, so scale the features first, for example with
     ``make_pipeline(StandardScaler(), LinearRanker(...))``. A pipeline passes an `eval_set` on as
     it is: transform it with the same scaler. Features of float32 stay so, uncopied where they
     are C-ordered or CSR; sums are in float64.
 
-    Row order does not matter beyond rounding. A refit gives the same bits, whatever the number
-    of threads.
+    Groups whose rows lie together may come in any order: the bits are the same. Otherwise row
+    order does not matter beyond rounding, but for losses that draw an order of tied rows: there
+    a row's place in its group decides which gets which. A refit gives the same bits, whatever
+    the number of threads.
 
     References
     ----------
@@ -193,13 +200,17 @@ class LinearRanker(LinearScores):
         ConvergenceWarning
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
-        settings, loss = self._settings(), self._loss()
+        settings, loss = self._settings(), _fitting.loss_of(self.loss)
         solver = _fitting.solver_name(self.solver, loss, settings.radius)
         parse(self.eval_measure)
         features = self._features(X, reset=True)
         rows = _inputs.rows_of(features, y, qid, group)
         weights = _inputs.row_weights(sample_weight, rows.groups)
-        objective = self._objective(loss, features, Labels(rows.relevance, rows.groups, weights))
+        labels, places = _fitting.labels_of(rows, weights)
+        target = _fitting.target_of(loss, labels, settings.seed)
+        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
+        l2 = float(self.l2)
+        objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
         start = _fitting.start_point(self.start, objective, settings.seed)
         settings = replace(settings, start=start)
@@ -209,17 +220,6 @@ class LinearRanker(LinearScores):
         if text:
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
-
-    def _loss(self) -> Loss:
-        if self.loss is None:
-            return losses.Logistic()
-        if isinstance(self.loss, str):
-            return losses.get(self.loss)
-        if not hasattr(self.loss, "value_and_grad"):
-            raise ArgumentError(
-                f"loss must be a loss or its name, as 'pap-avg@10', got {self.loss!r}."
-            )
-        return self.loss
 
     def _settings(self) -> Settings:
         _check.number(self.l2, "l2", low=0.0)
@@ -235,17 +235,8 @@ class LinearRanker(LinearScores):
             seed=_fitting.seed_of(self.random_state),
         )
 
-    def _objective(self, loss: Loss, features: Any, labels: Labels) -> LinearObjective:
-        """Prepare the loss; raise if it is defined on no group."""
-        target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
-        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
-        l2 = float(self.l2)
-        objective = LinearObjective(features, loss, target, l2, intercept, labels=labels)
-        _fitting.require_trainable(objective, labels.groups)
-        return objective
-
     def _min_relevance(self) -> float:
-        return _fitting.min_relevance(self._loss())
+        return _fitting.min_relevance(_fitting.loss_of(self.loss))
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = _inputs.unpack_eval_set(eval_set)

@@ -30,6 +30,8 @@ MODELS = {
     "LightGBMRanker": "podium.rankers.boosting.lightgbm",
     "LinearRanker": "podium.rankers.linear",
     "LogisticRanker": "podium.rankers.baselines._logistic",
+    "NeuralRanker": "podium.rankers.neural._ranker",
+    "RankBoost": "podium.rankers.baselines._rankboost._ranker",
     "SGDAtK": "podium.rankers.baselines._descent",
     "SVMpAUC": "podium.rankers.baselines._svm",
     "SelectPAp": "podium.rankers.baselines._select",
@@ -46,7 +48,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : LinearRanker, LightGBMRanker, XGBoostRanker or a baseline
+    model : LinearRanker, NeuralRanker, LightGBMRanker, XGBoostRanker or a baseline
         Fitted, with a registered loss.
     path : path
         Any name; ``.safetensors`` lets other tools recognise the format.

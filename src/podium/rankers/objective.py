@@ -84,7 +84,8 @@ class LinearObjective:
     has_intercept : bool
         The last parameter is an intercept.
     rows : int64, (n_chosen,), optional
-        Positions in the features of the rows that `target` is about; all of them without it.
+        Positions in the features of the rows that `target` and `labels` are about; all of them
+        without it.
     scale : float
         What the loss is multiplied by: a mini-batch's share.
     labels : Labels, optional
@@ -149,13 +150,7 @@ class LinearObjective:
 
         A line search needs no more than this: on a line, scores are linear in the step.
         """
-        if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
-            return np.inf, None
-        with np.errstate(over="ignore", invalid="ignore"):
-            values, by_row = self.loss.value_and_grad(scores, self.target)
-            if self.scale != 1.0:
-                by_row = self.scale * by_row
-            return self.scale * defined_mean(values), by_row
+        return loss_at(self.loss, self.target, scores, self.scale)
 
     def pull_back(self, by_row: PerRow) -> Parameters:
         """Return the loss's gradient by parameters from its gradient by row's score."""
@@ -171,6 +166,22 @@ class LinearObjective:
         if self.has_intercept:
             grad[-1] = 0.0
         return 0.5 * dot(grad, parameters), grad
+
+
+def loss_at(
+    loss: Loss, target: Any, scores: PerRow, scale: float = 1.0
+) -> tuple[float, PerRow | None]:
+    """Return scale times the mean loss and its gradient by row; inf and None where they overflow.
+
+    A loss that is defined on no group gives nan.
+    """
+    if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
+        return np.inf, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, by_row = loss.value_and_grad(scores, target)
+        if scale != 1.0:
+            by_row = scale * by_row
+        return scale * defined_mean(values), by_row
 
 
 def times(features: Any, coef: Parameters, rows: RowIndex | None = None) -> PerRow:

@@ -26,7 +26,7 @@ from podium.tuning.results import Search, Trial
 from podium.tuning.trials import Run, Trials
 from podium.types import Progress
 
-_LENGTHS = ("max_iter", "n_trees")  # parameters that say how many steps a fit takes
+_LENGTHS = ("max_iter", "n_trees", "n_rounds")  # parameters that say how many steps a fit takes
 
 
 def search(
@@ -188,7 +188,7 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
     known = model.get_params(deep=True)
     names = {name: fitting.parameter(model, name) for name in (*_LENGTHS, "keep")}
     limits = [names[name] for name in _LENGTHS if names[name] in known]
-    if length is None or not limits or not fitting.stops_early(model):
+    if not length or not limits or not fitting.stops_early(model):
         return fitting.fit(model, *rows.cut(), item=rows.items())
     model.set_params(**{limits[0]: length})
     if known.get(names["keep"]) == "best":  # of what was seen there, and nothing is seen here

@@ -1,6 +1,7 @@
 """Baselines: what pAp@k's surrogates are compared with, all called as `LinearRanker` is.
 
-Each scores rows by ``X @ coef_ + intercept_``, so that what differs is how it was learned.
+Each scores rows by ``X @ coef_ + intercept_``, so that what differs is how it was learned; but
+`RankBoost` adds up thresholds on single features.
 """
 
 from podium.rankers.baselines._descent import SGDAtK
@@ -8,6 +9,7 @@ from podium.rankers.baselines._greedy import GreedyPAp
 from podium.rankers.baselines._grids import GRIDS
 from podium.rankers.baselines._logistic import LogisticRanker
 from podium.rankers.baselines._precision import PrecisionAverage
+from podium.rankers.baselines._rankboost import RankBoost
 from podium.rankers.baselines._select import SelectPAp
 from podium.rankers.baselines._svm import SVMpAUC
 
@@ -16,6 +18,7 @@ __all__ = [
     "GreedyPAp",
     "LogisticRanker",
     "PrecisionAverage",
+    "RankBoost",
     "SGDAtK",
     "SVMpAUC",
     "SelectPAp",

@@ -9,6 +9,7 @@ _C = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
     "GreedyPAp": {"C": _C},
     "LogisticRanker": {"C": _C},
+    "RankBoost": {"n_thresholds": (10, 30, 100)},
     "SGDAtK": {"learning_rate": (0.1, 1.0, 10.0), "l2": (0.0, 1e-3, 1e-2, 1e-1)},
     "SVMpAUC": {"C": (*_C, 1e3)},
     "SelectPAp": {"C": _C},

@@ -114,7 +114,7 @@ class SVMpAUC(LinearBaseline):
         target = loss.prepare(rows.relevance, rows.groups, weights=task.weights)
         l2 = 1.0 / _check.number(self.C, "C", low=0.0, strict=True)
         objective = LinearObjective(rows.features, loss, target, l2)
-        _fitting.require_trainable(objective, rows.groups)
+        _fitting.require_trainable(loss, target, rows.groups)
         validate = None if data["eval_set"] is None else task.judge_coef
         solution = cutting_plane(objective, settings, validate, progress)
         self._keep(solution)

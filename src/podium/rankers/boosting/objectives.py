@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.rankers import _draws
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
 from podium.rankers.objective import defined_mean
 from podium.types import Loss, PerGroup, PerRow
@@ -41,11 +42,21 @@ class ScoreSpace:
     ----------
     objective : float
         Mean loss at the scores of the last call; nan before.
+
+    Raises
+    ------
+    ArgumentError
+        For a loss that is defined on no group, or that draws its target anew.
     """
 
     def __init__(
         self, loss: Loss, relevance: PerRow, groups: Groups, weights: PerRow | None = None
     ) -> None:
+        if _draws.redraws(loss):
+            raise ArgumentError(
+                f"boosting keeps one target, and {loss!r} draws anew. Use ties='fixed', or "
+                "'averaged'."
+            )
         self.loss = loss
         self.target: Any = loss.prepare(relevance, groups, weights=weights)
         self.scale = float(relevance.size if weights is None else weights.sum())

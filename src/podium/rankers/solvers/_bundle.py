@@ -17,7 +17,12 @@ from podium.rankers.solvers._common import (
 )
 from podium.rankers.solvers._line import Line, Place, lowest
 from podium.rankers.solvers._planes import Model, Planes
-from podium.rankers.solvers._requirements import refuse_radius, require, require_penalty
+from podium.rankers.solvers._requirements import (
+    refuse_radius,
+    refuse_redraws,
+    require,
+    require_penalty,
+)
 from podium.types import Progress
 
 _CAPACITY = 200  # planes at most
@@ -49,8 +54,8 @@ def bundle(
     Raises
     ------
     ArgumentError
-        For a loss that does not declare `convex`, l2 = 0, a radius, or an intercept in which
-        the loss falls forever.
+        For a loss that does not declare `convex` or that draws anew in each pass, l2 = 0, a
+        radius, or an intercept in which the loss falls forever.
     MissingExtraError
         Without the extra ``podium[qp]``.
 
@@ -61,6 +66,7 @@ def bundle(
     require(objective.loss, "bundle", "convex")
     require_penalty(objective, "bundle")
     refuse_radius(settings.radius, "bundle")
+    refuse_redraws(objective.loss, "bundle")
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)

@@ -47,7 +47,8 @@ class Settings:
     batch_size : int
         Groups of a mini-batch. Of "stochastic".
     seed : int
-        What is random is drawn from it and the number of the pass. Of "stochastic".
+        The order of groups, and the keys of a loss that draws anew in each pass, come from it
+        and the number of the pass. Of "stochastic".
     """
 
     learning_rate: float

@@ -18,7 +18,7 @@ from podium.rankers.solvers._common import (
     show,
     start_of,
 )
-from podium.rankers.solvers._requirements import refuse_radius, require
+from podium.rankers.solvers._requirements import refuse_radius, refuse_redraws, require
 from podium.types import Progress
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative change of the objective that is none
@@ -48,10 +48,11 @@ def lbfgs(
     Raises
     ------
     ArgumentError
-        For a loss that does not declare `smooth`, or a radius.
+        For a loss that does not declare `smooth` or that draws anew in each pass, or a radius.
     """
     require(objective.loss, "lbfgs", "smooth")
     refuse_radius(settings.radius, "lbfgs")
+    refuse_redraws(objective.loss, "lbfgs")
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)

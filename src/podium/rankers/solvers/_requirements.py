@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from podium import losses
 from podium.errors import ArgumentError
+from podium.rankers._draws import redraws
 from podium.rankers.objective import LinearObjective
 
 Declared = Literal["convex", "smooth"]
@@ -38,6 +39,16 @@ def refuse_radius(radius: float | None, solver: str) -> None:
         raise ArgumentError(
             f"solver={solver!r} knows no radius, got {radius:g}. Use l2, or "
             "solver='subgradient' or 'stochastic'."
+        )
+
+
+def refuse_redraws(loss: Any, solver: str) -> None:
+    """Raise where each value of the loss would be of another draw, or of one draw alone."""
+    if redraws(loss):
+        name = getattr(loss, "name", type(loss).__name__)
+        raise ArgumentError(
+            f"solver={solver!r} minimises one objective, and {name!r} with ties='redrawn' has "
+            "another in each pass. Use solver='stochastic' (or 'auto'), or ties='fixed'."
         )
 
 

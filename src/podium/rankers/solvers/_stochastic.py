@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from podium.errors import ArgumentError
-from podium.rankers.batches import Batches
+from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import LinearObjective, Parameters
 from podium.rankers.solvers._common import (
     History,
@@ -33,8 +35,9 @@ def stochastic(
     is returned, are means of iterates, which move less than the iterates do: the mean of that
     pass's, or, with keep="average", the mean of all since the start in which iterate t weighs
     t + 1. Iteration 0 is the start, iteration i > 0 the i-th pass. The order of groups depends
-    on `seed` and the number of the pass alone. Cost: two products with the features a pass for
-    its updates, and two to judge it.
+    on `seed` and the number of the pass alone, and so do the keys of a loss that breaks ties
+    anew in each pass; what judges the passes is one such draw. Cost: two products with the
+    features a pass for its updates, and two to judge it.
     """
     run = _Updates(objective, settings)
     history = History("last" if settings.keep == "average" else settings.keep)
@@ -57,8 +60,8 @@ class _Updates:
                 "solver='stochastic' needs an objective with labels, to prepare mini-batches "
                 "from. Pass labels=Labels(relevance, groups)."
             )
-        self.batches = Batches.of(objective, objective.labels)
-        self.settings = settings
+        self.batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
+        self.objective, self.settings = objective, settings
         self.parameters = projected(start_of(objective, settings), objective, settings.radius)
         self.n_updates = 0
         self.mean: Parameters | None = None
@@ -66,17 +69,20 @@ class _Updates:
     def epoch(self, number: int) -> Parameters:
         """Run one pass and return the mean that it is judged by."""
         total, n_before = np.zeros_like(self.parameters), self.n_updates
-        for batch in self.batches.epoch(number, self.settings.batch_size, self.settings.seed):
+        for batch in self.batches.epoch(number, self.settings.batch_size):
             self._update(batch)
             total += self.parameters
         if self.settings.keep == "average" and self.mean is not None:
             return self.mean
         return total / max(1, self.n_updates - n_before)
 
-    def _update(self, batch: LinearObjective) -> None:
+    def _update(self, batch: Batch) -> None:
+        whole = self.objective
+        rows = batch.rows if whole.rows is None else whole.rows[batch.rows]
+        part = replace(whole, rows=rows, target=batch.target, scale=batch.scale)
         step = self.settings.learning_rate / np.sqrt(self.n_updates + 1)
         with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective tells
-            moved = self.parameters - step * batch.evaluate(self.parameters).grad
-        self.parameters = projected(moved, batch, self.settings.radius)
+            moved = self.parameters - step * part.evaluate(self.parameters).grad
+        self.parameters = projected(moved, part, self.settings.radius)
         self.mean = rising_mean(self.mean, self.parameters, self.n_updates)
         self.n_updates += 1

@@ -15,6 +15,7 @@ from podium.rankers.solvers._common import (
     show,
     start_of,
 )
+from podium.rankers.solvers._requirements import refuse_redraws
 from podium.types import Progress
 
 
@@ -30,10 +31,16 @@ def subgradient(
     paper returns the last, its reference implementation "best_loss". Cost: two products with
     the features an iteration, the second with rows that have a gradient.
 
+    Raises
+    ------
+    ArgumentError
+        For a loss that draws anew in each pass.
+
     References
     ----------
     hiranandani2020, algorithm 1.
     """
+    refuse_redraws(objective.loss, "subgradient")
     parameters, history, reason = start_of(objective, settings), History(settings.keep), None
     parameters = projected(parameters, objective, settings.radius)
     while reason is None:

@@ -1,0 +1,113 @@
+"""A fully connected network with one output, as a flat array of parameters."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from podium import _check
+from podium._kernels import read_only
+from podium.errors import ArgumentError
+from podium.rankers.objective import Parameters
+from podium.types import PerRow
+
+Matrix: TypeAlias = NDArray[np.float64]  # (n_in, n_out) of a layer, or (n_rows, n_units)
+Activation: TypeAlias = Literal["relu", "tanh", "sigmoid"]
+
+_ACTIVATE: dict[Activation, Callable[[Matrix], Matrix]] = {
+    "relu": lambda values: np.maximum(values, 0.0, out=values),
+    "tanh": lambda values: np.tanh(values, out=values),
+    "sigmoid": lambda values: expit(values, out=values),
+}
+ACTIVATIONS: tuple[Activation, ...] = tuple(_ACTIVATE)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers of ``activation(x @ weights + biases)``, the last one without an activation.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Features, units of each hidden layer, and 1.
+    activation : {"relu", "tanh", "sigmoid"}
+    """
+
+    sizes: tuple[int, ...]
+    activation: Activation = "relu"
+
+    @property
+    def n_parameters(self) -> int:
+        return sum((n_in + 1) * n_out for n_in, n_out in self._shapes)
+
+    @property
+    def _shapes(self) -> list[tuple[int, int]]:
+        return list(zip(self.sizes[:-1], self.sizes[1:], strict=True))
+
+    def layers(self, parameters: Any) -> list[tuple[Any, Any]]:
+        """Return the weights, (n_in, n_out), and biases of each layer, as views.
+
+        The parameters are a flat array, of NumPy or torch: layer after layer, first weights.
+        """
+        found: list[tuple[Any, Any]] = []
+        at = 0
+        for n_in, n_out in self._shapes:
+            middle, end = at + n_in * n_out, at + (n_in + 1) * n_out
+            found.append((parameters[at:middle].reshape(n_in, n_out), parameters[middle:end]))
+            at = end
+        return found
+
+    def start(self, rng: np.random.Generator) -> Parameters:
+        """Draw first weights, uniform with variance 2 / (n_in + n_out); biases are 0.
+
+        References
+        ----------
+        glorot2010, equation 16.
+        """
+        parameters = np.zeros(self.n_parameters)
+        for weights, _ in self.layers(parameters):
+            bound = np.sqrt(6.0 / sum(weights.shape))
+            weights[:] = rng.uniform(-bound, bound, weights.shape)
+        return parameters
+
+    def penalised(self) -> NDArray[np.float64]:
+        """Return 1 for each weight, 0 for each bias."""
+        mask = np.zeros(self.n_parameters)
+        for weights, _ in self.layers(mask):
+            weights[:] = 1.0
+        return mask
+
+    def scores(self, parameters: Parameters, inputs: Matrix) -> PerRow:
+        """Return the output for each row of the inputs; equal rows get equal bits."""
+        from podium.rankers.neural._kernels import layer
+
+        values, activate = inputs, _ACTIVATE[self.activation]
+        for number, (weights, biases) in enumerate(self.layers(parameters)):
+            if number:
+                values = activate(values)
+            out = np.empty((inputs.shape[0], biases.size))
+            layer(read_only(values), read_only(weights), read_only(biases), out)
+            values = out
+        return values[:, 0]
+
+
+def hidden_sizes(hidden: Any) -> tuple[int, ...]:
+    """Return the units of each hidden layer: none for 0 and ()."""
+    if isinstance(hidden, tuple | list):
+        return tuple(_check.cutoff(n, name="hidden") for n in cast("tuple[Any, ...]", hidden))
+    try:
+        units = -1 if isinstance(hidden, bool) else operator.index(hidden)
+    except TypeError:
+        units = -1
+    if units < 0:
+        raise ArgumentError(
+            "hidden must be an integer >= 0 or a tuple of integers >= 1, the units of each hidden "
+            f"layer, got {hidden!r}. 0 makes a linear model."
+        )
+    return (units,) if units else ()

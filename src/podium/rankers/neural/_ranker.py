@@ -1,0 +1,296 @@
+"""A small neural scoring function, trained on any loss in score space."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium import _check
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.metrics import Measure, parse
+from podium.progress import or_silent
+from podium.rankers import _fitting, _inputs
+from podium.rankers._estimator import Ranker
+from podium.rankers.neural import _training
+from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
+from podium.rankers.neural._standard import Standard
+from podium.rankers.objective import Labels, Parameters
+from podium.rankers.solvers import Settings, Solution, Validate
+from podium.rankers.validation import validator
+from podium.types import Loss, PerRow, Progress, RowIndex
+
+
+class NeuralRanker(Ranker):
+    """Scores rows by a small network on standardised features, learned by Adam.
+
+    Minimises the mean group loss plus ``l2 / 2`` times the sum of squared weights. Training needs
+    the extra ``podium[torch]``; scoring, saving and loading do not.
+
+    Parameters
+    ----------
+    loss : Loss or str, optional
+        A loss, or its name as ``"listmle@10"``; `podium.losses.Logistic` without one.
+    hidden : int or tuple of int
+        Units of the hidden layer, or of each; 0 and () make a linear model.
+    activation : {"relu", "tanh", "sigmoid"}
+        Of hidden units.
+    standardize : bool
+        Learn from features with mean 0 and variance 1 over the training rows, as they weigh.
+    l2 : float
+        Penalty on the weights, >= 0; biases are free.
+    learning_rate : float
+        Rate of Adam's steps in epoch 1; in epoch t it is ``learning_rate / sqrt(t)``.
+    batch_size : int
+        Groups of a mini-batch.
+    max_iter : int
+        Epochs at most; each sees every group once.
+    tol : float
+        Converged once the last ten objectives span no more than this.
+    random_state : int
+        Seed of the first weights, of the order of groups, and of the order in which a loss that
+        draws it puts tied rows: one draw for the fit, or with ties="redrawn" one an epoch.
+    eval_measure : str or Measure
+        What `score` returns and what an `eval_set` is measured by.
+    patience : int, optional
+        With an `eval_set`: stop after this many epochs without a better value. None runs on.
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : list of float64, (n_in, n_out) and (n_out,)
+        Weights and biases of each layer, views of `parameters_`.
+    parameters_ : float64, (n_parameters,)
+        All of them, layer after layer, first weights: of the epoch that was best by `eval_set`,
+        or without one by objective.
+    layer_sizes_ : int64, (n_layers + 1,)
+        Features, units of each hidden layer, and 1.
+    activation_ : str
+    mean_, scale_ : float64, (n_features,)
+        What each feature has subtracted and is divided by first.
+    objective_ : float
+        Training objective of the parameters that were kept.
+    best_iteration_ : int
+        Epoch, from 0, that they come from.
+    n_iter_ : int
+        Epochs run.
+    stop_reason_ : {"converged", "patience", "max_iter", "diverged"}
+        "diverged": scores overflowed; the parameters are of an epoch before that.
+    history_ : dict of float64, (n_iter_,)
+        "objective" at the end of each epoch, and with an eval_set "validation": its mean
+        eval_measure, signed so that higher is better.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    With hidden=0 it is the paper's "linear neural network", and a convex loss has the minimum
+    that `LinearRanker` finds on standardised features. With hidden units the objective has many
+    minima: compare several values of random_state before believing a difference.
+
+    A refit gives the same bits on the same machine, whatever the number of threads; row order
+    matters as in `LinearRanker`. Sparse features are read as
+    CSR, a batch at a time made dense. Sums are in float64. Equal rows get equal scores. Cost: an
+    epoch is some six products of the features with the first layer.
+
+    References
+    ----------
+    xia2009, section 5; kingma2015 for the steps; glorot2010 for the first weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranker = NeuralRanker("pap-logistic", hidden=8)
+    >>> ranker.get_params()["hidden"]
+    8
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str | None = None,
+        *,
+        hidden: int | tuple[int, ...] = 32,
+        activation: str = "relu",
+        standardize: bool = True,
+        l2: float = 1e-4,
+        learning_rate: float = 0.01,
+        batch_size: int = 16,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: int = 0,
+        eval_measure: str | Measure = "pap@10",
+        patience: int | None = 20,
+    ) -> None:
+        self.loss = loss
+        self.hidden = hidden
+        self.activation = activation
+        self.standardize = standardize
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.eval_measure = eval_measure
+        self.patience = patience
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn the network; the parameters are those of `LinearRanker.fit`.
+
+        Raises
+        ------
+        ArgumentError
+            For a parameter out of range, non-finite or missing data, lengths that differ,
+            negative relevance or weights, no group that the loss can be trained on, or steps so
+            long that scores overflow in the first epoch.
+        MissingExtraError
+            Without the extra ``podium[torch]``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If scores overflowed later, or without an eval_set it ran into max_iter.
+        """
+        settings, loss = self._settings(), _fitting.loss_of(self.loss)
+        parse(self.eval_measure)
+        _training.load_torch()
+        features = self._features(X, reset=True)
+        rows = _inputs.rows_of(features, y, qid, group)
+        weights = _inputs.row_weights(sample_weight, rows.groups)
+        labels, order = _fitting.labels_of(rows, weights)
+        places = np.arange(rows.groups.n_rows) if order is None else order
+        problem = self._problem(loss, features, labels, places)
+        validate = None if eval_set is None else self._validate(eval_set, problem)
+        solution = _training.train(problem, settings, validate, or_silent(progress))
+        self._keep(solution, problem)
+        if validate is None or solution.stop_reason != "max_iter":
+            text = _fitting.trouble(solution, settings, "stochastic")
+            if text:
+                warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict(self, X: Any) -> PerRow:
+        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        check_is_fitted(self)
+        features = self._features(X, reset=False)
+        _inputs.finite_features(features, None, "X")
+        standard = Standard(self.mean_, self.scale_)
+        return _training.scores_of(self._network(), standard, self.parameters_, features)
+
+    @property
+    def coefs_(self) -> list[NDArray[np.float64]]:
+        """Weights of each layer, float64, (n_in, n_out)."""
+        check_is_fitted(self)
+        return [weights for weights, _ in self._network().layers(self.parameters_)]
+
+    @property
+    def intercepts_(self) -> list[NDArray[np.float64]]:
+        """Biases of each layer, float64, (n_out,)."""
+        check_is_fitted(self)
+        return [biases for _, biases in self._network().layers(self.parameters_)]
+
+    def check_restored(self) -> None:
+        """Raise where what a file says of the network does not fit together."""
+        _check.choice(self.activation_, "activation_", ACTIVATIONS)
+        sizes = self.layer_sizes_.tolist()
+        ends = (getattr(self, "n_features_in_", None), 1)
+        whole = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
+        if not whole or len(sizes) < 2 or min(sizes) < 1 or (sizes[0], sizes[-1]) != ends:
+            raise ArgumentError(f"layer_sizes_ is {sizes}")
+        expected = {
+            "parameters_": (self._network().n_parameters,),
+            "mean_": (sizes[0],),
+            "scale_": (sizes[0],),
+        }
+        for name, shape in expected.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ArgumentError(f"{name} has shape {array.shape}, or is not finite")
+        if self.scale_.min() <= 0.0:
+            raise ArgumentError("scale_ is not above 0")
+
+    def _settings(self) -> Settings:
+        hidden_sizes(self.hidden)
+        _check.choice(self.activation, "activation", ACTIVATIONS)
+        _check.flag(self.standardize, "standardize")
+        _check.number(self.l2, "l2", low=0.0)
+        patience = self.patience
+        return Settings(
+            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            max_iter=_check.cutoff(self.max_iter, name="max_iter"),
+            tol=_check.number(self.tol, "tol", low=0.0),
+            patience=None if patience is None else _check.cutoff(patience, name="patience"),
+            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
+            seed=_fitting.seed_of(self.random_state),
+        )
+
+    def _problem(
+        self, loss: Loss, features: Any, labels: Labels, places: RowIndex
+    ) -> _training.Problem:
+        target = _fitting.target_of(loss, labels, _fitting.seed_of(self.random_state))
+        n_features = int(features.shape[1])
+        standard = Standard.none(n_features)
+        if self.standardize:
+            standard = Standard.of(features, labels.weights, places)
+        activation = _check.choice(self.activation, "activation", ACTIVATIONS)
+        network = Network((n_features, *hidden_sizes(self.hidden), 1), activation)
+        return _training.Problem(
+            network, standard, features, loss, target, labels, places, float(self.l2)
+        )
+
+    def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
+        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        features = self._features(X, reset=False)
+        rows = _inputs.rows_of(features, y, qid, None, where="eval_set ")
+        low = _fitting.min_relevance(problem.loss)
+        measure = validator(self.eval_measure, rows.relevance, rows.qid, min_relevance=low)
+
+        def validate(parameters: Parameters) -> float:
+            return measure(
+                _training.scores_of(problem.network, problem.standard, parameters, features)
+            )
+
+        return validate
+
+    def _keep(self, solution: Solution, problem: _training.Problem) -> None:
+        history = solution.history
+        self.parameters_: Parameters = solution.parameters
+        self.layer_sizes_ = np.array(problem.network.sizes, np.int64)
+        self.activation_ = problem.network.activation
+        self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
+        self.objective_, self.best_iteration_ = solution.objective, history.kept
+        self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
+        self.history_ = {"objective": np.array(history.objectives)}
+        if history.validation:
+            self.history_["validation"] = np.array(history.validation)
+
+    def _network(self) -> Network:
+        activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
+        return Network(tuple(self.layer_sizes_.tolist()), activation)
+
+    def _min_relevance(self) -> float:
+        return _fitting.min_relevance(_fitting.loss_of(self.loss))
+
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        # Non-finite values are left to _inputs, which names the row, the group and the column.
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )

@@ -1,0 +1,217 @@
+"""Training a network with torch: Adam over mini-batches of groups, judged epoch by epoch."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.rankers.batches import Batch, Batches
+from podium.rankers.neural._network import Network
+from podium.rankers.neural._standard import Standard, blocks
+from podium.rankers.objective import Labels, Parameters, Point, dot, loss_at
+from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
+from podium.types import Loss, PerRow, Progress, RowIndex
+
+_START = int.from_bytes(b"weights")  # keeps the first weights apart from other draws of a seed
+_NOTHING = np.empty(0)
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # as the paper has them
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is learned, and from what.
+
+    Attributes
+    ----------
+    network : Network
+    standard : Standard
+        How it reads `features`.
+    features : float32 or float64, (n_rows, n_features)
+        C-ordered or CSR.
+    loss : Loss
+    target : Any
+        What ``loss.prepare`` returned for all rows.
+    labels : Labels
+        What it was prepared from.
+    places : int64, (n_rows,)
+        Where the rows of the labels are in the features.
+    l2 : float
+    """
+
+    network: Network
+    standard: Standard
+    features: Any
+    loss: Loss
+    target: Any
+    labels: Labels
+    places: RowIndex
+    l2: float
+
+    def evaluate(self, parameters: Parameters) -> Point:
+        """Return the objective by its parts, without a gradient; infinite where scores overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scores_of(self.network, self.standard, parameters, self.features)
+            loss, _ = loss_at(self.loss, self.target, scores[self.places])
+            penalised = self.network.penalised() * parameters
+            penalty = 0.5 * self.l2 * dot(penalised, penalised)
+        return Point(parameters, loss, penalty, _NOTHING)
+
+
+def scores_of(
+    network: Network, standard: Standard, parameters: Parameters, features: Any
+) -> PerRow:
+    """Return the score of each row, computed some rows at a time."""
+    out = np.empty(int(features.shape[0]))
+    for rows in blocks(out.size):
+        out[rows] = network.scores(parameters, standard.dense(features, rows))
+    return out
+
+
+def load_torch() -> Any:
+    """Return torch, or say how to install it."""
+    return _check.extra("torch", "torch", "NeuralRanker")
+
+
+def train(
+    problem: Problem, settings: Settings, validate: Validate | None, progress: Progress
+) -> Solution:
+    """Run epochs until the last ten objectives span at most `tol`, patience ends, or max_iter.
+
+    An epoch sees each group once, `batch_size` at a time, and is judged by the weights at its
+    end. Its steps have rate learning_rate / sqrt(epoch), epochs counted from 1. What comes back
+    is of the best epoch.
+
+    Raises
+    ------
+    ArgumentError
+        If scores overflow in the first epoch.
+
+    References
+    ----------
+    kingma2015, algorithm 1.
+    """
+    torch, history = load_torch(), History(settings.keep)
+    reason: StopReason | None = None
+    with one_torch_thread, torch.inference_mode(mode=False), torch.enable_grad():
+        run = _Run(problem, settings, torch)
+        while reason is None:
+            history.add(problem.evaluate(run.epoch(len(history.objectives) + 1)), validate)
+            reason = history.stop_reason(settings)
+            if reason != "diverged" and history.settled(settings.tol):
+                reason = "converged"
+            done = settings.max_iter if reason else len(history.objectives)
+            progress(done, settings.max_iter, history.note())
+    kept = history.kept_point
+    if kept is None:
+        raise ArgumentError(
+            f"learning_rate={settings.learning_rate:g} made scores overflow in the first epoch. "
+            "Lower it, or scale the features."
+        )
+    remaining = f"its last {min(len(history.objectives), 10)} objectives span {history.span:.2g}"
+    remaining += f" > tol={settings.tol:g}"
+    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+
+
+@dataclass
+class Adam:
+    """Means of gradients and of their squares, each a tensor of zeros at first.
+
+    torch's own optimiser would take as long to load as all of torch.
+
+    References
+    ----------
+    kingma2015, algorithm 1.
+    """
+
+    first: Any
+    second: Any
+    n_steps: int = 0
+
+    def direction(self, grad: Any) -> Any:
+        """Take a gradient, and return the step to subtract for a rate of 1."""
+        self.n_steps += 1
+        self.first += (1.0 - _BETA1) * (grad - self.first)
+        self.second += (1.0 - _BETA2) * (grad * grad - self.second)
+        mean = self.first / (1.0 - _BETA1**self.n_steps)
+        spread = (self.second / (1.0 - _BETA2**self.n_steps)).sqrt()
+        return mean / (spread + _EPSILON)
+
+
+class _Run:
+    """The weights, and torch's optimiser of them."""
+
+    def __init__(self, problem: Problem, settings: Settings, torch: Any) -> None:
+        self.problem, self.settings, self.torch = problem, settings, torch
+        self.batches = Batches.of(problem.loss, problem.target, problem.labels, settings.seed)
+        start = problem.network.start(np.random.default_rng([settings.seed, _START]))
+        self.parameters = torch.tensor(start, device="cpu", requires_grad=True)
+        self.decay = torch.tensor(problem.l2 * problem.network.penalised(), device="cpu")
+        self.adam = Adam(torch.zeros_like(self.decay), torch.zeros_like(self.decay))
+        self.shifts = not getattr(problem.loss, "shift_invariant", False)
+
+    def epoch(self, number: int) -> Parameters:
+        """See each group once; stop within the epoch where scores overflow."""
+        rate = self.settings.learning_rate / np.sqrt(number)
+        for batch in self.batches.epoch(number, self.settings.batch_size):
+            if not self._step(batch, rate):
+                break
+        return self.parameters.detach().numpy().copy()
+
+    def _step(self, batch: Batch, rate: float) -> bool:
+        problem = self.problem
+        dense = problem.standard.dense(problem.features, problem.places[batch.rows])
+        inputs = self.torch.tensor(dense, device="cpu")  # aligned, for the same bits each time
+        scores = self._scores(inputs)
+        _, by_row = loss_at(problem.loss, batch.target, scores.detach().numpy(), batch.scale)
+        if by_row is None:
+            return False
+        # A product, as torch would first load SymPy for a gradient that it is given.
+        product = scores.dot(self.torch.from_numpy(by_row))
+        (grad,) = self.torch.autograd.grad(product, self.parameters)
+        with self.torch.no_grad():
+            grad += self.decay * self.parameters
+            if not self.shifts:
+                grad[-1] = 0.0  # the last bias: rounding is all that moves it
+            self.parameters -= rate * self.adam.direction(grad)
+        return True
+
+    def _scores(self, inputs: Any) -> Any:
+        """Return what `Network.scores` does, for torch to differentiate."""
+        activate = getattr(self.torch, self.problem.network.activation)
+        values = inputs
+        for number, (weights, biases) in enumerate(self.problem.network.layers(self.parameters)):
+            values = (activate(values) if number else values) @ weights + biases
+        return values[:, 0]
+
+
+class _OneTorchThread:
+    """A context in which torch has one thread; of several that overlap, the last one lifts it.
+
+    More threads add in another order, and the limit is one of the whole process.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._found = threading.Lock(), 0, 1
+
+    def __enter__(self) -> None:
+        torch = load_torch()
+        with self._lock:
+            if not self._inside:
+                self._found = torch.get_num_threads()
+            torch.set_num_threads(1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                load_torch().set_num_threads(self._found)
+
+
+one_torch_thread = _OneTorchThread()
+"""The process's one such context."""

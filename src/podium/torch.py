@@ -1,0 +1,344 @@
+"""Losses of podium for any model of torch: `as_torch` makes one that autograd can go through.
+
+Importing this module does not load torch; `as_torch` does. It needs the extra ``podium[torch]``.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check, losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.types import Loss, RowIndex
+
+__all__ = ["PreparedLoss", "TorchLoss", "as_torch"]
+
+
+def as_torch(loss: Loss | str) -> TorchLoss:
+    """Make a loss that takes torch's scores, and through which torch's gradients go back.
+
+    Parameters
+    ----------
+    loss : Loss or str
+        A loss, or its name as ``"listmle@10"``.
+
+    Returns
+    -------
+    TorchLoss
+        To be called with scores and relevances; or prepared once for relevances that stay, and
+        called many times.
+
+    Raises
+    ------
+    ArgumentError
+        For what is no loss, or an unknown name.
+    MissingExtraError
+        Without the extra ``podium[torch]``.
+
+    Notes
+    -----
+    Scores may be of any floating type and on any device. The loss is computed in float64 on the
+    CPU, one thread, and its gradient comes back in the type and on the device of the scores; a
+    value has the type of the scores, but at least float32. First derivatives only.
+
+    Examples
+    --------
+    Two lists of three and two rows, as one tensor each:
+
+    >>> import torch
+    >>> loss = as_torch("pap-ramp@1")
+    >>> scores = torch.tensor([0.5, 0.0, 2.0, 3.0, 0.0], requires_grad=True)
+    >>> value = loss(scores, torch.tensor([1, 0, 0, 1, 0]), qid=[7, 7, 7, 8, 8])
+    >>> value.backward()
+    >>> value.item(), scores.grad.tolist()
+    (1.25, [-0.5, 0.0, 0.5, 0.0, 0.0])
+
+    Or padded, with a mask of what is real; padding gets no gradient, whatever its score:
+
+    >>> scores = torch.tensor([[0.5, 0.0, 2.0], [3.0, 0.0, 99.0]])
+    >>> mask = torch.tensor([[True, True, True], [True, True, False]])
+    >>> loss(scores, torch.tensor([[1, 0, 0], [1, 0, 0]]), mask=mask).item()
+    1.25
+    """
+    _torch()
+    made: Any = losses.get(loss) if isinstance(loss, str) else loss
+    if not hasattr(made, "value_and_grad"):
+        raise ArgumentError(f"loss must be a loss or its name, as 'listmle@10', got {loss!r}.")
+    return TorchLoss(made)
+
+
+@dataclass(frozen=True)
+class TorchLoss:
+    """A loss of podium as a function of torch's scores; made by `as_torch`."""
+
+    loss: Loss
+
+    def prepare(
+        self,
+        relevance: Any,
+        qid: Any = None,
+        *,
+        mask: Any = None,
+        weights: Any = None,
+        rng: np.random.Generator | None = None,
+        keys: Any = None,
+    ) -> PreparedLoss:
+        """Do what the scores do not change, once, for relevances that stay.
+
+        Parameters
+        ----------
+        relevance : (n_rows,) or (n_lists, n_items)
+            Tensor or array, >= 0: rows with their `qid`, or padded lists with a `mask`.
+        qid : (n_rows,), optional
+            Group of each row, integers or strings, in any order; without it all rows are one.
+        mask : bool, (n_lists, n_items), optional
+            True where a row is real; without it all are. Padding is left out before anything
+            is computed, so it enters no sum, and may hold anything.
+        weights : shaped as relevance, optional
+            As the loss takes them; what lies in padding is not read.
+        rng : numpy.random.Generator, optional
+            For a loss that puts tied rows in a drawn order. Without it a loss that draws once
+            draws from seed 0, and one that draws anew each time is refused.
+        keys : shaped as relevance, with a last axis of n_orders, optional
+            Or these numbers as the order of tied rows, so that a list keeps its order whatever
+            batch it is in.
+
+        Raises
+        ------
+        ArgumentError
+            For shapes that do not fit, qid with lists, a mask without, or what the loss refuses.
+        """
+        grades = _array(relevance)
+        layout = _layout(grades, qid, mask)
+        given = self._draws(rng, keys, layout)
+        target = self.loss.prepare(
+            layout.real(grades, "relevance"),
+            layout.groups,
+            weights=None if weights is None else layout.real(_array(weights), "weights"),
+            **given,
+        )
+        return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
+
+    def __call__(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
+        """Return the mean value of one batch, a tensor without axes.
+
+        `given` is what `prepare` takes besides: mask, weights, rng and keys. Prepares at each
+        call and keeps nothing.
+        """
+        return self.prepare(relevance, qid, **given)(scores)
+
+    def per_group(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
+        """Return each group's value, a tensor of (n_groups,); see `PreparedLoss.per_group`."""
+        return self.prepare(relevance, qid, **given).per_group(scores)
+
+    def _draws(self, rng: np.random.Generator | None, keys: Any, layout: _Layout) -> dict[str, Any]:
+        name = getattr(self.loss, "name", type(self.loss).__name__)
+        if keys is not None:
+            if not getattr(self.loss, "draws", False):
+                raise ArgumentError(f"keys were given, and {name} draws no order. Leave keys out.")
+            return {"keys": layout.real(_array(keys), "keys")}
+        if rng is None and getattr(self.loss, "redraws", False):
+            raise ArgumentError(
+                f"rng must be given for {name} with ties='redrawn', and be the same generator in "
+                "each call: rng = numpy.random.default_rng(0) before the loop."
+            )
+        return {"rng": rng}
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedLoss:
+    """A loss for given relevances, to be called with scores of the same shape as often as needed.
+
+    Attributes
+    ----------
+    loss : Loss
+    target : Any
+        What ``loss.prepare`` returned.
+    groups : Groups
+        Of the rows that are real; of padded lists, one a list, and an empty one where all is
+        padding.
+    shape : tuple of int
+        Of relevance and scores.
+    rows : int64, (n_real,), or None
+        Positions of the real rows in the flat scores; None where all are.
+    """
+
+    loss: Loss
+    target: Any
+    groups: Groups
+    shape: tuple[int, ...]
+    rows: RowIndex | None
+
+    def __call__(self, scores: Any) -> Any:
+        """Return the mean of the values of the groups on which the loss is defined.
+
+        Parameters
+        ----------
+        scores : floating tensor, shaped as the relevance
+
+        Returns
+        -------
+        tensor, ()
+            On the scores' device; nan, with a gradient of 0, where it is defined on none.
+
+        Raises
+        ------
+        ArgumentError
+            For another shape or type, or a real row whose score is not finite.
+        """
+        return _function().apply(self._checked(scores), self)[0]
+
+    def per_group(self, scores: Any) -> Any:
+        """Return each group's value: (n_groups,) by rising qid, or (n_lists,).
+
+        nan, with a gradient of 0, where the loss is not defined.
+        """
+        return _function().apply(self._checked(scores), self)[1]
+
+    def _checked(self, scores: Any) -> Any:
+        torch = _torch()
+        if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
+            kind = str(getattr(scores, "dtype", type(scores).__name__))
+            raise ArgumentError(f"scores must be a tensor of a floating type, got {kind}.")
+        if tuple(scores.shape) != self.shape:
+            raise ArgumentError(
+                f"scores and relevance must have the same shape, got {tuple(scores.shape)} and "
+                f"{self.shape}."
+            )
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Which of the rows that came are real, and how they are grouped."""
+
+    shape: tuple[int, ...]
+    groups: Groups
+    rows: RowIndex | None
+
+    def real(self, values: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Return what real rows have, in one axis; keys keep their last."""
+        n_axes = len(self.shape)
+        if values.shape[:n_axes] != self.shape or values.ndim > n_axes + (name == "keys"):
+            raise ArgumentError(
+                f"relevance and {name} must have the same shape, got {self.shape} and "
+                f"{values.shape}."
+            )
+        flat = values.reshape(-1, *values.shape[n_axes:])
+        chosen = flat if self.rows is None else flat[self.rows]
+        return np.ascontiguousarray(chosen, dtype=np.float64)
+
+
+def _layout(relevance: NDArray[Any], qid: Any, mask: Any) -> _Layout:
+    shape = relevance.shape
+    if relevance.ndim == 1 and mask is None:
+        if qid is None:
+            return _Layout(shape, Groups.single(relevance.size), None)
+        groups = Groups.from_qid(_labels(qid))
+        _check.equal_length(relevance=relevance, qid=groups.index)
+        return _Layout(shape, groups, None)
+    if relevance.ndim == 2 and qid is None:
+        real = np.ones(shape, np.bool_) if mask is None else _mask(mask, shape)
+        rows = None if real.all() else np.flatnonzero(real)
+        return _Layout(shape, Groups.from_sizes(real.sum(axis=1)), rows)
+    raise ArgumentError(
+        "relevance must have one axis, with qid and without mask, or two (lists and items), "
+        f"with mask and without qid, got shape {shape}"
+        f"{'' if qid is None else ', qid'}{'' if mask is None else ', mask'}."
+    )
+
+
+def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    array = _plain(mask)
+    if array.dtype != np.bool_ or array.shape != shape:
+        raise ArgumentError(
+            f"mask must be of bool, True where a row is real, and of relevance's shape {shape}, "
+            f"got {array.dtype} and {array.shape}."
+        )
+    return array
+
+
+def _labels(qid: Any) -> NDArray[Any]:
+    return _check.one_dimensional(_plain(qid), "qid")
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """Return numbers as a float64 array, out of a tensor of any type and device."""
+    tensor = isinstance(values, _torch().Tensor)
+    array = values.detach().to("cpu", _torch().float64).numpy() if tensor else values
+    return np.asarray(array, dtype=np.float64)
+
+
+def _plain(values: Any) -> NDArray[Any]:
+    tensor = isinstance(values, _torch().Tensor)
+    return values.detach().cpu().numpy() if tensor else np.asarray(values)
+
+
+def _torch() -> Any:
+    return _check.extra("torch", "torch", "podium.torch")
+
+
+def _evaluated(
+    prepared: PreparedLoss, scores: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the value of each group, and each real row's derivative of its group's value."""
+    flat = _array(scores).reshape(-1)
+    real = flat if prepared.rows is None else flat[prepared.rows]
+    values, by_row = prepared.loss.value_and_grad(real, prepared.target)
+    return values, by_row * max(1, int(np.count_nonzero(~np.isnan(values))))
+
+
+def _placed(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what real rows have in the shape of the scores, 0 in padding."""
+    if prepared.rows is None:
+        return by_row.reshape(prepared.shape)
+    placed = np.zeros(int(np.prod(prepared.shape)))
+    placed[prepared.rows] = by_row
+    return placed.reshape(prepared.shape)
+
+
+@functools.cache
+def _function() -> Any:
+    """Return torch's Function of a loss; a class that only a loaded torch can make."""
+    torch = _torch()
+
+    class FirstDerivativeOnly(torch.autograd.Function):
+        @staticmethod
+        def forward(_ctx: Any, grad: Any, _scores: Any) -> Any:
+            return grad.clone()
+
+        @staticmethod
+        def backward(_ctx: Any, *_: Any) -> Any:
+            raise RuntimeError(
+                "podium's losses have first derivatives only, and this backward asks for a "
+                "second. Leave create_graph=True out, or detach the first gradient."
+            )
+
+    class GroupValues(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, scores: Any, prepared: PreparedLoss) -> tuple[Any, Any]:
+            values, by_row = _evaluated(prepared, scores)
+            ctx.save_for_backward(scores)
+            ctx.prepared, ctx.values, ctx.by_row = prepared, values, by_row
+            dtype = torch.promote_types(scores.dtype, torch.float32)
+            mean = np.nanmean(values) if not np.isnan(values).all() else np.nan
+            place = {"dtype": dtype, "device": scores.device}
+            return torch.tensor(mean, **place), torch.tensor(values, **place)
+
+        @staticmethod
+        def backward(ctx: Any, by_mean: Any, by_value: Any) -> tuple[Any, None]:
+            (scores,), prepared = ctx.saved_tensors, ctx.prepared
+            defined = ~np.isnan(ctx.values)
+            share = _array(by_mean) / max(1, int(np.count_nonzero(defined)))
+            by_group = np.where(defined, share + _array(by_value), 0.0)
+            placed = _placed(prepared, ctx.by_row * by_group[prepared.groups.index])
+            grad = torch.tensor(placed, dtype=scores.dtype, device=scores.device)
+            return FirstDerivativeOnly.apply(grad, scores), None
+
+    return GroupValues

@@ -1,0 +1,277 @@
+"""LinearRanker on losses that put tied rows in a drawn order: in mini-batches and out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from podium import losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.rankers import LinearRanker
+from podium.rankers.batches import Batches
+from podium.rankers.objective import Labels, LinearObjective
+
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+
+REDRAWN = {
+    "listmle": losses.ListMLE(3, ties="redrawn"),
+    "listnet": losses.ListNet(3, ties="redrawn"),
+    "rankcosine": losses.RankCosine(3, ties="redrawn"),
+}
+EVERY = {
+    **REDRAWN,
+    **{f"{name} fixed": replace(loss, ties="fixed") for name, loss in REDRAWN.items()},
+    "listmle whole": losses.ListMLE(),
+    "listmle relevant": losses.ListMLE(head="relevant"),
+    "softmax": losses.SoftmaxCrossEntropy(),
+    "pairwise-hinge": losses.PairwiseHinge(),
+    "pairwise-exponential": losses.PairwiseExponential(),
+    "squared": losses.Squared(),
+    "squared per group": losses.Squared(per="group"),
+}
+
+
+def problem(seed: int = 0) -> tuple[Any, Any, Any]:
+    """Return 12 lists of 6 to 17 rows with four grades; one list has a single grade."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(12), rng.integers(6, 18, 12))
+    X = rng.standard_normal((qid.size, 4))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.3 * rng.standard_normal(qid.size)
+    y = np.clip(np.floor(utility + 1.0), 0.0, 3.0)
+    return X, np.where(qid == 5, 0.0, y), qid
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A loss that draws, and keeps what it was given; its value is the mean score of a group."""
+
+    seen: list[Any]
+    redraws: bool = False
+
+    draws: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
+        return groups.scatter(rng.random((groups.n_rows, 1)))
+
+    def prepare(
+        self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None, keys: Any = None
+    ) -> Any:
+        self.seen.append((relevance, self.draw(groups, rng) if keys is None else keys))
+        return groups
+
+    def value_and_grad(self, scores: Any, target: Any) -> Any:
+        values = np.bincount(target.index, scores, target.n_groups) / target.sizes
+        return values, 1.0 / (target.sizes * target.n_groups)[target.index]
+
+    def curvature(self, scores: Any, target: Any) -> Any:
+        return np.ones(scores.size)
+
+
+def recorded(*, redraws: bool, random_state: int = 0) -> list[Any]:
+    """Fit two passes in batches of 5 groups, and return the keys by row: of the fit, of each."""
+    X, _, qid = problem()
+    rows, seen = np.arange(qid.size, dtype=float), list[Any]()
+    LinearRanker(
+        Recording(seen, redraws),
+        solver="stochastic",
+        batch_size=5,
+        max_iter=3,
+        random_state=random_state,
+    ).fit(X, rows, qid)
+    n_batches = 3  # of 12 groups
+    assert len(seen) == 1 + 2 * n_batches
+    found: list[Any] = []
+    for part in (seen[:1], seen[1:4], seen[4:]):
+        by_row = np.full(qid.size, np.nan)
+        for relevance, keys in part:
+            by_row[relevance.astype(int)] = keys[:, 0]
+        found.append(by_row)
+    return found
+
+
+def test_fixed_keys_are_those_of_the_whole_fit_in_every_batch() -> None:
+    whole, first, second = recorded(redraws=False)
+    assert np.isfinite(whole).all()
+    np.testing.assert_array_equal(first, whole)
+    np.testing.assert_array_equal(second, whole)
+    assert not np.array_equal(recorded(redraws=False, random_state=1)[0], whole)
+
+
+def test_redrawn_keys_are_new_in_each_pass_and_the_same_again() -> None:
+    passes = recorded(redraws=True)
+    again = recorded(redraws=True)
+    np.testing.assert_array_equal(passes, again)
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        assert np.all(passes[one] != passes[other])
+
+
+def objective(loss: Any, weights: Any = None) -> LinearObjective:
+    X, y, qid = problem()
+    labels = Labels(y, Groups.from_qid(qid), weights)
+    target = loss.prepare(y, labels.groups, weights=weights)
+    return LinearObjective(X, loss, target, labels=labels)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in REDRAWN])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mini_batches_add_up_to_the_objective(name: str, weighted: bool) -> None:
+    """The mean over a pass of one list each is the whole, for keys that are drawn once."""
+    X, y, qid = problem()
+    weights = (1.0 + qid % 3) if weighted else None
+    loss, labels = EVERY[name], Labels(y, Groups.from_qid(qid), weights)
+    rng = np.random.default_rng(0)
+    keys = {"keys": rng.random((qid.size, 1))} if getattr(loss, "draws", False) else {}
+    target = loss.prepare(y, labels.groups, weights=weights, **keys)
+    whole = LinearObjective(X, loss, target, labels=labels)
+    at = rng.standard_normal(4)
+    batches = Batches.of(_Keyed(loss, keys), target, labels, seed=3)
+    parts = [
+        replace(whole, rows=batch.rows, target=batch.target, scale=batch.scale).evaluate(at)
+        for batch in batches.epoch(1, 1)
+    ]
+    assert len(parts) >= 11
+    assert np.mean([part.loss for part in parts]) == pytest.approx(whole.evaluate(at).loss)
+    np.testing.assert_allclose(
+        np.mean([part.grad for part in parts], axis=0), whole.evaluate(at).grad, atol=1e-12
+    )
+
+
+@dataclass(frozen=True)
+class _Keyed:
+    """A loss whose draw is known beforehand."""
+
+    loss: Any
+    keys: dict[str, Any]
+
+    @property
+    def draws(self) -> bool:
+        return bool(self.keys)
+
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
+        return self.keys["keys"]
+
+    def prepare(self, *args: Any, **named: Any) -> Any:
+        return self.loss.prepare(*args, **named)
+
+    def value_and_grad(self, scores: Any, target: Any) -> Any:
+        return self.loss.value_and_grad(scores, target)
+
+    def curvature(self, scores: Any, target: Any) -> Any:
+        return self.loss.curvature(scores, target)
+
+
+def test_a_batch_of_a_squared_loss_without_relevant_rows_has_its_share() -> None:
+    """At scores of 0 that batch's loss is 0, which says nothing of its size."""
+    y, sizes = np.array([0.0] * 8 + [1.0, 0.0]), [8, 2]
+    labels, loss = Labels(y, Groups.from_sizes(sizes)), losses.Squared()
+    target = loss.prepare(y, labels.groups)
+    batches = Batches.of(loss, target, labels, seed=0)
+    scales = {batch.rows.size: batch.scale for batch in batches.epoch(1, 1)}
+    assert scales == pytest.approx({8: 8 / 5, 2: 2 / 5})  # rows of the group by the mean group's
+
+
+@pytest.mark.parametrize("name", ["listnet", "rankcosine"])
+def test_redrawn_passes_are_unbiased_for_the_averaged_loss(name: str) -> None:
+    """Where the value is linear in the truth that is drawn: listnet's is, the cosine's too."""
+    loss = REDRAWN[name]
+    given = objective(loss)
+    assert given.labels is not None
+    averaged = objective(replace(loss, ties="averaged"))
+    at = np.array([0.5, -0.2, 0.1, 0.3])
+    batches = Batches.of(loss, given.target, given.labels, seed=0)
+    grads = [
+        replace(given, rows=batch.rows, target=batch.target, scale=batch.scale).evaluate(at).grad
+        for number in range(1, 401)
+        for batch in batches.epoch(number, 12)
+    ]
+    error = np.std(grads, axis=0) / np.sqrt(len(grads))
+    assert np.all(error > 0.0)
+    assert np.all(np.abs(np.mean(grads, axis=0) - averaged.evaluate(at).grad) < 5.0 * error)
+
+
+@pytest.mark.parametrize("name", list(REDRAWN))
+def test_auto_descends_stochastically_where_the_objective_is_random(name: str) -> None:
+    X, y, qid = problem()
+    options: dict[str, Any] = {"max_iter": 5, "random_state": 3}
+    auto = LinearRanker(REDRAWN[name], **options).fit(X, y, qid)
+    named = LinearRanker(REDRAWN[name], solver="stochastic", **options).fit(X, y, qid)
+    assert auto.coef_.tobytes() == named.coef_.tobytes()
+    fixed = LinearRanker(EVERY[f"{name} fixed"], **options).fit(X, y, qid)
+    lbfgs = LinearRanker(EVERY[f"{name} fixed"], solver="lbfgs", **options).fit(X, y, qid)
+    assert fixed.coef_.tobytes() == lbfgs.coef_.tobytes() != auto.coef_.tobytes()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "bundle"])
+def test_solvers_of_one_objective_refuse_a_loss_that_draws_anew(solver: str) -> None:
+    X, y, qid = problem()
+    ranker = LinearRanker(losses.ListMLE(ties="redrawn"), solver=solver)
+    with pytest.raises(ArgumentError, match=r"another in each pass.*solver='stochastic'"):
+        ranker.fit(X, y, qid)
+
+
+@pytest.mark.parametrize("name", list(EVERY))
+def test_stochastic_fit_has_the_same_bits_for_any_order_of_the_groups(name: str) -> None:
+    X, y, qid = problem()
+    order = np.argsort((qid * 7) % 12, kind="stable")
+    assert not np.array_equal(qid[order], qid)
+    ranker = LinearRanker(
+        EVERY[name], solver="stochastic", batch_size=5, max_iter=6, keep="last", learning_rate=0.05
+    )
+    first = ranker.fit(X, y, qid).coef_.tobytes()
+    assert ranker.fit(X, y, qid).coef_.tobytes() == first
+    assert ranker.fit(X[order], y[order], qid[order]).coef_.tobytes() == first
+    assert ranker.set_params(random_state=1).fit(X, y, qid).coef_.tobytes() != first
+
+
+@pytest.mark.parametrize("name", ["listmle fixed", "listmle whole", "listnet fixed", "softmax"])
+def test_stochastic_descent_comes_near_the_optimum_of_listwise_losses(name: str) -> None:
+    """One list at a time, as the paper trains."""
+    X, y, qid = problem()
+    least = LinearRanker(EVERY[name], l2=0.1, tol=1e-8).fit(X, y, qid)
+    assert least.stop_reason_ == "converged"
+    start = least.history_["objective"][0]
+    slow = LinearRanker(
+        EVERY[name], l2=0.1, solver="stochastic", batch_size=1, max_iter=150, tol=0.0
+    )
+    for rate in (0.3, 0.03):
+        found = slow.set_params(learning_rate=rate).fit(X, y, qid).objective_
+        assert least.objective_ - 1e-9 <= found
+        assert found - least.objective_ < 0.05 * (start - least.objective_)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_cosine_is_minimised_from_zero_although_it_is_not_defined_there(k: int | None) -> None:
+    """Not convex, and yet no worse than at the coefficients that made the grades."""
+    X, _, qid = problem()
+    made = np.array([1.0, -0.5, 0.0, 0.3])
+    y = X @ made - (X @ made).min()
+    loss = losses.RankCosine(k)
+    ranker = LinearRanker(loss, l2=0.0, tol=1e-8).fit(X, y, qid)
+    groups = Groups.from_qid(qid)
+    target = loss.prepare(y, groups)
+    at_made = np.mean(loss.value_and_grad(X @ made, target)[0])
+    assert ranker.stop_reason_ == "converged"
+    assert ranker.objective_ <= at_made + 1e-9 < 0.5 == ranker.history_["objective"][0]
+
+
+def test_validation_keeps_the_best_pass_of_a_loss_that_draws_anew() -> None:
+    X, y, qid = problem()
+    ranker = LinearRanker(
+        losses.ListMLE(3, ties="redrawn"),
+        eval_measure="ndcg(gain=exp2)@3",
+        learning_rate=0.05,
+        batch_size=1,
+        max_iter=30,
+        patience=8,
+        tol=0.0,
+    ).fit(X, y, qid, eval_set=problem(1))
+    seen = ranker.history_["validation"]
+    assert ranker.best_iteration_ == int(np.argmax(seen)) > 0
+    assert ranker.score(*problem(1)) == pytest.approx(seen.max())
+    assert ranker.stop_reason_ == "patience"
+    assert len(seen) == ranker.best_iteration_ + 1 + 8

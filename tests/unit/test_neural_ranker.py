@@ -1,0 +1,429 @@
+"""NeuralRanker: what it learns, what it keeps, and what it does without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import losses
+from podium.errors import ArgumentError, ConvergenceWarning, DataError, MissingExtraError
+from podium.groups import Groups
+from podium.rankers import LinearRanker, NeuralRanker, load, save
+from podium.rankers.neural._network import ACTIVATIONS, Network
+from podium.rankers.neural._training import Adam
+from podium.rankers.scaling import folded, standardized
+
+torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
+
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+
+
+@parametrize_with_checks([NeuralRanker(max_iter=20), NeuralRanker(hidden=0, max_iter=20)])
+def test_neural_ranker_follows_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def problem(seed: int = 0, n: int = 240) -> tuple[Any, Any, Any]:
+    """Return rows with three grades in 12 groups, shuffled, and features of several units."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4)) * [1.0, 1e3, 1e-3, 1.0] + [0.0, 5e3, 1.0, -2.0]
+    utility = X @ np.array([1.0, -5e-4, 0.0, 0.3]) + 0.3 * rng.standard_normal(n)
+    y = np.searchsorted(np.quantile(utility, [0.6, 0.9]), utility).astype(float)
+    return X, y, rng.integers(0, 12, n)
+
+
+def crossed(seed: int) -> tuple[Any, Any, Any]:
+    """Return rows that are relevant where two features have the same sign."""
+    X = np.random.default_rng(seed).uniform(-1.0, 1.0, (800, 2))
+    return X, (X[:, 0] * X[:, 1] > 0.0).astype(float), np.arange(800) // 20
+
+
+def small(loss: Any = "softmax", **given: Any) -> NeuralRanker:
+    return NeuralRanker(loss, **{"hidden": 5, "max_iter": 8, "batch_size": 4, **given})
+
+
+def bits(ranker: NeuralRanker) -> bytes:
+    return ranker.parameters_.tobytes()
+
+
+@pytest.mark.parametrize("loss", ["softmax", "listnet", "pairwise-logistic", "logistic"])
+def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> None:
+    X, y, qid = problem()
+    linear = standardized(LinearRanker(loss, l2=0.05, tol=1e-8))
+    linear.fit(X, y, linearranker__qid=qid)
+    neural = NeuralRanker(
+        loss, hidden=0, l2=0.05, learning_rate=0.3, batch_size=12, max_iter=700, tol=0.0
+    ).fit(X, y, qid)
+    exact = linear[-1]
+    assert exact.stop_reason_ == "converged"
+    assert exact.objective_ - 1e-12 <= neural.objective_
+    assert neural.objective_ == pytest.approx(exact.objective_, rel=1e-6)
+    np.testing.assert_allclose(neural.coefs_[0][:, 0], exact.coef_, atol=2e-3)
+    assert neural.intercepts_[0] == pytest.approx(exact.intercept_, abs=2e-3)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
+    """Of held-out lists: a line ranks no better than chance, half of the rows being relevant."""
+    given: dict[str, Any] = {
+        "max_iter": 120,
+        "learning_rate": 0.1,
+        "eval_measure": "auc",
+        "activation": activation,
+    }
+    line = NeuralRanker("pairwise-logistic", hidden=0, **given).fit(*crossed(0))
+    net = NeuralRanker("pairwise-logistic", hidden=16, **given).fit(*crossed(0))
+    assert line.score(*crossed(1)) < 0.6
+    assert net.score(*crossed(1)) > 0.97
+
+
+def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
+    X, y, qid = problem()
+    loss, l2 = losses.SoftmaxCrossEntropy(), 0.3
+    ranker = small(loss, l2=l2, hidden=(5, 3)).fit(X, y, qid)
+    target = loss.prepare(y, Groups.from_qid(qid))
+    value = np.mean(loss.value_and_grad(ranker.predict(X), target)[0])
+    penalty = l2 / 2 * sum((weights**2).sum() for weights in ranker.coefs_)
+    assert ranker.objective_ == pytest.approx(value + penalty)
+    assert [w.shape for w in ranker.coefs_] == [(4, 5), (5, 3), (3, 1)]
+    assert [b.shape for b in ranker.intercepts_] == [(5,), (3,), (1,)]
+    assert ranker.objective_ == ranker.history_["objective"].min()
+
+
+def test_penalty_shrinks_weights() -> None:
+    sizes = [
+        np.abs(small(l2=l2, max_iter=60, learning_rate=0.05).fit(*problem()).coefs_[0]).sum()
+        for l2 in (0.0, 1.0, 10.0)
+    ]
+    assert sizes[0] > 2.0 * sizes[1] > 10.0 * sizes[2]
+
+
+@pytest.mark.parametrize("loss", ["softmax", "listmle@3"])
+def test_refit_gives_the_same_bits_and_another_seed_others(loss: str) -> None:
+    X, y, qid = problem()
+    ranker = small(loss)
+    first = bits(ranker.fit(X, y, qid))
+    assert bits(clone(ranker).fit(X, y, qid)) == first == bits(ranker.fit(X, y, qid))
+    assert bits(clone(ranker).set_params(random_state=1).fit(X, y, qid)) != first
+
+
+def test_same_bits_for_any_number_of_threads_which_are_given_back() -> None:
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.standard_normal((4000, 60)), rng.integers(0, 2, 4000), np.arange(4000) // 100
+    found, inside, before = [], set[int](), torch.get_num_threads()
+    try:
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            ranker = small(hidden=64, max_iter=3).fit(
+                X, y, qid, progress=lambda *_: inside.add(torch.get_num_threads())
+            )
+            found.append(bits(ranker))
+            assert torch.get_num_threads() == n_threads
+        assert inside == {1}
+        with pytest.raises(ArgumentError, match="eval_set has no group"):
+            small().fit(X, y, qid, eval_set=(X[:9], y[:9] * 0, qid[:9]))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1]
+
+
+def test_fits_side_by_side_do_not_disturb_each_other() -> None:
+    X, y, qid = problem()
+    expected, before = bits(small(max_iter=40).fit(X, y, qid)), torch.get_num_threads()
+    with ThreadPoolExecutor(3) as pool:
+        fits = [pool.submit(small(max_iter=40).fit, X, y, qid) for _ in range(6)]
+        assert {bits(fit.result()) for fit in fits} == {expected}
+    assert torch.get_num_threads() == before
+
+
+def test_torchs_own_settings_change_nothing() -> None:
+    X, y, qid = problem()
+    expected = bits(small().fit(X, y, qid))
+    before, state = torch.get_default_dtype(), torch.get_rng_state()
+    torch.set_default_dtype(torch.float16)
+    try:
+        with torch.no_grad(), torch.device("meta"):
+            assert bits(small().fit(X, y, qid)) == expected
+        with torch.inference_mode():
+            assert bits(small().fit(X, y, qid)) == expected
+    finally:
+        torch.set_default_dtype(before)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "pairwise-hinge", "logistic", "squared"])
+def test_row_order_matters_by_rounding_alone(loss: str) -> None:
+    X, y, qid = problem()
+    order = np.random.default_rng(1).permutation(y.size)
+    one = small(loss).fit(X, y, qid).predict(X)
+    other = small(loss).fit(X[order], y[order], qid[order]).predict(X)
+    np.testing.assert_allclose(other, one, rtol=1e-7, atol=1e-9)
+
+
+def test_groups_whose_rows_lie_together_may_come_in_any_order() -> None:
+    X, y, qid = problem()
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    order = np.argsort((qid * 7) % 12, kind="stable")
+    for loss in (losses.ListMLE(3), losses.ListMLE(3, ties="redrawn"), "softmax"):
+        one = small(loss).fit(X, y, qid)
+        assert bits(small(loss).fit(X[order], y[order], qid[order])) == bits(one)
+
+
+def test_draws_are_one_for_the_fit_or_one_an_epoch() -> None:
+    X, y, qid = problem()
+    fixed = small(losses.ListMLE(3), max_iter=1).fit(X, y, qid)
+    redrawn = small(losses.ListMLE(3, ties="redrawn"), max_iter=1).fit(X, y, qid)
+    assert bits(fixed) != bits(redrawn)
+
+
+def test_group_sizes_and_group_weights_are_as_in_the_linear_ranker() -> None:
+    X, y, qid = problem()
+    order = np.argsort(qid, kind="stable")
+    by_qid = small().fit(X[order], y[order], qid[order])
+    assert bits(small().fit(X[order], y[order], group=np.bincount(qid))) == bits(by_qid)
+    weights = np.arange(1.0, 13.0)
+    by_group = small().fit(X, y, qid, sample_weight=weights)
+    by_row = small().fit(X, y, qid, sample_weight=weights[qid])
+    assert bits(by_group) == bits(by_row) != bits(small().fit(X, y, qid))
+
+
+def test_group_of_weight_zero_is_as_good_as_absent() -> None:
+    """To the features' mean and variance too; all groups in one batch, whose order is drawn."""
+    X, y, qid = problem()
+    kept = qid != 4
+    ranker = small(batch_size=12)
+    without = ranker.fit(X[kept], y[kept], qid[kept]).predict(X)
+    zero = ranker.fit(X, y, qid, sample_weight=kept.astype(float)).predict(X)
+    np.testing.assert_allclose(zero, without, rtol=1e-7, atol=1e-9)
+
+
+def test_units_of_features_do_not_matter_once_standardised() -> None:
+    X, y, qid = problem()
+    other = X * [3.0, 1e-6, 1e5, 2.0] + [1.0, 0.0, -7.0, 1e3]
+    one, moved = small().fit(X, y, qid), small().fit(other, y, qid)
+    np.testing.assert_allclose(moved.predict(other), one.predict(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(one.mean_, X.mean(axis=0))
+    np.testing.assert_allclose(one.scale_, X.std(axis=0))
+    plain = small(standardize=False, l2=0.0).fit(X, y, qid)
+    assert (plain.mean_.tolist(), plain.scale_.tolist()) == ([0.0] * 4, [1.0] * 4)
+
+
+def test_a_constant_feature_says_nothing() -> None:
+    X, y, qid = problem()
+    wide = np.column_stack([X, np.full(y.size, 0.1), np.zeros(y.size)])
+    ranker = small().fit(wide, y, qid)
+    np.testing.assert_array_equal(ranker.scale_[4:], 1.0)
+    moved = wide.copy()
+    moved[:, 5] += 1.0
+    assert np.isfinite(ranker.predict(moved)).all()
+    with pytest.raises(ArgumentError, match="X has values in column 1 whose squares overflow"):
+        small().fit(X * [1.0, 1e300, 1.0, 1.0], y, qid)
+
+
+def test_sparse_and_float32_features_are_the_same_features() -> None:
+    X, y, qid = problem()
+    X = np.where(qid[:, None] % 2 == 0, np.round(X, 1), 0.0).astype(np.float32)
+    dense = small().fit(X, y, qid)
+    for other in (sparse.csr_array(X), sparse.csc_matrix(X), X.astype(np.float64)):
+        again = small().fit(other, y, qid)
+        np.testing.assert_allclose(again.predict(other), dense.predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_equal_rows_get_equal_scores_wherever_they_stand() -> None:
+    X, y, qid = problem()
+    ranker = small(hidden=(7, 3)).fit(X, y, qid)
+    for n in (1, 5, 37, 5000):
+        assert set(ranker.predict(np.tile(X[:1], (n, 1)))) == {ranker.predict(X)[0]}
+
+
+def test_validation_keeps_the_best_epoch_and_patience_stops() -> None:
+    ranker = small("pairwise-logistic", max_iter=200, patience=6, tol=0.0, learning_rate=0.1)
+    ranker.set_params(eval_measure="ndcg(gain=exp2)@5").fit(*problem(), eval_set=problem(1))
+    seen = ranker.history_["validation"]
+    assert ranker.best_iteration_ == int(np.argmax(seen))
+    assert ranker.score(*problem(1)) == pytest.approx(seen.max())
+    assert ranker.stop_reason_ == "patience"
+    assert ranker.n_iter_ == len(seen) == ranker.best_iteration_ + 1 + 6
+    assert ranker.objective_ == ranker.history_["objective"][ranker.best_iteration_]
+
+
+def test_it_says_why_it_stopped() -> None:
+    X, y, qid = problem()
+    with pytest.warns(ConvergenceWarning, match="NeuralRanker stopped at max_iter=8, before"):
+        assert small().fit(X, y, qid).stop_reason_ == "max_iter"
+    assert small(tol=1e9, max_iter=50).fit(X, y, qid).stop_reason_ == "converged"
+    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+200 made scores overflow"):
+        small(learning_rate=1e200).fit(X, y, qid)
+
+
+def test_steps_that_overflow_later_leave_the_epochs_before() -> None:
+    X, y, qid = problem()
+    with pytest.warns(ConvergenceWarning, match="stopped because scores overflowed at iteration"):
+        ranker = small(learning_rate=3e144, batch_size=12, max_iter=50, tol=0.0, l2=0.0).fit(
+            X, y, qid
+        )
+    assert ranker.stop_reason_ == "diverged"
+    assert np.isfinite(ranker.predict(X)).all()
+
+
+def test_progress_reaches_its_end() -> None:
+    calls: list[tuple[int, int, str]] = []
+    small(tol=1e9).set_params(max_iter=30).fit(
+        *problem(), progress=lambda *step: calls.append(step)
+    )
+    assert [done for done, _, _ in calls] == [*range(1, 11), 30]
+    assert calls[-1][2].startswith("objective ")
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
+    network = Network((4, 6, 3, 1), activation)
+    parameters = network.start(np.random.default_rng(0))
+    inputs = np.random.default_rng(1).standard_normal((9, 4))
+    values = torch.tensor(inputs)
+    for number, (weights, biases) in enumerate(network.layers(torch.tensor(parameters))):
+        values = getattr(torch, activation)(values) if number else values
+        values = values @ weights + biases
+    np.testing.assert_allclose(network.scores(parameters, inputs), values[:, 0], rtol=1e-12)
+    assert parameters.size == 4 * 6 + 6 + 6 * 3 + 3 + 3 * 1 + 1 == network.n_parameters
+
+
+def test_first_weights_have_the_variance_that_is_claimed() -> None:
+    network = Network((300, 200, 1))
+    (weights, biases), _ = network.layers(network.start(np.random.default_rng(0)))
+    assert weights.var() == pytest.approx(2 / (300 + 200), rel=0.02)
+    assert not biases.any()
+
+
+def test_steps_are_those_of_torchs_adam() -> None:
+    rng = np.random.default_rng(0)
+    ours = torch.tensor(rng.standard_normal(5))
+    theirs = torch.nn.Parameter(ours.clone())
+    adam, reference = Adam(torch.zeros_like(ours), torch.zeros_like(ours)), None
+    reference = torch.optim.Adam([theirs], lr=0.1)
+    for _ in range(20):
+        grad = torch.tensor(rng.standard_normal(5) * [1.0, 1e-6, 1e6, 0.0, -1.0])
+        theirs.grad = grad.clone()
+        reference.step()
+        ours -= 0.1 * adam.direction(grad)
+    np.testing.assert_allclose(ours, theirs.detach(), rtol=1e-10)
+
+
+def test_saved_model_scores_the_same_and_without_torch(tmp_path: Path) -> None:
+    X, y, qid = problem()
+    ranker = small(losses.ListMLE(3), hidden=(5, 3), activation="tanh").fit(X, y, qid)
+    save(ranker, tmp_path / "model")
+    np.save(tmp_path / "X", X)
+    again = load(tmp_path / "model")
+    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
+    assert again.loss == ranker.loss
+    assert again.history_.keys() == {"objective"}
+    code = (
+        "import sys, numpy as np; from podium.rankers import load\n"
+        "sys.modules['torch'] = None\n"
+        "load('model').predict(np.load('X.npy')).tofile('scores')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    assert (tmp_path / "scores").read_bytes() == ranker.predict(X).tobytes()
+
+
+def test_loaded_model_can_be_fitted_again(tmp_path: Path) -> None:
+    X, y, qid = problem()
+    ranker = small(hidden=(5, 3)).fit(X, y, qid)
+    save(ranker, tmp_path / "model")
+    assert bits(load(tmp_path / "model").fit(X, y, qid)) == bits(ranker)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("layer_sizes_", np.array([4, 6, 1])),
+        ("layer_sizes_", np.array([3, 5, 1])),
+        ("layer_sizes_", np.array([4, 5, 2])),
+        ("layer_sizes_", np.array([[4, 5, 1]])),
+        ("layer_sizes_", np.array([4.0, 5.0, 1.0])),
+        ("parameters_", np.zeros(3)),
+        ("parameters_", np.full(31, np.nan)),
+        ("mean_", np.zeros((4, 1))),
+        ("scale_", np.zeros(4)),
+        ("activation_", "exp"),
+    ],
+)
+def test_file_of_a_network_that_does_not_fit_together_is_refused(
+    name: str, value: Any, tmp_path: Path
+) -> None:
+    ranker = small().fit(*problem())
+    assert ranker.parameters_.size == 31
+    setattr(ranker, name, value)
+    save(ranker, tmp_path / "model")
+    with pytest.raises(DataError, match="describes no valid model"):
+        load(tmp_path / "model")
+
+
+def test_parameters_set_after_fit_do_not_change_its_scores() -> None:
+    X, y, qid = problem()
+    ranker = small().fit(X, y, qid)
+    before = ranker.predict(X)
+    ranker.set_params(hidden=9, activation="sigmoid", standardize=False)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_a_scaler_before_it_folds_into_its_own() -> None:
+    X, y, qid = problem()
+    for center in (True, False):
+        model = standardized(small(), center=center).fit(X, y, neuralranker__qid=qid)
+        np.testing.assert_allclose(folded(model).predict(X), model.predict(X), rtol=1e-9)
+        np.testing.assert_allclose(
+            folded(model).predict(X), small().fit(X, y, qid).predict(X), rtol=1e-5, atol=1e-7
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"hidden": -1}, "hidden must be an integer >= 0 or a tuple"),
+        ({"hidden": 2.5}, "hidden must be .* got 2.5"),
+        ({"hidden": True}, "hidden must be .* got True"),
+        ({"hidden": (4, 0)}, "hidden must be an integer >= 1, got 0"),
+        ({"activation": "rely"}, "activation must be .* Did you mean 'relu'"),
+        ({"standardize": "no"}, "standardize must be True or False"),
+        ({"l2": -1.0}, "l2 must be"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number > 0"),
+        ({"batch_size": 0}, "batch_size must be an integer >= 1"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
+        ({"tol": -1.0}, "tol must be"),
+        ({"patience": 0}, "patience must be an integer >= 1"),
+        ({"random_state": -1}, "random_state must be an integer >= 0"),
+        ({"eval_measure": "ndgc@5"}, "Did you mean"),
+        ({"loss": 3}, "loss must be a loss or its name"),
+    ],
+)
+def test_wrong_parameters_are_named(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        small().set_params(**given).fit(*problem())
+
+
+def test_rows_that_cannot_be_trained_on_are_explained() -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match="None of the 12 groups can be trained on: softmax"):
+        small().fit(X, y * 0.0, qid)
+    X[7, 2] = np.nan
+    with pytest.raises(ArgumentError, match="X has 1 NaN or inf values, first at row 7"):
+        small().fit(X, y, qid)
+
+
+def test_missing_torch_is_answered_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"NeuralRanker needs.*pip install 'podium\[torch"):
+        small().fit(*problem())

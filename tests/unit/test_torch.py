@@ -1,0 +1,299 @@
+"""podium.torch: every loss as a function that torch differentiates, in rows and in padded lists."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import losses
+from podium.errors import ArgumentError, MissingExtraError
+from podium.groups import Groups
+from podium.rankers.objective import LinearObjective
+from podium.torch import as_torch
+
+torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
+
+
+def get(name: str) -> Any:
+    needs_k = any(
+        f.name == "k" and f.default is dataclasses.MISSING
+        for f in dataclasses.fields(losses.REGISTRY[name])
+    )
+    return losses.get(name, **({"k": 2} if needs_k else {}))
+
+
+LOSSES = [
+    *(get(name) for name in losses.REGISTRY),
+    losses.ListMLE(2, ties="averaged", n_orders=3),
+    losses.ListNet(2, ties="fixed"),
+    losses.RankCosine(2),
+]
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
+GRADES = np.array([[2, 0, 1, 0, 1], [0, 0, 1, 2, 9], [0, 0, 0, 9, 9], [9, 9, 9, 9, 9]])
+
+
+def scores(*shape: int, seed: int = 0, **named: Any) -> Any:
+    values = np.random.default_rng(seed).standard_normal(shape)
+    return torch.tensor(values, requires_grad=True, **named)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_gradients_are_right(loss: Any) -> None:
+    """Of the mean, and of each group's value, in rows and in padded lists (no kink is near)."""
+    prepared = as_torch(loss).prepare(GRADES, mask=MASK)
+    values = prepared.per_group(scores(4, 5))
+    assert values.shape == (4,)
+    defined = ~values.isnan()
+    assert defined[0]
+    assert not defined[3]
+    assert torch.autograd.gradcheck(prepared, (scores(4, 5),))
+    assert torch.autograd.gradcheck(lambda s: prepared.per_group(s)[defined], (scores(4, 5),))
+    rows = as_torch(loss).prepare(GRADES[MASK], qid=np.nonzero(MASK)[0])
+    assert torch.autograd.gradcheck(rows, (scores(12),))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_value_is_the_mean_of_the_groups_that_the_loss_is_defined_on(loss: Any) -> None:
+    qid, given = np.nonzero(MASK)[0], scores(12)
+    target = loss.prepare(GRADES[MASK].astype(float), Groups.from_qid(qid))
+    values, grad = loss.value_and_grad(given.detach().numpy(), target)
+    found = as_torch(loss)(given, GRADES[MASK], qid)
+    assert found.shape == ()
+    assert found.item() == np.nanmean(values)
+    found.backward()
+    np.testing.assert_allclose(given.grad, grad, rtol=1e-14, atol=1e-16)
+    np.testing.assert_array_equal(
+        as_torch(loss).per_group(given, GRADES[MASK], qid).detach(), values
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_padding_is_never_read_and_gets_no_gradient(loss: Any) -> None:
+    padded, rows = scores(4, 5), torch.tensor(np.zeros(12))
+    with torch.no_grad():
+        padded[~torch.tensor(MASK)] = torch.tensor(np.nan)
+        rows[:] = padded[torch.tensor(MASK)]
+    rows.requires_grad_(True)
+    grades = np.where(MASK, GRADES, np.nan)
+    in_lists = as_torch(loss)(padded, grades, mask=MASK)
+    in_rows = as_torch(loss)(rows, GRADES[MASK], np.nonzero(MASK)[0])
+    assert in_lists.item() == pytest.approx(in_rows.item(), rel=1e-14)
+    in_lists.backward()
+    in_rows.backward()
+    assert torch.all(padded.grad[~torch.tensor(MASK)] == 0.0)
+    np.testing.assert_allclose(padded.grad[torch.tensor(MASK)], rows.grad, rtol=1e-13)
+
+
+def test_weights_of_groups_scale_their_gradients() -> None:
+    """A combination of the groups' values has that combination of their gradients."""
+    given, mix = scores(4, 5), torch.tensor([2.0, -3.0, 0.0, 7.0], dtype=torch.float64)
+    values = as_torch("softmax").per_group(given, GRADES, mask=MASK)
+    torch.nansum(mix * values).backward()
+    alone = []
+    for row in (0, 1):
+        one = scores(4, 5)
+        as_torch("softmax")(one[row, MASK[row]], GRADES[row][MASK[row]]).backward()
+        alone.append(one.grad)
+    np.testing.assert_allclose(given.grad, 2.0 * alone[0] - 3.0 * alone[1], atol=1e-15)
+
+
+def test_group_weights_are_those_of_the_loss() -> None:
+    given, weights = scores(4, 5), np.where(MASK, [[3.0], [1.0], [1.0], [1.0]], np.nan)
+    value = as_torch("softmax")(given, GRADES, mask=MASK, weights=torch.tensor(weights))
+    one, other = as_torch("softmax").per_group(given, GRADES, mask=MASK)[:2]
+    assert value.item() == pytest.approx(((3 * one + other) / (3 + 1)).item())
+
+
+def test_softmax_is_torchs_cross_entropy_where_one_row_is_relevant() -> None:
+    given, labels = scores(6, 4), torch.tensor([0, 3, 1, 1, 2, 0])
+    mine, theirs = scores(6, 4), torch.nn.functional.cross_entropy(given, labels)
+    value = as_torch("softmax")(mine, torch.nn.functional.one_hot(labels, 4))
+    assert value.item() == pytest.approx(theirs.item())
+    value.backward()
+    theirs.backward()
+    np.testing.assert_allclose(mine.grad, given.grad, atol=1e-15)
+
+
+def test_logistic_is_torchs_binary_cross_entropy() -> None:
+    labels = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0], dtype=torch.float64)
+    theirs = torch.nn.functional.binary_cross_entropy_with_logits(scores(5), labels)
+    assert as_torch("logistic")(scores(5), labels).item() == pytest.approx(theirs.item())
+
+
+def test_gradient_goes_on_into_a_model() -> None:
+    """A linear layer's weights get the gradient that LinearRanker's solvers see."""
+    rng = np.random.default_rng(0)
+    X, coef = rng.standard_normal((12, 3)), rng.standard_normal(3)
+    qid, loss = np.nonzero(MASK)[0], losses.PairwiseLogistic()
+    target = loss.prepare(GRADES[MASK].astype(float), Groups.from_qid(qid))
+    expected = LinearObjective(X, loss, target).evaluate(coef)
+    layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight[:] = torch.tensor(coef)
+    value = as_torch(loss)(layer(torch.tensor(X))[:, 0], GRADES[MASK], qid)
+    (2.0 * value).backward()
+    assert value.item() == pytest.approx(expected.loss)
+    np.testing.assert_allclose(layer.weight.grad[0], 2.0 * expected.grad, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_gradient_has_the_type_of_the_scores(dtype: str) -> None:
+    of = getattr(torch, dtype)
+    given, exact = scores(4, 5, dtype=of), scores(4, 5)
+    with torch.no_grad():
+        exact[:] = given.double()
+    prepared = as_torch("listmle@2").prepare(GRADES, mask=MASK)
+    value, same = prepared(given), prepared(exact)
+    assert value.dtype == prepared.per_group(given).dtype
+    assert value.dtype == (torch.float64 if dtype == "float64" else torch.float32)
+    assert value.item() == pytest.approx(same.item(), rel=1e-6)
+    value.backward()
+    same.backward()
+    assert given.grad.dtype == of
+    torch.testing.assert_close(given.grad, exact.grad.to(of), rtol=0.0, atol=0.0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_gradient_is_on_the_device_of_the_scores() -> None:
+    given = scores(4, 5, device="cuda", dtype=torch.float32)
+    value = as_torch("softmax")(given, torch.tensor(GRADES).cuda(), mask=torch.tensor(MASK).cuda())
+    value.backward()
+    assert value.device.type == given.grad.device.type == "cuda"
+
+
+def test_labels_may_be_tensors_arrays_or_lists() -> None:
+    grades, qid = GRADES[MASK], np.nonzero(MASK)[0]
+    loss, given = as_torch("listnet"), scores(12)
+    expected = loss(given, grades, qid).item()
+    assert loss(given, torch.tensor(grades), torch.tensor(qid)).item() == expected
+    assert loss(given, grades.tolist(), qid.tolist()).item() == expected
+    assert loss(given, grades, [f"q{q}" for q in qid]).item() == expected
+    lists = loss(scores(4, 5), GRADES, mask=MASK).item()
+    assert loss(scores(4, 5), GRADES.tolist(), mask=MASK.tolist()).item() == lists
+    assert loss(scores(4, 5), torch.tensor(GRADES), mask=torch.tensor(MASK)).item() == lists
+
+
+def test_without_qid_all_rows_are_one_group_and_without_mask_all_are_real() -> None:
+    loss, given = as_torch("softmax"), scores(2, 4)
+    assert loss(given[0], [1, 0, 0, 2]).item() == loss(given[0], [1, 0, 0, 2], [3] * 4).item()
+    both = loss.per_group(given, [[1, 0, 0, 2], [0, 1, 0, 0]])
+    assert both[0].item() == loss(given[0], [1, 0, 0, 2]).item()
+
+
+def test_a_loss_that_is_defined_nowhere_is_nan_and_moves_nothing() -> None:
+    loss = as_torch("softmax")
+    for grades, mask in ((np.zeros((2, 3)), None), (np.ones((2, 3)), np.zeros((2, 3), bool))):
+        given = scores(2, 3)
+        value = loss(given, grades, mask=mask)
+        assert value.isnan()
+        assert loss.per_group(given, grades, mask=mask).isnan().all()
+        value.backward()
+        assert torch.all(given.grad == 0.0)
+
+
+def test_groups_that_are_left_out_move_nothing_whatever_is_made_of_their_values() -> None:
+    given = scores(4, 5)
+    values = as_torch("softmax").per_group(given, GRADES, mask=MASK)
+    torch.nansum(values**2).backward()  # the square's own gradient is nan at nan
+    assert given.grad.isfinite().all()
+    assert given.grad[0].abs().sum() > 0.0
+
+
+def test_prepared_loss_is_prepared_once() -> None:
+    calls = []
+
+    class Counting(losses.SoftmaxCrossEntropy):
+        def prepare(self, *args: Any, **named: Any) -> Any:
+            calls.append(args)
+            return super().prepare(*args, **named)
+
+    prepared = as_torch(Counting()).prepare(GRADES, mask=MASK)
+    for seed in range(3):
+        expected = as_torch("softmax")(scores(4, 5, seed=seed), GRADES, mask=MASK)
+        assert prepared(scores(4, 5, seed=seed)).item() == expected.item()
+    assert len(calls) == 1
+
+
+def test_draws_come_from_the_generator_or_are_given() -> None:
+    grades, given = np.array([1.0, 0, 0, 0, 0, 0, 0, 1, 0]), scores(9)
+    fixed = as_torch(losses.ListMLE())
+    first = fixed(given, grades).item()
+    assert fixed(given, grades).item() == first
+    assert fixed(given, grades, rng=np.random.default_rng(0)).item() == first
+    assert fixed(given, grades, rng=np.random.default_rng(1)).item() != first
+    redrawn = as_torch(losses.ListMLE(ties="redrawn"))
+    rng = np.random.default_rng(0)
+    assert redrawn(given, grades, rng=rng).item() == first
+    assert redrawn(given, grades, rng=rng).item() != first
+    with pytest.raises(ArgumentError, match="rng must be given for listmle with ties='redrawn'"):
+        redrawn(given, grades)
+    by_key = fixed.prepare(grades, keys=torch.rand(9, 1))
+    assert by_key(given).item() == by_key(given).item() != first
+    with pytest.raises(ArgumentError, match="keys were given, and softmax draws no order"):
+        as_torch("softmax")(given, grades, keys=np.zeros((9, 1)))
+
+
+def test_keys_go_with_their_rows_into_lists() -> None:
+    """A list keeps its order of tied rows, whatever batch it is in."""
+    keys, loss = np.random.default_rng(3).random((4, 5, 1)), as_torch("listmle")
+    whole = loss.per_group(scores(4, 5), GRADES, mask=MASK, keys=keys)
+    for row in (0, 1):
+        alone = loss(scores(4, 5)[[row]], GRADES[[row]], mask=MASK[[row]], keys=keys[[row]])
+        assert alone.item() == pytest.approx(whole[row].item(), rel=1e-14)
+
+
+def test_second_derivative_is_refused() -> None:
+    given = scores(12)
+    value = as_torch("softmax")(given, GRADES[MASK], np.nonzero(MASK)[0])
+    (grad,) = torch.autograd.grad(value, given, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"first derivatives only.*create_graph"):
+        grad.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f: f(scores(3), [1, 0]), r"same shape, got \(3,\) and \(2,\)"),
+        (lambda f: f(torch.arange(3), [1, 0, 0]), "scores must be .* floating type, got torch.int"),
+        (lambda f: f([0.5, 0.1], [1, 0]), "scores must be a tensor of a floating type, got list"),
+        (lambda f: f(scores(2, 2), [[1, 0]] * 2, [0, 1]), "must have one axis, with qid and"),
+        (lambda f: f(scores(2), [1, 0], mask=[True, True]), r"got shape \(2,\), mask"),
+        (lambda f: f(scores(2, 2, 1), np.ones((2, 2, 1))), "must have one axis"),
+        (lambda f: f(scores(2), [1, 0], [1, 1, 1]), "equal length, got 2 and 3"),
+        (lambda f: f(scores(1, 2), [[1, 0]], mask=[[1, 1]]), "mask must be of bool.*got int64"),
+        (lambda f: f(scores(2), [1, 0], weights=[1.0]), r"weights must .* same shape, got \(2,\)"),
+        (lambda f: f(scores(2), [1, -1]), "relevance must be >= 0, got -1 at row 1"),
+        (lambda f: f(scores(2) / 0.0, [1, 0]), "scores has 2 non-finite values"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call(as_torch("softmax"))
+
+
+def test_what_is_no_loss_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"loss must be a loss or its name.*got 3"):
+        as_torch(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="Did you mean 'softmax'"):
+        as_torch("softmx")
+
+
+def test_missing_torch_is_answered_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[torch\]'"):
+        as_torch("softmax")
+
+
+def test_torch_is_loaded_by_use_alone() -> None:
+    code = (
+        "import sys, podium, podium.rankers, podium.torch\n"
+        "assert 'torch' not in sys.modules\n"
+        "podium.torch.as_torch('softmax')\n"
+        "assert 'torch' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
