@@ -5,6 +5,7 @@
     PodiumError
     ├── ArgumentError (also ValueError)      an argument is wrong: its name, what came, what to do
     │   ├── DataError                        a file or table is wrong: the file, where, what to do
+    │   │   └── ScatteredQueriesError        a stream of rows meets a query again
     │   └── UnsettledError                   a list is too short for the measure that was asked for
     └── MissingExtraError (also ImportError) an optional dependency is not installed
 
@@ -23,6 +24,10 @@ class ArgumentError(PodiumError, ValueError):
 
 class DataError(ArgumentError):
     """A file or table is wrong: the text names the file, the line or column, and what to do."""
+
+
+class ScatteredQueriesError(DataError):
+    """A query's rows do not lie together, which a stream needs: the text names the line."""
 
 
 class UnsettledError(ArgumentError):

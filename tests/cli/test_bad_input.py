@@ -196,7 +196,10 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--tol", "-1"), r"^--tol must be a number >= 0"),
         (("--max-iter", "0"), r"^--max-iter must be an integer >= 1"),
         (("--learning-rate", "0"), r"^--learning-rate must be a number > 0"),
-        (("--patience", "0"), r"^--patience must be an integer >= 1"),
+        (("--patience", "0", "--valid", "rows.csv"), r"^--patience must be an integer >= 1"),
+        (("--patience", "9"), r"^--patience needs --valid, --valid-share or --folds\.$"),
+        (("--jobs", "2"), r"^--jobs needs --tune or --folds: without them there is one fit\.$"),
+        (("--jobs", "1", "--valid-share", "0.5"), r"^--jobs needs --tune or --folds"),
         (("--min-relevance", "0"), r"^--min-relevance must be a number > 0"),
         (("--eval-measure", "rr"), r"^--eval-measure needs --valid"),
         (("--valid", "none.csv"), r"^none\.csv does not exist"),
@@ -207,7 +210,21 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--features", "z"), r"^rows\.csv has no column 'z'"),
         (("--ignore", "zz"), r"^rows\.csv has no column 'zz'"),
         (("--out", "none/model"), r"^--out none/model can't be written: there is no folder none"),
-        (("--loss", "logistic", "--clip"), r"logistic has no parameter 'clip'"),
+        (
+            ("--loss", "logistic", "--clip"),
+            r"^--clip has no meaning for logistic\. Leave it out; it is for pap-avg, pap-max, ",
+        ),
+        (
+            ("--loss", "pap-logistic", "--clip"),
+            r"^--clip has no meaning for pap-logistic\. .* pap-ts-exact, pauc-hinge\.$",
+        ),
+        (
+            ("--loss", "softmax", "--min-relevance", "2"),
+            r"^--min-relevance has no meaning for softmax\. Leave it out; it is for .*listmle",
+        ),
+        (("--loss", "listmle(hed=k)"), r"^listmle has no parameter 'hed'\. Did you mean 'head'\?"),
+        (("--loss", "listmle(head=k"), r"^loss 'listmle\(head=k' is not of the form name@k"),
+        (("--loss", "listmle@0"), r"^-k must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_training_option_is_refused(
@@ -239,6 +256,27 @@ def test_feature_that_is_not_finite_is_named(podium: Callable[..., Any]) -> None
         podium("train", "rows.svmlight", "--loss", "logistic", "-o", "model"),
         r"^rows\.svmlight, line 3: .* got '3:nan'",
     )
+
+
+def test_model_that_is_never_scaled_has_no_use_for_no_scale(podium: Callable[..., Any]) -> None:
+    Path("rows.csv").write_text(ROWS)
+    for model in ("rankboost", "lightgbm", "xgboost"):
+        refused(
+            podium("train", "rows.csv", "--model", model, "--no-scale", "-o", "model"),
+            rf"^--no-scale has no meaning for {model}, which is never scaled",
+        )
+
+
+def test_missing_time_names_file_column_and_line(podium: Callable[..., Any]) -> None:
+    lines = ROWS.splitlines()
+    lines = [
+        f"{lines[0]},when",
+        *(f"{line},2020-01-{i + 1:02}" for i, line in enumerate(lines[1:])),
+    ]
+    lines[4] = lines[4].rpartition(",")[0] + ","
+    Path("rows.csv").write_text("\n".join(lines))
+    split = ("--split", "time", "--time-col", "when")
+    refused(podium(*TRAIN, *split), r"^rows\.csv: when has 1 missing value, first at line 5\.")
 
 
 def test_unnamed_features_cannot_be_ignored(podium: Callable[..., Any]) -> None:

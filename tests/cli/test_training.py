@@ -65,6 +65,7 @@ def test_svmlight_is_learned_ranked_and_measured(podium: Callable[..., Any]) -> 
     test = data.read_features("test.svmlight")
     data.write_table({"user": test.qid, "item": test.item, "relevance": test.y}, "judged.csv")
     assert score(podium, "judged.csv", "run.csv") > 0.9
+    assert score(podium, "test.svmlight", "run.csv") == score(podium, "judged.csv", "run.csv")
 
 
 @pytest.mark.usefixtures("rows")
@@ -204,8 +205,9 @@ def test_cutoff_keeps_the_best_of_each_user(podium: Callable[..., Any]) -> None:
 def test_items_of_svmlight_are_positions(podium: Callable[..., Any]) -> None:
     podium("train", "train.svmlight", *LOSS)
     run = pl.read_csv(io.StringIO(podium("rank", "model", "test.svmlight").out))
+    assert run.columns == ["qid", "item", "score"]
     assert set(run["item"]) == set(range(10))
-    assert run.group_by("user").len()["len"].to_list() == [10] * 12
+    assert run.group_by("qid").len()["len"].to_list() == [10] * 12
 
 
 @pytest.mark.usefixtures("rows")
@@ -213,5 +215,5 @@ def test_model_of_another_width_is_refused(podium: Callable[..., Any]) -> None:
     podium("train", "train.svmlight", *LOSS)
     Path("wide.svmlight").write_text("1 qid:1 1:1 7:2\n0 qid:1 2:1\n")
     done = podium("rank", "model", "wide.svmlight", "--out", "run.csv")
-    assert re.search(r"wide\.svmlight has feature 7, ", done.message)
+    assert re.search(r"wide\.svmlight has feature 7, but the model has 3\.", done.message)
     assert (done.status, Path("run.csv").exists()) == (2, False)

@@ -207,7 +207,7 @@ def test_bad_option_is_refused_before_the_file_is_read(
     ("options", "message"),
     [
         (("--split", "time", "--time-col", "dya"), "train.csv has no column 'dya' for --time-col."),
-        (("--split", "time", "--time-col", "item"), "The split: timestamp must hold"),
+        (("--split", "time", "--time-col", "item"), "train.csv: item must hold numbers or ISO ti"),
         (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
         (("--valid-share", "0.01"), "--valid-share 0.01 sets nothing aside"),
         (("--tune", "--eval-measure", "pap@99"), "pap@99 is defined on no user of the rows set "),

@@ -14,6 +14,7 @@ from scipy import sparse
 from podium import data
 from podium.data import svmlight
 from podium.data._archive import Member
+from podium.data._letor.rows import Rows
 from podium.errors import ArgumentError, DataError
 
 TEXT = (
@@ -123,30 +124,30 @@ def test_comments_alone_are_no_rows(tmp_path: Path) -> None:
         data.read_features(put(tmp_path, "# nothing\n", "a.svm"))
 
 
-def parse(content: bytes) -> svmlight.Rows:
+def parse(content: bytes) -> Rows:
     import io
 
     return svmlight.parse([Member("memory", "memory", lambda: io.BytesIO(content))])
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+@given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=20))
 def test_numbers_are_read_as_python_reads_them(numbers: list[float]) -> None:
     texts = [text for x in numbers for text in (repr(x), f"{x:.6f}", f"{x:.3e}", f"{x:.17g}")]
     line = " ".join(f"{i}:{text}" for i, text in enumerate(texts, start=1))
     label = texts[0].removeprefix("-")
     rows = parse(f"{label} qid:1 {line}\n".encode())
-    assert rows.values.tolist() == [float(text) for text in texts]
+    assert rows.pieces[0].values.tolist() == [float(text) for text in texts]
     assert rows.labels.tolist() == [float(label)]
 
 
 @pytest.mark.parametrize(
     "text",
     ["0.000000", "00012.5", "123456789012345678901234", "0.0000000000000000000000000000012345",
-     "9007199254740993", "1e400", "-0.0", "1E+05", "4.35", "2.2250738585072014e-308"],
+     "9007199254740993", "1.7e308", "-0.0", "1E+05", "4.35", "2.2250738585072014e-308"],
 )  # fmt: skip
 def test_hard_numbers_are_exact(text: str) -> None:
-    value = parse(f"0 qid:1 1:{text}\n".encode()).values[0]
+    value = parse(f"0 qid:1 1:{text}\n".encode()).pieces[0].values[0]
     assert value == float(text)
     assert np.signbit(value) == np.signbit(float(text))
 
@@ -154,7 +155,9 @@ def test_hard_numbers_are_exact(text: str) -> None:
 def test_negative_label_and_qid_are_named_by_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.svm"
     path.write_text("# a comment\n1 qid:1 1:1\n\n-1 qid:1 1:2 # last\n")
-    with pytest.raises(DataError, match=r"a\.svm, line 4: the label must be >= 0, got -1"):
+    with pytest.raises(
+        DataError, match=r"a\.svm, line 4: the label must be finite and >= 0, got -1"
+    ):
         data.read_features(path)
     path.write_text("1 qid:-3 1:1\n")
     with pytest.raises(DataError, match=r"line 1: qid: and an integer >= 0 .*got 'qid:-3'"):
@@ -165,8 +168,12 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
     path = tmp_path / "train.txt"
     path.write_text("1 qid:1 1:0.5\n0 qid:1 2:0.1\n")
     assert data.read_features(path, features=["1", "2"]).feature_names == ("1", "2")
-    with pytest.raises(DataError, match="has the features 1, 2, where 2 are wanted"):
+    with pytest.raises(DataError, match="has numbered features, where 2 are wanted"):
         data.read_features(path, features=["2"])
+    with pytest.raises(DataError, match=r"train\.txt has feature 2, where 1 are wanted: numbered"):
+        data.read_features(path, features=["1"])
+    with pytest.raises(ArgumentError, match="n_features is 3, but features names 2"):
+        data.read_features(path, features=["1", "2"], n_features=3)
     with pytest.raises(ArgumentError, match="leave out ignore"):
         data.read_features(path, ignore=["1"])
     with pytest.raises(ArgumentError, match="leave out user"):
@@ -178,3 +185,104 @@ def test_n_features_of_a_table_is_what_must_be_there() -> None:
     assert data.read_features(table, n_features=1).feature_names == ("x",)
     with pytest.raises(DataError, match="has 1 features, but n_features is 3"):
         data.read_features(table, n_features=3)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1 qid:1 1:2 2:1e400", "the value of feature 2 is too large for float64"),
+        ("1 qid:1 1:2 256:-1e400", "the value of feature 256 is too large for float64"),
+        ("1e400 qid:1 1:2", "the label must be finite and >= 0, got inf"),
+        ("1 qid:1 1:2 999999999:1", "feature ids go up to 16777216, got 999999999"),
+    ],
+)
+def test_number_beyond_its_range_is_named(tmp_path: Path, line: str, message: str) -> None:
+    text = f"# note\n1 qid:1 1:2 3:1\n0 qid:1\n{line}\n0 qid:1 1:2\n"
+    path = put(tmp_path, text, "train.svm")
+    with pytest.raises(DataError, match=rf"train\.svm, line 4: {message}"):
+        data.read_features(path)
+
+
+def test_float32_is_the_nearest_of_each_number(tmp_path: Path) -> None:
+    path = put(tmp_path, "1 qid:1 1:0.1 2:3\n0 qid:1 1:16777217 2:1e-50\n")
+    got = data.read_features(path, dtype=np.float32)
+    assert got.X.dtype == np.float32
+    assert np.array_equal(got.X, np.array([[0.1, 3], [16777217, 1e-50]], np.float32))
+    path.write_text("1 qid:1 1:1e39\n")
+    with pytest.raises(DataError, match=r"line 1: the value of feature 1 is too large for float32"):
+        data.read_features(path, dtype="float32")
+    with pytest.raises(ArgumentError, match="dtype must be float64 or float32, got 'int64'"):
+        data.read_features(path, dtype="int64")
+
+
+def test_float32_of_a_table_and_of_sparse_rows(tmp_path: Path) -> None:
+    table = {"qid": [1, 1], "label": [1, 0], "x": [0.1, 2.0]}
+    assert (
+        data.read_features(table, dtype=np.float32).X.tolist() == np.float32([[0.1], [2]]).tolist()
+    )
+    sparse_rows = data.read_features(put(tmp_path, "1 qid:1 9:0.1\n"), dtype=np.float32)
+    assert sparse_rows.X.dtype == np.float32
+    assert sparse_rows.X.toarray()[0, 8] == np.float32(0.1)
+
+
+def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", 40)
+    parts = ["1 qid:3 1:1 2:2\n0 qid:3 1:3\n" * 3, "2 qid:1 1:4 2:1 3:5\n", "1 qid:3 1:6"]
+    paths = [put(tmp_path, text, f"S{i}.txt") for i, text in enumerate(parts)]
+    several = data.read_features(paths)
+    whole = data.read_features(put(tmp_path, "".join(parts)))
+    assert np.array_equal(several.X, whole.X)
+    assert np.array_equal(several.y, whole.y)
+    assert np.array_equal(several.item, whole.item)
+    assert several.item.tolist() == [0, 1, 2, 3, 4, 5, 0, 6]
+    table = put(tmp_path, "qid,label,x\n1,1,2\n", "a.csv")
+    with pytest.raises(ArgumentError, match=r"only where all are svmlight, got .*a\.csv"):
+        data.read_features([paths[0], table])
+    with pytest.raises(ArgumentError, match="got none"):
+        data.read_features([])
+
+
+def test_packed_files_put_together_are_read_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt.gz"
+    path.write_bytes(gzip.compress(b"1 qid:1 1:2\n") + gzip.compress(b"0 qid:2 1:3\n"))
+    assert data.read_features(path).X.tolist() == [[2.0], [3.0]]
+
+
+def test_order_of_queries_and_of_pieces_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{rng.integers(3)} qid:{rng.integers(1, 9)} "
+        + " ".join(f"{j}:{1 + rng.random():.4f}" for j in range(1, 301) if rng.random() < 0.7)
+        for _ in range(50)
+    ]
+    path = put(tmp_path, "\n".join(lines))
+    whole = data.read_features(path)
+    monkeypatch.setattr(svmlight, "_PIECE", 3000)
+    pieces = data.read_features(path)
+    assert np.array_equal(whole.X, pieces.X)
+    assert pieces.X.shape == (50, 300)
+    assert np.count_nonzero(pieces.X) == sum(line.count(":") - 1 for line in lines)
+
+
+def test_rows_without_any_feature_are_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, "1 qid:1\n0 qid:1\n")
+    with pytest.raises(DataError, match=r"train\.txt has no feature: its lines end after the qid"):
+        data.read_features(path)
+    assert data.read_features(path, n_features=2).X.shape == (2, 2)
+    assert data.read_truth(path).relevance.tolist() == [1.0, 0.0]
+
+
+def test_truth_is_checked_to_its_last_feature(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 2: a feature must be id:value"):
+        data.read_truth(put(tmp_path, "1 qid:1 1:2\n0 qid:1 1:2 2:x\n"))
+
+
+def test_pieces_are_dropped_as_the_matrix_fills() -> None:
+    rows = parse(b"1 qid:1 1:2 2:3\n" * 3)
+    assert rows.matrix(2).tolist() == [[2.0, 3.0]] * 3
+    assert rows.pieces == []
+    wide = parse(b"1 qid:1 9:2\n")
+    assert wide.matrix(9).toarray().tolist() == [[0.0] * 8 + [2.0]]
+    assert wide.pieces == []

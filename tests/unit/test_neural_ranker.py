@@ -20,7 +20,7 @@ from podium.groups import Groups
 from podium.rankers import LinearRanker, NeuralRanker, load, save
 from podium.rankers.neural._network import ACTIVATIONS, Network
 from podium.rankers.neural._training import Adam
-from podium.rankers.scaling import folded, standardized
+from podium.rankers.scaling import standardized
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]")
 
@@ -377,16 +377,6 @@ def test_parameters_set_after_fit_do_not_change_its_scores() -> None:
     before = ranker.predict(X)
     ranker.set_params(hidden=9, activation="sigmoid", standardize=False)
     np.testing.assert_array_equal(ranker.predict(X), before)
-
-
-def test_a_scaler_before_it_folds_into_its_own() -> None:
-    X, y, qid = problem()
-    for center in (True, False):
-        model = standardized(small(), center=center).fit(X, y, neuralranker__qid=qid)
-        np.testing.assert_allclose(folded(model).predict(X), model.predict(X), rtol=1e-9)
-        np.testing.assert_allclose(
-            folded(model).predict(X), small().fit(X, y, qid).predict(X), rtol=1e-5, atol=1e-7
-        )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
-from podium.rankers import LinearRanker
+from podium.rankers import LinearRanker, NeuralRanker
+from podium.rankers.baselines import RankBoost
 from podium.tuning import (
     Integers,
     LogUniform,
@@ -160,6 +161,9 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
         for solver in ("auto", "subgradient", "stochastic", "lbfgs"):
             model = LinearRanker(loss, solver=solver)
             assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()])
+    for model in (NeuralRanker("listmle@3"), RankBoost()):
+        assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()]) > 1
     assert default_grid(LinearRanker("pap-avg@7"))["loss__k"] == [7, 21, 70]
     assert "learning_rate" not in default_grid(LinearRanker("logistic"))  # L-BFGS has no steps
     assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))
+    assert "learning_rate" in default_grid(LinearRanker("listmle(ties=redrawn)@7"))  # SGD has

@@ -47,6 +47,7 @@ _BARE = re.compile(
 )
 _FORMAT_CHOICE = re.compile(r"\bPass format= as [^.]*")
 _FORMAT = re.compile(r"\bpass format=")
+_WIDTH = re.compile(r"\bbut n_features is (\d+)")
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
 
@@ -95,6 +96,7 @@ def as_options(text: str) -> str:
     """
     text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
     text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
+    text = _WIDTH.sub(r"but the model has \1", text)
     text = _OF_GRID.sub(r"--grid \1", text)
     text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
     text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import re
 import warnings
 from typing import Any
 
@@ -13,7 +14,7 @@ from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
 # What measured best on held-out users: docs/experiments/pap.md.
 _LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
 _FEW = 2  # iterations, or trees, of the rehearsal
-_LENGTHS = ("max_iter", "n_trees", "n_base", "max_rounds")
+_LENGTHS = ("max_iter", "n_trees", "n_base", "n_rounds", "max_rounds")
 _OPTIONS = {
     **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
     **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
@@ -34,6 +35,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         For an unknown model or loss, or an option that this model has no use for.
     """
     from podium import _check
+    from podium.metrics import parse
 
     if model.k is not None:
         _check.cutoff(model.k, name="-k")
@@ -42,40 +44,81 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     params: dict[str, Any] = {**solver.given(), **_own(model, known), **_set(model.set)}
     if model.no_intercept:
         params["fit_intercept"] = False
+    params |= _unscaled(model, known)
     if model.l2 is not None:
         params["l2"] = model.l2
     _refuse_unknown(model.model, params, list(known))
     if "random_state" in known:
         params.setdefault("random_state", seed)
     if "eval_measure" in known:
-        params["eval_measure"] = measure_of(model, params, measure)
+        usual = known["eval_measure"].default
+        params["eval_measure"] = measure or measure_of(model, params.get("loss"), usual)
+        params["eval_measure"] = str(parse(params["eval_measure"]))
     return cls(**params)
 
 
-def measure_of(model: Model, params: dict[str, Any], measure: str | None) -> str:
-    """Return what rows set aside are measured by: pap at -k, or at the k of the loss."""
-    from podium.metrics import parse
+def measure_of(model: Model, loss: Any, usual: str | None) -> str:
+    """Return what rows set aside are measured by: at -k, or at the k in the loss's text.
 
-    k = model.k or getattr(params.get("loss"), "k", None) or DEFAULT_K
-    return str(parse(measure or f"pap@{k}"))
-
-
-def loss_of(model: Model, name: str) -> Any:
-    """Return the loss of that name with the options that were given for it."""
+    A loss that learns from grades is measured by ndcg, which reads them; others by what is usual.
+    """
     from podium import losses
 
-    base, at, _ = name.partition("@")
+    own = losses.parse(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
+    k = model.k or own.get("k") or DEFAULT_K
+    name = "ndcg" if learns_from_grades(loss) else (usual or "pap").partition("@")[0]
+    return f"{name}@{k}"
+
+
+def learns_from_grades(loss: Any) -> bool:
+    """Tell a loss of podium that reads grades from one that tells positives from the rest."""
+    own = hasattr(loss, "value_and_grad")
+    return own and (hasattr(loss, "head_cutoff") or not hasattr(loss, "min_relevance"))
+
+
+def loss_of(model: Model, text: str) -> Any:
+    """Return the loss of that text with the options that were given for it.
+
+    -k is the cutoff of a loss that needs one, and of a loss that cuts the head off a list; the
+    text's own wins.
+    """
+    from podium import losses
+
+    base, own = losses.parse(text)
     cls = losses.REGISTRY.get(base)
-    fields = () if cls is None else dataclasses.fields(cls)
-    needs_k = any(f.name == "k" and f.default is dataclasses.MISSING for f in fields)
+    fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}
+    if cls is not None:
+        _refuse_of_loss(model, base)
     if model.clip:
         params["clip"] = True
     if model.min_relevance is not None:
         params["min_relevance"] = model.min_relevance
-    if needs_k and not at:
-        params["k"] = model.k or DEFAULT_K
-    return losses.get(name, **params)
+    if "k" not in own:
+        if fields.get("k") is dataclasses.MISSING:
+            params["k"] = model.k or DEFAULT_K
+        elif model.k is not None and getattr(cls, "head_cutoff", False):
+            params["k"] = model.k
+    return losses.get(text, **params)
+
+
+def _refuse_of_loss(model: Model, base: str) -> None:
+    """Refuse --clip and --min-relevance for a loss that has none, and say which ones do."""
+    from podium import losses
+    from podium.errors import ArgumentError
+
+    given = {"clip": model.clip, "min_relevance": model.min_relevance is not None}
+    for name in [name for name, is_given in given.items() if is_given]:
+        takers = [n for n, c in losses.REGISTRY.items() if _has_field(c, name)]
+        if base not in takers:
+            raise ArgumentError(
+                f"{_OPTIONS[name]} has no meaning for {base}. Leave it out; it is for "
+                f"{', '.join(sorted(takers))}."
+            )
+
+
+def _has_field(cls: Any, name: str) -> bool:
+    return name in {field.name for field in dataclasses.fields(cls)}
 
 
 def rehearse(estimator: Any) -> None:
@@ -110,7 +153,7 @@ def rehearse(estimator: Any) -> None:
 
 
 def scaled(estimator: Any, model: Model, X: Any) -> Any:
-    """Return a linear model behind a scaler; trees as they are."""
+    """Return a linear model behind a scaler; others scale by themselves, or need not."""
     from podium.rankers.scaling import standardized
 
     if model.no_scale or not is_linear(model):
@@ -119,8 +162,23 @@ def scaled(estimator: Any, model: Model, X: Any) -> Any:
 
 
 def is_linear(model: Model) -> bool:
-    """Tell whether a model's scores are linear in its features."""
-    return "boosting" not in MODELS[model.model][0]
+    """Tell whether a model's scores are linear in its features, so that it takes a scaler."""
+    from podium.rankers._estimator import LinearScores
+
+    return issubclass(_class(model.model), LinearScores)
+
+
+def _unscaled(model: Model, known: Any) -> dict[str, Any]:
+    """Return the parameter that --no-scale sets; raise for a model that reads only order."""
+    from podium.errors import ArgumentError
+
+    if not model.no_scale or is_linear(model):
+        return {}
+    if "standardize" in known:
+        return {"standardize": False}
+    raise ArgumentError(
+        f"--no-scale has no meaning for {model.model}, which is never scaled. Leave it out."
+    )
 
 
 def pools(estimator: Any) -> bool:
@@ -165,8 +223,8 @@ def _is_foreign(model: Model) -> bool:
     """Tell an objective of a boosting library from a loss of podium."""
     from podium import losses
 
-    known = str(model.loss).partition("@")[0] in losses.REGISTRY
-    return not known and not is_linear(model)
+    known = re.split(r"[@(]", str(model.loss))[0].strip() in losses.REGISTRY
+    return not known and "boosting" in MODELS[model.model][0]
 
 
 def _foreign(model: Model) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from podium.errors import DataError
+from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -51,3 +52,40 @@ def check_scalable(path: Path, rows: Features) -> None:
         "large to be standardised. Divide it by a constant or take its logarithm, "
         "or use --model lightgbm, which takes it as it is."
     )
+
+
+def normalized(rows: Features, path: Path) -> Features:
+    """Return rows with their features brought to [0, 1] within each query."""
+    from podium.data import normalize_by_query
+
+    try:
+        return replace(rows, X=normalize_by_query(rows.X, rows.qid, copy=False))
+    except ArgumentError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def head_drawn(loss: Any, rows: Features) -> str:
+    """Say how far a loss of the list's head orders rows that are not relevant, as they were drawn.
+
+    Nothing where it does not, or is no such loss.
+    """
+    import numpy as np
+
+    from podium.groups import Groups
+
+    if not hasattr(loss, "head"):
+        return ""
+    target = loss.prepare(rows.y, Groups.from_qid(np.asarray(rows.qid)))
+    n_queries, n_drawn = int(np.count_nonzero(target.defined)), int((target.n_drawn > 0).sum())
+    if not n_drawn:
+        return ""
+    head = "whole lists" if loss.k is None else f"top {loss.k}"
+    return (
+        f"{loss.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of relevance "
+        f"< {loss.min_relevance:g}, in a drawn order (--loss '{_relevant_head(loss)}' leaves them "
+        "out)"
+    )
+
+
+def _relevant_head(loss: Any) -> str:
+    return f"{loss.name}(head=relevant)" + ("" if loss.k is None else f"@{loss.k}")

@@ -11,8 +11,10 @@ import typer
 DEFAULT_K = 10
 MODELS = {
     "linear": ("podium.rankers", "LinearRanker"),
+    "neural": ("podium.rankers", "NeuralRanker"),
     "lightgbm": ("podium.rankers.boosting", "LightGBMRanker"),
     "xgboost": ("podium.rankers.boosting", "XGBoostRanker"),
+    "rankboost": ("podium.rankers.baselines", "RankBoost"),
     "svm-pauc": ("podium.rankers.baselines", "SVMpAUC"),
     "sgd-at-k": ("podium.rankers.baselines", "SGDAtK"),
     "greedy-pap": ("podium.rankers.baselines", "GreedyPAp"),
@@ -33,8 +35,8 @@ class Model:
         str,
         typer.Option(
             metavar="MODEL",
-            help="linear, lightgbm or xgboost; or to compare with: "
-            "logistic-regression, svm-pauc, sgd-at-k, greedy-pap or select-pap.",
+            help="linear, neural, lightgbm or xgboost; or to compare with: "
+            "rankboost, logistic-regression, svm-pauc, sgd-at-k, greedy-pap or select-pap.",
             rich_help_panel=_MODEL,
         ),
     ] = "linear"
@@ -42,9 +44,10 @@ class Model:
         str | None,
         typer.Option(
             metavar="LOSS",
-            help="pap-logistic, group-logistic, logistic, pap-ramp, pap-avg, pap-max, pap-ts, …, "
-            "with its cutoff as pap-ramp@30. Without it: pap-logistic, and for trees "
-            "group-logistic.",
+            help="pap-logistic, group-logistic, logistic, pap-ramp, …; from grades listmle, "
+            "listnet, rankcosine, softmax, pairwise-hinge, …; with its cutoff as pap-ramp@30, and "
+            "its parameters as 'listmle(head=relevant)@10'. Without it: pap-logistic, and for "
+            "trees group-logistic.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -54,7 +57,8 @@ class Model:
             "-k",
             metavar="K",
             help=f"Cutoff of the measure, and of a loss that needs one and has none in its name; "
-            f"{DEFAULT_K} without it.",
+            f"{DEFAULT_K} without it. Also where listmle, listnet and rankcosine cut the head "
+            "off a list; without it they learn from whole lists.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -90,8 +94,17 @@ class Model:
         bool,
         typer.Option(
             "--no-scale",
-            help="Learn from the features as they are. Without it, a linear model learns from "
-            "standardised ones, and its coefficients are brought back to yours.",
+            help="Learn from the features as they are. Without it, a linear or neural model "
+            "learns from standardised ones; a linear one's coefficients are brought back to yours.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = False
+    query_norm: Annotated[
+        bool,
+        typer.Option(
+            "--query-norm",
+            help="First bring each feature to [0, 1] within each query (or user), of all rows that "
+            "are read; podium rank then does the same.",
             rich_help_panel=_MODEL,
         ),
     ] = False
@@ -209,7 +222,8 @@ class Validation:
         str | None,
         typer.Option(
             metavar="MEASURE",
-            help="What these rows are measured by; pap@K without it.",
+            help="What these rows are measured by; without it pap@K, and ndcg@K for a loss that "
+            "learns from grades.",
             rich_help_panel=_VALIDATION,
         ),
     ] = None
@@ -255,9 +269,13 @@ class Tuning:
         ),
     ] = None
     jobs: Annotated[
-        int,
-        typer.Option(metavar="N", help="Fits at a time; -1: one a core.", rich_help_panel=_SEARCH),
-    ] = 1
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Fits at a time, 1 without it; -1: one a core.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None
     seed: Annotated[
         int,
         typer.Option(

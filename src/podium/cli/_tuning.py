@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
 from podium.cli._models import loss_of
@@ -17,14 +18,14 @@ _PREFIX = "loss__"
 _OF_LOSS = ("k", "clip")  # names that --grid takes for loss__k and loss__clip
 
 
-def check(validation: Validation, tuning: Tuning) -> None:
+def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
     """Refuse options that make no sense together, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
 
     check_target(tuning.tune_table, "--tune-table")
     _check.seed(tuning.seed)
-    if tuning.jobs != -1:
+    if tuning.jobs not in (None, -1):
         _check.cutoff(tuning.jobs, name="--jobs")
     for option, given in (
         ("--grid", tuning.grid),
@@ -34,8 +35,15 @@ def check(validation: Validation, tuning: Tuning) -> None:
         if given is not None and not tuning.tune:
             raise ArgumentError(f"{option} needs --tune.")
     _check_rows(validation)
-    if validation.eval_measure is not None and not is_validated(validation, tuning):
-        raise ArgumentError("--eval-measure needs --valid, --valid-share or --folds.")
+    if not is_validated(validation, tuning):
+        for option, given in (
+            ("--eval-measure", validation.eval_measure),
+            ("--patience", solver.patience),
+        ):
+            if given is not None:
+                raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
+    if tuning.jobs is not None and not tuning.tune and validation.folds is None:
+        raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
 
 
 def _check_rows(validation: Validation) -> None:
@@ -133,16 +141,18 @@ def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
         if not name or not equals or name in wanted:
             raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
         try:
-            parsed = parse_values(values)
+            parsed = _loss_names(values) if name == "loss" else parse_values(values)
         except ArgumentError as error:
             raise ArgumentError(f"--grid {text!r}: {error}") from None
         wanted[f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name] = parsed
     if "loss" not in wanted:
         return wanted
-    names: Any = wanted.pop("loss")
-    if not isinstance(names, list):
-        raise ArgumentError(f"--grid loss must be a list of losses, got {names!r}.")
-    return [_with_loss(model, str(name), wanted) for name in cast("list[Any]", names)]
+    return [_with_loss(model, name, wanted) for name in wanted.pop("loss")]
+
+
+def _loss_names(text: str) -> list[str]:
+    """Divide losses at commas, but not inside their parentheses."""
+    return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
 
 
 def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any]:

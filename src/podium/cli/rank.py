@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +14,12 @@ import typer
 
 from podium.cli._models import missing_allowed
 from podium.cli._options import check_target
-from podium.cli._rows import check_finite
+from podium.cli._rows import check_finite, normalized
 
 if TYPE_CHECKING:
     from podium.data import Features
+    from podium.data.appending import Append
+    from podium.groups import Groups
 
 
 def rank(
@@ -21,7 +27,8 @@ def rank(
     data: Annotated[
         Path,
         typer.Argument(
-            help="A row per user and item: user (or qid), item, and the model's features.",
+            help="A row per user and item: user (or qid), item, and the model's features. Also "
+            "svmlight with qid (LETOR), of any size where each query's rows lie together.",
             metavar="DATA",
         ),
     ],
@@ -44,29 +51,30 @@ def rank(
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
-    Where DATA names no items, an item is the row's position within its user, from 0.
+    Where DATA names no items, an item is the row's position within its user, from 0. Of svmlight
+    the first column is qid, and queries whose rows lie together stay in the order of the file.
     """
     check_target(out, "--out")
     from podium import _check, rankers
-    from podium import data as tables
+    from podium.data.tables import format_of
+    from podium.errors import ScatteredQueriesError
 
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)
-    rows = _read(data, ranker, user_col, item_col)
-    run = ranked(rows, _scores(ranker, rows), cutoff)
-    if out is not None:
-        tables.write_table(run, out)
+    numbered = format_of(data, "features") == "svmlight"
+    if numbered and user_col is None and item_col is None:
+        try:
+            _write_blocks(_streamed(data, ranker), ranker, cutoff, out)
+        except ScatteredQueriesError:  # then all of it must be in memory at once
+            _write(_read(data, ranker, None, None), ranker, cutoff, out, "qid")
     else:
-        sys.stdout.write(tables.to_frame(run).write_csv())
+        _write(_read(data, ranker, user_col, item_col), ranker, cutoff, out, "user")
 
 
-def ranked(rows: Features, scores: Any, k: int | None) -> dict[str, Any]:
-    """Return the columns of a run: users rising, scores falling, equal ones in row order."""
+def ranked(rows: Features, scores: Any, k: int | None, groups: Groups) -> dict[str, Any]:
+    """Return items and scores of a run: scores falling in each group, equal ones in row order."""
     import numpy as np
 
-    from podium.groups import Groups
-
-    groups = Groups.from_qid(np.asarray(rows.qid))
     order = np.lexsort((-scores, groups.index))
     if k is not None:
         place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
@@ -78,17 +86,83 @@ def ranked(rows: Features, scores: Any, k: int | None) -> dict[str, Any]:
     }
 
 
+def _runs(qid: Any) -> Groups:
+    """Group rows whose groups lie together, in their order."""
+    import numpy as np
+
+    from podium.groups import Groups
+
+    starts = np.concatenate([[0], np.flatnonzero(qid[1:] != qid[:-1]) + 1])
+    return Groups(qid[starts], np.append(starts, qid.size))
+
+
+def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
+    """Score blocks of whole queries as they come; nothing shows of the run before it is whole."""
+    with _opened(out) as append:
+        for rows in blocks:
+            run = ranked(rows, _scores(ranker, rows), k, _runs(rows.qid))
+            append({"qid": run.pop("user"), **run})
+
+
+def _write(rows: Features, ranker: Any, k: int | None, out: Path | None, user: str) -> None:
+    """Score rows that came whole: users rising."""
+    import numpy as np
+
+    from podium.groups import Groups
+
+    run = ranked(rows, _scores(ranker, rows), k, Groups.from_qid(np.asarray(rows.qid)))
+    with _opened(out) as append:
+        append({user: run.pop("user"), **run})
+
+
+@contextmanager
+def _opened(out: Path | None) -> Generator[Append]:
+    from podium.data.appending import append_table, text_appender
+
+    if out is not None:
+        with append_table(out) as append:
+            yield append
+        return
+    with tempfile.TemporaryFile() as file:
+        yield text_appender(file)
+        file.seek(0)
+        with open(file.fileno(), encoding="utf-8", newline="", closefd=False) as text:
+            shutil.copyfileobj(text, sys.stdout)
+
+
+def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
+    """Yield blocks of an svmlight file as the model wants them."""
+    from podium import data
+    from podium.data.features import check_numbered
+
+    check_numbered(_names(ranker), str(path))
+    for rows in data.stream_features(path, ranker.n_features_in_):
+        yield _as_learned(rows, path, ranker)
+
+
 def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -> Features:
     from podium import data
 
-    names = getattr(ranker, "feature_names_in_", None)
-    wanted = None if names is None else [str(name) for name in names]
     rows = data.read_features(
-        path, user=user_col, item=item_col, features=wanted, n_features=ranker.n_features_in_
+        path,
+        user=user_col,
+        item=item_col,
+        features=_names(ranker),
+        n_features=ranker.n_features_in_,
     )
     if not missing_allowed(ranker):
         check_finite(path, rows)
-    return rows
+    return _as_learned(rows, path, ranker)
+
+
+def _as_learned(rows: Features, path: Path, ranker: Any) -> Features:
+    """Return rows on the scale that the model was trained on."""
+    return normalized(rows, path) if getattr(ranker, "query_norm_", False) else rows
+
+
+def _names(ranker: Any) -> list[str] | None:
+    names = getattr(ranker, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _scores(ranker: Any, rows: Features) -> Any:

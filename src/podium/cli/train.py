@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages, _models, _tuning
 from podium.cli._options import check_target
 from podium.cli._progress import progress
-from podium.cli._rows import check_finite, check_scalable
+from podium.cli._rows import check_finite, check_scalable, head_drawn, normalized
 from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ _SHARE = 0.2  # of DATA, where --tune is not told which rows to validate on
 
 def train(
     data: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
             help="A row per user and item: user (or qid), relevance (or label), features. "
-            "Also svmlight with qid.",
+            "Also svmlight with qid (LETOR), of which several files are read as one.",
             metavar="DATA",
         ),
     ],
@@ -46,21 +46,23 @@ def train(
     Rows to validate on decide when to stop; without them the objective does.
     """
     check_target(out, "--out", ("",))
-    _tuning.check(validation, tuning)
+    _tuning.check(validation, tuning, solver)
     estimator = _models.make(model, solver, validation.eval_measure, tuning.seed)
     grid = _tuning.candidates(model, solver, tuning, estimator)
     _models.rehearse(estimator)
-    times = read_times(data, validation.time_col)
+    times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
     eval_set = None
     if validation.valid is not None:
-        other = read(validation.valid, columns, like=rows, missing=missing)
+        other = read([validation.valid], columns, like=rows, missing=missing)
+        other = _brought_to_scale(other, validation.valid, model)
         eval_set = (other.X, labels(validation.valid, other), other.qid)
+    rows = _brought_to_scale(rows, data[0], model)
     estimator = _models.scaled(estimator, model, rows.X)
     if hasattr(estimator, "steps"):
-        check_scalable(data, rows)
-    given = (rows.X, labels(data, rows), rows.qid)
+        check_scalable(data[0], rows)
+    given = (rows.X, labels(data[0], rows), rows.qid)
     item = rows.item if _models.pools(estimator) and rows.names_items else None
     if tuning.tune or validation.of_data:
         found = _search(estimator, given, item, grid, model, validation, tuning, eval_set, times)
@@ -68,11 +70,12 @@ def train(
         fitted, said = found.estimator, _tuning.describe(found)
     else:
         fitted, said = _fit(estimator, given, item, eval_set), ""
+    fitted = _finished(fitted, rows, query_norm=model.query_norm)
     _finish(fitted, rows, validation.valid, said, out, pooled=item is not None)
 
 
 def read(
-    path: Path,
+    paths: list[Path],
     columns: FeatureColumns,
     *,
     like: Features | None = None,
@@ -85,7 +88,7 @@ def read(
     wanted = _split(columns.features) if like is None else list(like.feature_names)
     ignored = [*(_split(columns.ignore) or []), *([also_ignore] if also_ignore else [])]
     rows = data.read_features(
-        path,
+        paths[0] if len(paths) == 1 else paths,
         user=columns.user_col,
         item=columns.item_col,
         relevance=columns.relevance_col,
@@ -94,8 +97,13 @@ def read(
         n_features=None if like is None else len(like.feature_names),
     )
     if not missing:
-        check_finite(path, rows)
+        check_finite(paths[0], rows)
     return rows
+
+
+def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
+    """Return rows with their features normalised by query, if that is wanted."""
+    return normalized(rows, path) if model.query_norm else rows
 
 
 def read_times(path: Path, column: str | None) -> Any:
@@ -103,6 +111,7 @@ def read_times(path: Path, column: str | None) -> Any:
     if column is None:
         return None
     from podium import _check
+    from podium.data._convert import to_times
     from podium.data.tables import open_table
     from podium.errors import DataError
 
@@ -111,7 +120,7 @@ def read_times(path: Path, column: str | None) -> Any:
         raise DataError(
             f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
         )
-    return table.fetch({column: "any"})[column]
+    return to_times(table.fetch({column: "any"})[column], column, table)
 
 
 def labels(path: Path, rows: Features) -> PerRow:
@@ -126,12 +135,18 @@ def labels(path: Path, rows: Features) -> PerRow:
     return rows.y
 
 
-def with_names(model: Any, names: tuple[str, ...]) -> Any:
-    """Give a model the names of its features, which an array does not carry."""
+def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
+    """Return a model of the features as they are, with what an array does not carry."""
     import numpy as np
 
-    model.feature_names_in_ = np.array(names, dtype=object)
-    return model
+    if hasattr(fitted, "steps"):
+        from podium.rankers.scaling import folded
+
+        fitted = folded(fitted)
+    fitted.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    if query_norm:
+        fitted.query_norm_ = True
+    return fitted
 
 
 def _fit(estimator: Any, given: tuple[Any, ...], item: Any, eval_set: Any) -> Any:
@@ -171,7 +186,7 @@ def _search(
                 split=validation.split or "users",
                 valid=_SHARE if share is None else share,
                 time=times,
-                n_jobs=tuning.jobs,
+                n_jobs=1 if tuning.jobs is None else tuning.jobs,
                 seed=tuning.seed,
                 progress=show,
             )
@@ -187,13 +202,12 @@ def _finish(
     """Write the model, and say what was learned from what, and why it stopped."""
     from podium import rankers
 
-    if hasattr(model, "steps"):
-        from podium.rankers.scaling import folded
-
-        model = folded(model)
-    rankers.save(with_names(model, rows.feature_names), out)
+    rankers.save(model, out)
     course = _course(model, chosen=bool(said) and valid is None)
     _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
+    drawn = head_drawn(getattr(model, "loss", None), rows)
+    if drawn:
+        _messages.say(drawn)
     if said:
         _messages.say(said)
     _messages.say(f"{_value(model, valid)}wrote {out}")

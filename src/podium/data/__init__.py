@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium.data.build import RankingOptions, ranking, top_items
     from podium.data.features import Features, read_features
+    from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
     from podium.data.publishers import Letor, letor, movielens
     from podium.data.retail import OnlineRetail, load_onlineretail
@@ -43,17 +44,20 @@ if TYPE_CHECKING:
         leave_last_out,
         random,
     )
+    from podium.data.streaming import stream_features
     from podium.data.users import user_column
     from podium.data.write import atomic, to_frame, write_table
 
 _HOME = {
     "build": ("RankingOptions", "ranking", "top_items"),
     "features": ("Features", "read_features"),
+    "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
     "publishers": ("Letor", "letor", "movielens"),
     "retail": ("OnlineRetail", "load_onlineretail"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
     "splits": ("Split", "by_group", "by_time", "by_time_per_user", "leave_last_out", "random"),
+    "streaming": ("stream_features",),
     "users": ("user_column",),
     "write": ("atomic", "to_frame", "write_table"),
 }
@@ -77,6 +81,7 @@ __all__ = [
     "letor",
     "load_onlineretail",
     "movielens",
+    "normalize_by_query",
     "pool",
     "pooled_relevance",
     "random",
@@ -85,6 +90,7 @@ __all__ = [
     "read_interactions",
     "read_run",
     "read_truth",
+    "stream_features",
     "to_frame",
     "top_items",
     "user_column",

@@ -1,4 +1,4 @@
-"""Compiled loops of the data layer: the join of a run with its truth, the top of a run, svmlight.
+"""Compiled loops of the data layer: the join of a run with its truth, and the top of a run.
 
 All are serial and visit groups in order. The join's hash table is sized by the group at hand, so
 that it stays in the first-level cache, and is emptied by raising a stamp, never by clearing.
@@ -12,11 +12,9 @@ from podium._kernels import kernel
 
 NEGATIVE, SKIP, ERROR = 0, 1, 2  # what to do with items outside the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
-NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING = 1, 2, 3, 4
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _TRUTH, _BOTH, _RUN = 0, 1, 2  # where the item of a slot was seen
-_EXACT = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
 
 
 @kernel
@@ -154,145 +152,3 @@ def top_rows(offsets, order, scores, keys, k, out_offsets, out):
             out[place] = row
             end += 1
         out_offsets[g + 1] = end
-
-
-@kernel
-def _blank(byte):
-    return byte == 32 or byte == 9 or byte == 13
-
-
-@kernel
-def _number(data, i, end):
-    """Return (value, where it ends, state): 0 is no number, 1 exact, 2 to be read again."""
-    sign = 1.0
-    if i < end and (data[i] == 45 or data[i] == 43):
-        if data[i] == 45:
-            sign = -1.0
-        i += 1
-    mantissa = np.int64(0)
-    n_digits = 0
-    power = 0
-    seen = False
-    point = False
-    while i < end:
-        byte = data[i]
-        if 48 <= byte <= 57:
-            seen = True
-            if n_digits < 18:
-                mantissa = mantissa * 10 + np.int64(byte - 48)
-                if mantissa > 0:
-                    n_digits += 1
-                if point:
-                    power -= 1
-            else:
-                n_digits += 1
-        elif byte == 46 and not point:
-            point = True
-        else:
-            break
-        i += 1
-    if not seen:
-        return 0.0, i, 0
-    if i < end and (data[i] == 101 or data[i] == 69):
-        i += 1
-        negative = False
-        if i < end and (data[i] == 45 or data[i] == 43):
-            negative = data[i] == 45
-            i += 1
-        if i >= end or not 48 <= data[i] <= 57:
-            return 0.0, i, 0
-        exponent = 0
-        while i < end and 48 <= data[i] <= 57:
-            exponent = min(exponent * 10 + np.int64(data[i] - 48), 100_000)
-            i += 1
-        power += -exponent if negative else exponent
-    # One exact operand and one rounding, or the digits are left to Python (Clinger's fast path).
-    if mantissa == 0 and n_digits == 0:
-        return sign * 0.0, i, 1
-    if n_digits > 18 or mantissa >= 9007199254740992 or power > 22 or power < -22:
-        return 0.0, i, 2
-    value = float(mantissa)
-    value = value / _EXACT[-power] if power < 0 else value * _EXACT[power]
-    return sign * value, i, 1
-
-
-@kernel
-def parse_svmlight(data, labels, qids, ends, indices, values, hard, problem):
-    """Read "label qid:n id:value … # comment" lines; return (rows, values, hard ones) written.
-
-    `ends` holds where each row's values end. `hard` lists numbers that one rounding can't give:
-    (place in values, or -1 - row for a label; first byte; byte after the last).
-    """
-    n_rows, n_values, n_hard = 0, 0, 0
-    i = 0
-    while i < data.size:
-        end = i
-        while end < data.size and data[end] != 10:
-            end += 1
-        stop = i
-        while stop < end and data[stop] != 35:
-            stop += 1
-        while i < stop and _blank(data[i]):
-            i += 1
-        if i == stop:
-            i = end + 1
-            continue
-        begin = i
-        labels[n_rows], i, state = _number(data, i, stop)
-        if state == 0 or (i < stop and not _blank(data[i])):
-            problem[0], problem[1] = NO_LABEL, begin
-            return n_rows, n_values, n_hard
-        if state == 2:
-            hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = -1 - n_rows, begin, i
-            n_hard += 1
-        while i < stop and _blank(data[i]):
-            i += 1
-        begin = i
-        good = i + 4 < stop and data[i] == 113 and data[i + 1] == 105 and data[i + 2] == 100
-        good = good and data[i + 3] == 58
-        qid = np.int64(0)
-        i += 4
-        n_digits = 0
-        while good and i < stop and not _blank(data[i]):
-            good = 48 <= data[i] <= 57 and n_digits < 18
-            qid = qid * 10 + np.int64(data[i] - 48)
-            n_digits += 1
-            i += 1
-        if not good or n_digits == 0:
-            problem[0], problem[1] = NO_QID, min(begin, end)
-            return n_rows, n_values, n_hard
-        qids[n_rows] = qid
-        previous = np.int64(0)
-        while True:
-            while i < stop and _blank(data[i]):
-                i += 1
-            if i >= stop:
-                break
-            begin = i
-            index = np.int64(0)
-            n_digits = 0
-            while i < stop and 48 <= data[i] <= 57 and n_digits < 9:
-                index = index * 10 + np.int64(data[i] - 48)
-                n_digits += 1
-                i += 1
-            if n_digits == 0 or i >= stop or data[i] != 58:
-                problem[0], problem[1] = NO_FEATURE, begin
-                return n_rows, n_values, n_hard
-            start = i + 1
-            values[n_values], i, state = _number(data, start, stop)
-            if state == 0 or (i < stop and not _blank(data[i])):
-                problem[0], problem[1] = NO_FEATURE, begin
-                return n_rows, n_values, n_hard
-            if index <= previous:
-                problem[0], problem[1] = NOT_RISING, begin
-                return n_rows, n_values, n_hard
-            if state == 2:
-                hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n_values, start, i
-                n_hard += 1
-            indices[n_values] = index - 1
-            n_values += 1
-            previous = index
-        ends[n_rows] = n_values
-        n_rows += 1
-        i = end + 1
-    return n_rows, n_values, n_hard

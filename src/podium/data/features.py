@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data import _columns, svmlight
 from podium.data._convert import Ids, finite, of_user, one_chunk, to_ids, to_numbers
+from podium.data._letor.rows import Rows
 from podium.data._source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
@@ -28,8 +29,8 @@ class Features:
 
     Attributes
     ----------
-    X : float64, (n_rows, n_features)
-        A dense array, or a scipy.sparse CSR array where at most a quarter is stored.
+    X : float64 or float32, (n_rows, n_features)
+        A dense array, or of svmlight a scipy.sparse CSR array where less than a quarter is stored.
     y : float64, (n_rows,), or None
         Relevance, where the source has it.
     qid : (n_rows,)
@@ -42,7 +43,7 @@ class Features:
         Whether the source names items, so that equal ones in two queries are one item.
     """
 
-    X: NDArray[np.float64] | csr_array
+    X: NDArray[Any] | csr_array
     y: NDArray[np.float64] | None
     qid: Ids
     item: Ids
@@ -59,15 +60,17 @@ def read_features(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     n_features: int | None = None,
+    dtype: Any = np.float64,
     format: str | None = None,
 ) -> Features:
     """Read a feature table: user (or qid), item, relevance (or label), and features.
 
     Parameters
     ----------
-    source : path, frame, or mapping of arrays; or Features
+    source : path, list of paths, frame, or mapping of arrays; or Features
         See `podium.data`; also svmlight with qid (LETOR), whose columns cannot be named and whose
-        features are "1", "2", ….
+        features are "1", "2", …. A list is of svmlight files, read one after the other as if they
+        were one.
     user, item, relevance : str, optional
         Names of columns that don't have their usual name.
     features : sequence of str, optional
@@ -78,6 +81,8 @@ def read_features(
     n_features : int, optional
         Width of X: for svmlight, where a file may lack the last features, at least the highest
         id; for a table, what must be there.
+    dtype : float64 or float32
+        Of X.
     format : {"parquet", "csv", "tsv", "arrow", "svmlight"}, optional
         Of a file whose name or content does not tell.
 
@@ -90,7 +95,9 @@ def read_features(
 
     Notes
     -----
-    Missing values of features become nan: whether that is an error is the ranker's to say.
+    Missing values of features become nan: whether that is an error is the ranker's to say. What
+    a line of svmlight leaves out is 0. Rows of a query need not lie together, and queries may come
+    in any order. `stream_features` reads files that do not fit in memory.
 
     Examples
     --------
@@ -101,12 +108,22 @@ def read_features(
     """
     if isinstance(source, Features):
         return source
-    if isinstance(source, str | Path) and format_of(Path(source), "features", format) == "svmlight":
-        path = Path(source)
+    kind = check_dtype(dtype)
+    if features is not None and n_features not in (None, len(features)):
+        raise ArgumentError(f"n_features is {n_features}, but features names {len(features)}.")
+    paths = _svmlight_paths(source, format)
+    if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
-        _refuse_names(str(path), unnamed)
-        rows = of_svmlight(svmlight.parse([svmlight.plain(path)]), str(path), n_features)
-        return _as_wanted(rows, str(path), features)
+        _refuse_names(str(paths[0]), unnamed)
+        check_numbered(features, str(paths[0]))
+        rows = svmlight.parse([svmlight.plain(path) for path in paths], dtype=kind)
+        width = n_features if features is None else len(features)
+        if features is not None and n_features is None and rows.highest > len(features):
+            raise DataError(
+                f"{paths[0]} has feature {rows.highest}, where {_few(features)} are wanted: "
+                "numbered features are read all or not at all."
+            )
+        return of_svmlight(rows, str(paths[0]), width, kind)
     roles = (_columns.USER, _columns.ANY_ITEM, _columns.RELEVANCE)
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
@@ -115,7 +132,8 @@ def read_features(
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
     kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
-    rows = _of_columns(table, found, table.fetch(kinds), chosen, named=features is not None)
+    columns = table.fetch(kinds)
+    rows = _of_columns(table, found, columns, chosen, kind, named=features is not None)
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
             f"{table.name} has {len(rows.feature_names)} features, but n_features is {n_features}."
@@ -123,16 +141,57 @@ def read_features(
     return rows
 
 
-def of_svmlight(rows: svmlight.Rows, name: str, n_features: int | None = None) -> Features:
-    """Return what svmlight files hold as Features."""
-    highest = int(rows.indices.max()) + 1 if rows.indices.size else 0
+def of_svmlight(
+    rows: Rows, name: str, n_features: int | None = None, dtype: Any = np.float64
+) -> Features:
+    """Return what svmlight files hold as Features; the rows can be used only once."""
+    width = width_of(name, rows.highest, n_features)
+    items = svmlight.positions(rows.qids)
+    return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
+
+
+def width_of(name: str, highest: int, n_features: int | None) -> int:
+    """Return how many features there are: as given, or as the highest id says."""
     width = _check.cutoff(n_features, name="n_features", required=False) or highest
+    if not width:
+        raise DataError(f"{name} has no feature: its lines end after the qid.")
     if width < highest:
         raise DataError(f"{name} has feature {highest}, but n_features is {width}.")
-    names = tuple(str(i + 1) for i in range(width))
-    return Features(
-        rows.matrix(width), rows.labels, rows.qids, svmlight.positions(rows.qids), names
-    )
+    return width
+
+
+def numbered(width: int) -> tuple[str, ...]:
+    """Return the names of features that have none, "1", "2", …."""
+    return tuple(str(i + 1) for i in range(width))
+
+
+def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
+    """Return the svmlight files that a source names; none for another source."""
+    if not isinstance(source, list | str | Path):
+        return []
+    listed = cast("list[Any]", source) if isinstance(source, list) else [source]
+    paths = [Path(path) for path in listed]
+    formats = [format_of(path, "features", format) for path in paths]
+    if isinstance(source, list) and set(formats) != {"svmlight"}:
+        raise ArgumentError(
+            "Several files are read as one only where all are svmlight, got "
+            f"{', '.join(map(str, paths)) or 'none'}. Put tables into one file."
+        )
+    return paths if "svmlight" in formats else []
+
+
+def check_dtype(dtype: Any) -> Any:
+    """Return float64 or float32."""
+    for kind in (np.float64, np.float32):
+        if dtype in (kind, np.dtype(kind), np.dtype(kind).name):
+            return np.dtype(kind)
+    raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}.")
+
+
+def check_numbered(wanted: Sequence[str] | None, name: str) -> None:
+    """Raise unless the features that are wanted are the numbers from 1."""
+    if wanted is not None and tuple(wanted) != numbered(len(wanted)):
+        raise DataError(f"{name} has numbered features, where {_few(wanted)} are wanted.")
 
 
 def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
@@ -142,15 +201,6 @@ def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
                 f"{name} has numbered features, of which none can be ignored, and no columns that "
                 f"have names: leave out {argument}."
             )
-
-
-def _as_wanted(rows: Features, name: str, wanted: Sequence[str] | None) -> Features:
-    """Raise unless the features of a file without names are those that are wanted."""
-    if wanted is not None and tuple(wanted) != rows.feature_names:
-        raise DataError(
-            f"{name} has the features {_few(rows.feature_names)}, where {_few(wanted)} are wanted."
-        )
-    return rows
 
 
 def _few(names: Sequence[str]) -> str:
@@ -190,6 +240,7 @@ def _of_columns(
     found: Mapping[str, str],
     columns: Mapping[str, Column],
     chosen: Sequence[str],
+    dtype: Any,
     *,
     named: bool,
 ) -> Features:
@@ -212,9 +263,10 @@ def _of_columns(
             f"{table.name} has no feature column: {_columns.there(table.names)}. "
             "Add numeric columns."
         )
-    matrix = np.empty((len(qid), len(used)))
-    for place, name in enumerate(used):
-        matrix[:, place] = _feature(columns[name], name, table)
+    matrix = np.empty((len(qid), len(used)), dtype)
+    with np.errstate(over="ignore"):  # infinite, as the ranker will say
+        for place, name in enumerate(used):
+            matrix[:, place] = _feature(columns[name], name, table)
     items = (
         to_ids(columns[found["item"]], found["item"], table)
         if "item" in found

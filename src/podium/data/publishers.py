@@ -156,7 +156,7 @@ def letor(path: str | Path, fold: int = 1) -> Letor:
             f"test.txt nor S1.txt to S5.txt. Pass the folder or archive as it comes from {LETOR}"
         )
     rows = [svmlight.parse(part) for part in parts]
-    width = max(int(part.indices.max(initial=-1)) + 1 for part in rows)
+    width = max(part.highest for part in rows)
     names = [part[0].name for part in parts]
     return Letor(*(of_svmlight(r, n, width or None) for r, n in zip(rows, names, strict=True)))
 

@@ -1,4 +1,4 @@
-"""Models on standardised features, which score features in their own units once fitted."""
+"""Linear models on standardised features, with coefficients in the features' own units."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from podium.rankers.neural import NeuralRanker
 from podium.rankers.objective import times
 
 
 def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
     """Put a scaler before a linear ranker: features with variance 1 and mean 0.
 
-    A NeuralRanker standardises by itself; a scaler before it changes nothing but rounding.
-
     Parameters
     ----------
-    ranker : LinearRanker or another with coef_ and intercept_, or NeuralRanker
+    ranker : LinearRanker or another with coef_ and intercept_
     center : bool
         Without it means stay, and so do the zeros of sparse features.
 
@@ -39,16 +36,12 @@ def folded(model: Pipeline) -> Any:
     """Return the ranker of a fitted `standardized`, made to score features as they are.
 
     ``coef . (x - mean) / scale + intercept`` is linear in x: the copy that comes back has
-    ``coef / scale``, and the rest in its intercept; or, of a NeuralRanker, both scalers in one.
-    What it learned otherwise (history, reasons) stays; its l2 is that of standardised features.
+    ``coef / scale``, and the rest in its intercept. What it learned otherwise (history, reasons)
+    stays; its l2 is that of standardised features.
     """
     scaler, ranker = (step for _, step in model.steps)
     copy = clone(ranker)
     copy.__dict__.update(ranker.__dict__)
-    if isinstance(copy, NeuralRanker):
-        mean = scaler.mean_ if scaler.with_mean else 0.0
-        copy.mean_, copy.scale_ = mean + scaler.scale_ * ranker.mean_, scaler.scale_ * ranker.scale_
-        return copy
     copy.coef_ = ranker.coef_ / scaler.scale_
     if scaler.with_mean:
         shift = times(scaler.mean_[np.newaxis, :], copy.coef_)[0]

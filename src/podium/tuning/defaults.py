@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from podium import losses
@@ -13,6 +14,12 @@ _LINEAR: dict[str, list[Any]] = {
     "C": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
 }
 _TREES: dict[str, list[Any]] = {"n_leaves": [7, 15, 31, 63], "learning_rate": [0.03, 0.1]}
+_NEURAL: dict[str, list[Any]] = {
+    "hidden": [0, 32],
+    "learning_rate": [1e-3, 1e-2],
+    "l2": [1e-5, 1e-3, 1e-1],
+}
+_THRESHOLDS = [10, 30, 100]  # of a feature: fewer learn less from noise
 _STEPS = [0.1, 0.5, 2.0]  # first lengths, of the solvers that have one
 _STEPPING = ("subgradient", "stochastic")
 _WIDER = (1, 3, 10)  # times the loss's own k
@@ -22,9 +29,10 @@ def default_grid(estimator: Any) -> Params:
     """Return the values that are worth trying for an estimator of podium.
 
     The penalty, the step length of solvers that have one, the number of leaves and the learning
-    rate of trees, and the k of a loss at 1, 3 and 10 times its own: a loss often does best with a
-    larger k than the measure has, since more rows then have a gradient. There the loss clips k
-    to the negatives that a group has, so that a larger k loses no group.
+    rate of trees, the hidden units of a network, the thresholds of RankBoost, and the k of a loss
+    at 1, 3 and 10 times its own: a loss often does best with a larger k than the measure has,
+    since more rows then have a gradient. There the loss clips k to the negatives that a group
+    has, so that a larger k loses no group.
 
     Examples
     --------
@@ -37,6 +45,10 @@ def default_grid(estimator: Any) -> Params:
     grid = _of_loss(loss)
     if "n_leaves" in known:
         return {**grid, **_TREES}
+    if "hidden" in known:
+        return {**grid, **_NEURAL}
+    if "n_thresholds" in known:
+        return {**grid, "n_thresholds": _THRESHOLDS}
     grid |= {name: values for name, values in _LINEAR.items() if name in known}
     if "learning_rate" in known and _solver(known, loss) in _STEPPING:
         grid["learning_rate"] = _STEPS
@@ -53,13 +65,15 @@ def _of_loss(loss: Any) -> Params:
 def _loss(known: Params) -> Any:
     """Return the loss that will be learned from; None for a library's own objective."""
     loss = known.get("loss")
-    if isinstance(loss, str) and loss.partition("@")[0] not in losses.REGISTRY:
+    if isinstance(loss, str) and re.split(r"[@(]", loss)[0] not in losses.REGISTRY:
         return None
     return losses.get(loss) if isinstance(loss, str) else loss
 
 
 def _solver(known: Params, loss: Any) -> str:
-    """Return the solver that will run: "auto" takes the subgradient for losses with kinks."""
+    """Return the solver that will run; see `solver` of LinearRanker for what "auto" takes."""
     if known.get("solver", "subgradient") != "auto":
         return str(known.get("solver", "subgradient"))
+    if getattr(loss, "redraws", False):
+        return "stochastic"
     return "lbfgs" if loss is None or getattr(loss, "smooth", False) else "subgradient"

@@ -154,7 +154,7 @@ class BoostedRanker(Ranker):
         if isinstance(self.loss, str):
             if self.loss in self._own:
                 return self.loss
-            _check.choice(self.loss.partition("@")[0], "loss", [*losses.REGISTRY, *self._own])
+            _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *self._own])
             return losses.get(self.loss)
         if not hasattr(self.loss, "value_and_grad"):
             raise ArgumentError(

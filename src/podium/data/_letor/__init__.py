@@ -1,0 +1,1 @@
+"""The inside of LETOR files: parsed rows and compiled loops, for the modules around."""

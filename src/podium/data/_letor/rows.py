@@ -1,0 +1,163 @@
+"""Parsed lines of svmlight files: pieces that follow each other, and the matrix they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data._letor import _kernels
+from podium.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_DENSE = 0.25  # from this share of stored values on, a dense matrix takes less memory
+_WIDEST = 1 << 24  # feature ids beyond it are taken for a slip
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows: labels, qids, lines in the file, and the features in CSR form, ids from 0.
+
+    `ends` holds where each row's values end; `indices` have the smallest type that holds them.
+    """
+
+    labels: NDArray[np.float64]
+    qids: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: NDArray[Any]
+
+    @property
+    def highest(self) -> int:
+        """The highest feature id, from 1; 0 without one."""
+        return int(self.indices.max()) + 1 if self.indices.size else 0
+
+    def without_features(self) -> Piece:
+        """Return labels and qids alone."""
+        nothing = np.empty(0, np.uint8), np.empty(0, self.values.dtype)
+        return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing)
+
+    def cut(self, first: int, last: int) -> Piece:
+        """Return the rows from first up to last."""
+        low = int(self.ends[first - 1]) if first else 0
+        high = int(self.ends[last - 1]) if last else 0
+        return Piece(
+            self.labels[first:last],
+            self.qids[first:last],
+            self.lines[first:last],
+            self.ends[first:last] - low,
+            self.indices[low:high],
+            self.values[low:high],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Lines of svmlight files: labels, qids, and pieces with the features.
+
+    Attributes
+    ----------
+    labels : float64, (n_rows,)
+    qids : int64, (n_rows,)
+    highest : int
+        The highest feature id, from 1; 0 without one.
+    n_values : int
+        Values that are stored.
+    pieces : list of Piece
+        `matrix` empties it as it goes, so that features are never in memory twice.
+    """
+
+    labels: NDArray[np.float64]
+    qids: NDArray[np.int64]
+    highest: int
+    n_values: int
+    pieces: list[Piece] = field(repr=False)
+
+    @classmethod
+    def of(cls, pieces: list[Piece]) -> Rows:
+        """Return the rows of pieces that follow each other."""
+        return cls(
+            np.concatenate([piece.labels for piece in pieces]),
+            np.concatenate([piece.qids for piece in pieces]),
+            max(piece.highest for piece in pieces),
+            sum(piece.values.size for piece in pieces),
+            pieces,
+        )
+
+    def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
+        """Return the features, dense unless fewer than a quarter are stored; only once."""
+        if self.n_values < _DENSE * self.labels.size * width:
+            return self._sparse(width, dtype)
+        dense = np.zeros((self.labels.size, width), dtype)
+        first = 0
+        while self.pieces:
+            piece = self.pieces.pop(0)
+            last = first + piece.labels.size
+            indices = piece.indices.astype(np.int32)
+            _kernels.fill_rows(piece.ends, indices, piece.values, dense[first:last])
+            first = last
+        return dense
+
+    def _sparse(self, width: int, dtype: Any) -> csr_array:
+        from scipy.sparse import csr_array
+
+        indices = np.empty(self.n_values, np.int32)
+        values, offsets = np.empty(self.n_values, dtype), np.zeros(self.labels.size + 1, np.int64)
+        row, low = 1, 0
+        while self.pieces:
+            piece = self.pieces.pop(0)
+            high = low + piece.values.size
+            indices[low:high], values[low:high] = piece.indices, piece.values
+            offsets[row : row + piece.ends.size] = low + piece.ends
+            row, low = row + piece.ends.size, high
+        return csr_array((values, indices, offsets), shape=(self.labels.size, width))
+
+
+def joined(pieces: Sequence[Piece]) -> Piece:
+    """Return pieces that follow each other as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    starts = np.cumsum([0, *(piece.values.size for piece in pieces)])
+    return Piece(
+        np.concatenate([piece.labels for piece in pieces]),
+        np.concatenate([piece.qids for piece in pieces]),
+        np.concatenate([piece.lines for piece in pieces]),
+        np.concatenate([p.ends + start for p, start in zip(pieces, starts, strict=False)]),
+        np.concatenate([piece.indices for piece in pieces]),
+        np.concatenate([piece.values for piece in pieces]),
+    )
+
+
+def check_piece(piece: Piece, name: str) -> None:
+    """Raise for a number that is too large for its type, a label below 0, or an absurd id."""
+    bad = np.flatnonzero(~np.isfinite(piece.values))
+    if bad.size:
+        feature = int(piece.indices[bad[0]]) + 1
+        raise DataError(
+            f"{name}, line {_line_of(piece, int(bad[0]))}: the value of feature {feature} is too "
+            f"large for {piece.values.dtype}. Scale it, or drop the row."
+        )
+    wrong = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise DataError(
+            f"{name}, line {piece.lines[row]}: the label must be finite and >= 0, got "
+            f"{piece.labels[row]:g}. Use 0 for what is not relevant."
+        )
+    if piece.highest > _WIDEST:
+        place = int(np.argmax(piece.indices == piece.highest - 1))
+        raise DataError(
+            f"{name}, line {_line_of(piece, place)}: feature ids go up to {_WIDEST}, got "
+            f"{piece.highest}. Number the features from 1 without gaps."
+        )
+
+
+def _line_of(piece: Piece, place: int) -> int:
+    """Return the line of a stored value."""
+    return int(piece.lines[int(np.searchsorted(piece.ends, place, side="right"))])

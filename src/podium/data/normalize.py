@@ -1,0 +1,132 @@
+"""Features brought to one scale within each query, as LETOR's QueryLevelNorm files have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.data._letor._kernels import scale_groups
+from podium.data.ids import codes_of
+from podium.errors import ArgumentError
+from podium.groups import Groups
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_ALL = np.empty(0, np.int64)
+
+
+def normalize_by_query(
+    X: Any, qid: ArrayLike, *, copy: bool = True
+) -> NDArray[np.floating] | csr_array:
+    """Bring each feature to [0, 1] within each query: ``(x - min) / (max - min)``.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        A dense array, or a scipy.sparse matrix. float32 stays so; other numbers become float64.
+    qid : (n_rows,)
+        The query (or user) of each row, in any order.
+    copy : bool
+        False may overwrite X where it is a dense float array.
+
+    Returns
+    -------
+    float64 or float32, (n_rows, n_features)
+        Dense, or CSR where X is sparse.
+
+    Raises
+    ------
+    ArgumentError
+        For lengths that differ, or an infinite value.
+
+    Notes
+    -----
+    A feature that is constant within a query is 0 there, also in a query of one row. nan takes
+    no part and stays nan. A sparse X holds zeros where nothing is stored, and these take part: the
+    result is the dense one's, without its zeros. It stays sparse where a feature's least value in
+    a query is 0, as counts have it; below that, what was not stored is stored.
+
+    Cost: two passes over X; of a sparse one, for each query a dense array of the columns that it
+    stores.
+
+    References
+    ----------
+    qin2010, section on normalisation.
+
+    Examples
+    --------
+    >>> normalize_by_query([[1.0, 5.0], [3.0, 5.0], [2.0, 7.0]], [7, 7, 8]).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    groups = Groups.from_qid(codes_of(_labels(qid))[0])
+    if hasattr(X, "tocsr"):
+        return _sparse(_floats(X.tocsr(), copy=False), groups)
+    dense = _floats(np.asarray(X), copy=_check.flag(copy, "copy"))
+    if dense.ndim != 2:
+        raise ArgumentError(f"X must have two dimensions, got shape {dense.shape}.")
+    _check_rows(dense, groups, dense)
+    _scale(dense, groups.offsets, _ALL if groups.order is None else groups.order)
+    return dense
+
+
+def _labels(qid: Any) -> Any:
+    """Return ids as an array; a Polars Series of strings stays one."""
+    return qid if hasattr(qid, "to_physical") else np.asarray(qid)
+
+
+def _floats(X: Any, *, copy: bool) -> Any:
+    """Return float64 or float32; of a dense array, C-ordered and, if asked for, a copy."""
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    if hasattr(X, "tocsr"):
+        return X.astype(dtype)
+    try:
+        return np.array(X, dtype, order="C", copy=True if copy else None)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"X must hold numbers, got an array of {X.dtype}.") from None
+
+
+def _check_rows(X: Any, groups: Groups, values: NDArray[Any]) -> None:
+    if X.shape[0] != groups.n_rows:
+        raise ArgumentError(
+            f"X and qid must have equal length, got {X.shape[0]} and {groups.n_rows}."
+        )
+    n_infinite = int(np.isinf(values).sum())
+    if n_infinite:
+        raise ArgumentError(
+            f"X has {n_infinite} infinite value{'s' if n_infinite > 1 else ''}, and a range has no "
+            "place for that. Drop those rows, or clip them."
+        )
+
+
+def _scale(X: NDArray[Any], offsets: NDArray[np.int64], order: NDArray[np.int64]) -> None:
+    low, high = np.empty((2, X.shape[1]))
+    scale_groups(offsets, order, low, high, X)
+
+
+def _sparse(X: Any, groups: Groups) -> csr_array:
+    """Scale query by query, each with the columns that it stores."""
+    from scipy import sparse
+
+    _check_rows(X, groups, X.data)
+    grouped = X if groups.order is None else X[groups.order]
+    bounds = zip(groups.offsets[:-1], groups.offsets[1:], strict=True)
+    parts = [_scaled(grouped[low:high]) for low, high in bounds]
+    if not parts:
+        return sparse.csr_array(X)
+    stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return stacked if groups.order is None else stacked[np.argsort(groups.order)]
+
+
+def _scaled(rows: Any) -> Any:
+    from scipy import sparse
+
+    columns = np.unique(rows.indices)
+    dense = np.ascontiguousarray(rows[:, columns].toarray())
+    _scale(dense, np.array([0, dense.shape[0]]), _ALL)
+    found = sparse.csr_array(dense)
+    indices = columns[found.indices]
+    return sparse.csr_array((found.data, indices, found.indptr), shape=rows.shape)

@@ -1,0 +1,373 @@
+"""LETOR files, as somebody would use them: svmlight in, a run out, and measured."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import data
+from podium.cli import _models
+from podium.cli._training import Model, Solver
+from podium.data import svmlight
+from podium.rankers import load
+
+Run = Callable[..., Any]
+NDCG = "ndcg(gain=exp2,discount=letor)@10"
+TRAIN = ("train", "train.txt", "--loss", "listmle", "-k", "3")
+
+
+def rows_of(seed: int, *, n_queries: int = 20, n_rows: int = 8, width: int = 4) -> list[str]:
+    """Graded rows, a block of lines for each query; features on a scale of each query's own."""
+    rng = np.random.default_rng(seed)
+    blocks: list[str] = []
+    for query in range(1, n_queries + 1):
+        x = rng.normal(size=(n_rows, width))
+        grade = np.digitize(x[:, 0] - x[:, 1], [0.3, 1.5])
+        x = np.round(x * rng.integers(1, 9) + rng.integers(-9, 9), 4)
+        lines = [
+            f"{g} qid:{query} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(values))
+            for g, values in zip(grade, x, strict=True)
+        ]
+        blocks.append("\n".join(lines) + "\n")
+    return blocks
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    """Write train.txt, vali.txt and test.txt."""
+    for seed, name in enumerate(("train", "vali", "test")):
+        Path(f"{name}.txt").write_text("".join(rows_of(seed)))
+
+
+def read(podium: Run, *argv: str) -> pl.DataFrame:
+    done = podium(*argv)
+    assert (done.status, done.err) == (0, "")
+    return pl.read_csv(io.StringIO(done.out))
+
+
+def mean(podium: Run, truth: str, run: str, measure: str = NDCG) -> float:
+    done = podium("measure", truth, run, "-m", measure, "--format", "json")
+    assert (done.status, done.err) == (0, "")
+    (value,) = json.loads(done.out)["measures"].values()
+    return value["mean"]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".svm", ".txt.gz", ".svm.gz", ".dat"])
+def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
+    for name in ("train", "vali", "test"):
+        text = Path(f"{name}.txt").read_bytes()
+        packed = gzip.compress(text) if suffix.endswith(".gz") else text
+        Path(f"{name}{suffix}").write_bytes(packed)
+    argv = ("train", f"train{suffix}", "--valid", f"vali{suffix}", *TRAIN[2:])
+    done = podium(*argv, "--query-norm", "-o", "model")
+    assert (done.status, done.out) == (0, "")
+    assert f"ndcg@3 on vali{suffix} " in done.err
+    assert podium("rank", "model", f"test{suffix}", "-o", "run.parquet").status == 0
+    assert mean(podium, f"test{suffix}", "run.parquet") > 0.9
+    run = pl.read_parquet("run.parquet")
+    assert run.columns == ["qid", "item", "score"]
+    assert run["qid"].to_list() == np.repeat(np.arange(1, 21), 8).tolist()
+    assert sorted(run.filter(pl.col("qid") == 7)["item"]) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("options", "k", "measure"),
+    [
+        (("--loss", "listmle", "-k", "3"), 3, "ndcg@3"),
+        (("--loss", "listnet", "-k", "3"), 3, "ndcg@3"),
+        (("--loss", "rankcosine", "-k", "3"), 3, "ndcg@3"),
+        (("--loss", "listmle"), None, "ndcg@10"),
+        (("--loss", "listmle@2"), 2, "ndcg@2"),
+        (("--loss", "listmle@2", "-k", "5"), 2, "ndcg@5"),
+        (("--loss", "listmle(head=relevant)@2", "-k", "5"), 2, "ndcg@5"),
+        (("--loss", "listmle(k=2)", "-k", "5"), 2, "ndcg@5"),
+        (("--loss", "pap-avg", "-k", "3"), 3, "pap@3"),
+        (("--loss", "pap-avg"), 10, "pap@10"),
+        (("--loss", "pap-logistic", "-k", "3"), None, "pap@3"),
+        (("--loss", "listmle", "-k", "3", "--eval-measure", "rr"), 3, "rr"),
+    ],
+)
+def test_k_cuts_the_measure_and_the_loss(
+    options: tuple[str, ...], k: int | None, measure: str
+) -> None:
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    cutoff = int(given["-k"]) if "-k" in given else None
+    model = Model(loss=given["--loss"], k=cutoff)
+    made = _models.make(model, Solver(), given.get("--eval-measure"), 0)
+    assert made.loss.k == k
+    assert made.eval_measure == measure
+
+
+def test_losses_that_read_grades_are_measured_by_ndcg() -> None:
+    for name in ("softmax", "pairwise-hinge", "squared", "listnet-luce"):
+        assert _models.make(Model(loss=name), Solver(), None, 0).eval_measure == "ndcg@10"
+
+
+def test_model_holds_the_loss_of_the_command_line(podium: Run) -> None:
+    text = "listmle(head=relevant,ties=averaged,n_orders=3)@2"
+    assert podium("train", "train.txt", "--loss", text, "-k", "5", "-o", "model").status == 0
+    loss = load("model").loss
+    assert (loss.k, loss.head, loss.ties, loss.n_orders) == (2, "relevant", "averaged", 3)
+
+
+def test_tune_takes_losses_with_parameters(podium: Run) -> None:
+    grid = "loss=listmle(head=relevant,ties=fixed)@2, softmax,listmle"
+    argv = ("train", "train.txt", "-o", "model", "--tune", "--valid", "vali.txt", "-k", "2")
+    done = podium(*argv, "--grid", grid, "--grid", "l2=1e-3", "--tune-table", "t.csv")
+    assert done.status == 0, done.err
+    assert pl.read_csv("t.csv").height == 3
+
+
+def test_head_of_drawn_rows_is_told(podium: Run) -> None:
+    """Query 1 has two relevant rows of four, query 2 one, query 3 all four."""
+    grades = ((2, 1, 0, 0), (1, 0, 0, 0), (2, 1, 1, 1))
+    lines = [
+        f"{grade} qid:{query} 1:{grade + i / 10}"
+        for query, block in enumerate(grades)
+        for i, grade in enumerate(block)
+    ]
+    Path("few.txt").write_text("\n".join(lines))
+    argv = ("train", "few.txt", "-o", "model", "--loss")
+    done = podium(*argv, "listmle", "-k", "3")
+    assert (
+        "podium: listmle, top 3: in 2 of 3 queries places go to rows of relevance < 1, in a drawn "
+        "order (--loss 'listmle(head=relevant)@3' leaves them out)\n"
+    ) in done.err
+    assert "top 3" not in podium(*argv, "listmle(head=relevant)@3").err
+    assert "drawn" not in podium(*argv, "listmle", "-k", "1").err
+    assert "listmle, whole lists: in 2 of 3 queries" in podium(*argv, "listmle").err
+
+
+def test_several_files_are_one(podium: Run) -> None:
+    blocks = rows_of(0)
+    for name, part in (("S1", blocks[:7]), ("S2", blocks[7:9]), ("S3", blocks[9:])):
+        Path(f"{name}.txt").write_text("".join(part))
+    assert podium(*TRAIN, "-o", "whole").status == 0
+    assert podium("train", "S1.txt", "S2.txt", "S3.txt", *TRAIN[2:], "-o", "parts").status == 0
+    assert Path("whole").read_bytes() == Path("parts").read_bytes()
+    done = podium("train", "S1.txt", "truth.csv", *TRAIN[2:], "-o", "parts")
+    assert re.search(r"^Several files are read as one only where all are svmlight", done.message)
+
+
+def test_order_of_queries_changes_nothing(podium: Run) -> None:
+    order = np.random.default_rng(5).permutation(20)
+    for seed, name in enumerate(("train", "vali", "test")):
+        blocks = rows_of(seed)
+        Path(f"{name}-mixed.txt").write_text("".join(blocks[i] for i in order))
+    for mixed in ("", "-mixed"):
+        argv = (f"train{mixed}.txt", "--valid", f"vali{mixed}.txt", "--loss", "listmle@3")
+        assert podium("train", *argv, "-o", f"model{mixed}").status == 0
+        assert (
+            podium("rank", f"model{mixed}", f"test{mixed}.txt", "-o", f"r{mixed}.csv").status == 0
+        )
+    np.testing.assert_allclose(load("model-mixed").coef_, load("model").coef_, rtol=1e-9)
+    run, mixed = (pl.read_csv(f"r{m}.csv").sort("qid", "item") for m in ("", "-mixed"))
+    np.testing.assert_allclose(mixed["score"], run["score"], rtol=1e-9)
+    assert mean(podium, "test.txt", "r-mixed.csv") == mean(podium, "test-mixed.txt", "r.csv")
+    first = pl.read_csv("r-mixed.csv")["qid"].unique(maintain_order=True)
+    assert first.to_list() == (order + 1).tolist()
+
+
+@pytest.mark.parametrize("norm", [(), ("--query-norm",)])
+def test_rank_is_the_same_in_one_block_in_many_and_from_scattered_rows(
+    podium: Run, monkeypatch: pytest.MonkeyPatch, norm: tuple[str, ...]
+) -> None:
+    assert podium(*TRAIN, *norm, "-o", "model").status == 0
+    whole = read(podium, "rank", "model", "test.txt")
+    lines = Path("test.txt").read_text().splitlines()
+    Path("scattered.txt").write_text("\n".join(lines[::2] + lines[1::2]))
+    with monkeypatch.context() as patch:
+        patch.setattr(svmlight, "_PIECE", 500)
+        assert read(podium, "rank", "model", "test.txt").equals(whole)
+        scattered = read(podium, "rank", "model", "scattered.txt")
+        assert podium("rank", "model", "test.txt", "-o", "run.parquet").status == 0
+        top = read(podium, "rank", "model", "test.txt", "-k", "2")
+    assert pl.read_parquet("run.parquet").equals(whole)
+    assert top.equals(whole.group_by("qid", maintain_order=True).head(2))
+    # Positions count the rows of the query in their file: even ones come first there.
+    place = [0, 4, 1, 5, 2, 6, 3, 7]
+    moved = whole.with_columns(item=pl.col("item").replace_strict(dict(enumerate(place))))
+    assert scattered.sort("qid", "item").equals(moved.sort("qid", "item"))
+
+
+def test_normalisation_is_kept_in_the_model(podium: Run) -> None:
+    """Learning from features normalised here is learning from a file that has them so."""
+    for name in ("train", "vali", "test"):
+        rows = data.read_features(f"{name}.txt")
+        scaled = data.normalize_by_query(rows.X, rows.qid)
+        lines = [
+            f"{y:g} qid:{q} " + " ".join(f"{j + 1}:{float(v)!r}" for j, v in enumerate(x))
+            for y, q, x in zip(rows.y, rows.qid, scaled, strict=True)
+        ]
+        Path(f"{name}-norm.txt").write_text("\n".join(lines))
+    assert podium(*TRAIN, "--valid", "vali.txt", "--query-norm", "-o", "one").status == 0
+    argv = ("train", "train-norm.txt", *TRAIN[2:], "--valid", "vali-norm.txt", "-o", "two")
+    assert podium(*argv).status == 0
+    assert np.array_equal(load("one").coef_, load("two").coef_)
+    assert load("one").query_norm_ is True
+    run = read(podium, "rank", "one", "test.txt")
+    assert run.equals(read(podium, "rank", "two", "test-norm.txt"))
+    assert not run.equals(read(podium, "rank", "two", "test.txt"))
+
+
+def test_table_is_normalised_by_user_too(podium: Run) -> None:
+    rows = data.read_features("train.txt")
+    columns = {f"f{j}": np.asarray(rows.X)[:, j] for j in range(4)}
+    data.write_table({"user": rows.qid, "label": rows.y, **columns}, "rows.csv")
+    for file, out in (("rows.csv", "table"), ("train.txt", "letor")):
+        argv = ("train", file, *TRAIN[2:], "--query-norm", "-o", out)
+        assert podium(*argv).status == 0
+    assert np.array_equal(load("table").coef_, load("letor").coef_)
+    run = read(podium, "rank", "table", "rows.csv")
+    letor = read(podium, "rank", "letor", "train.txt")
+    assert run.columns == ["user", "item", "score"]
+    assert run.equals(letor.rename({"qid": "user"}))
+
+
+def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
+    """Trees learn from what is missing, so that it is no error there; infinity is."""
+    pytest.importorskip("lightgbm")
+    lines = [f"{i % 5},{i % 2},{i}" for i in range(40)]
+    argv = ("train", "rows.csv", "--model", "lightgbm", "--set", "n_trees=2", "--query-norm")
+    for value, status in (("", 0), ("inf", 2)):
+        lines[7] = f"2,1,{value}"
+        Path("rows.csv").write_text("\n".join(["user,label,x", *lines]))
+        done = podium(*argv, "-o", "model")
+        assert done.status == status, done.err
+    assert done.message.startswith("rows.csv: X has 1 infinite value, and a range has no")
+
+
+def test_files_may_lack_the_last_features(podium: Run) -> None:
+    assert podium(*TRAIN, "-o", "model").status == 0
+    short = [line.rpartition(" ")[0] for line in Path("test.txt").read_text().splitlines()]
+    Path("short.txt").write_text("\n".join(short))
+    Path("zero.txt").write_text("\n".join(f"{line} 4:0" for line in short))
+    run = read(podium, "rank", "model", "short.txt")
+    assert run.equals(read(podium, "rank", "model", "zero.txt"))
+    assert podium(*TRAIN, "--valid", "short.txt", "-o", "again").status == 0
+    assert load("again").n_features_in_ == 4
+
+
+def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> None:
+    assert podium(*TRAIN, "-o", "model").status == 0
+    Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
+    for argv in (("rank", "model", "wide.txt"), (*TRAIN, "--valid", "wide.txt", "-o", "other")):
+        assert podium(*argv).message == "wide.txt has feature 50, but the model has 4."
+    data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
+    assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
+    done = podium("rank", "named", "test.txt")
+    assert done.message == "test.txt has numbered features, where size, age are wanted."
+
+
+BAD_FILES = {
+    "empty.txt": (b"", r"^empty\.txt is empty\."),
+    "binary.txt": (bytes(range(128, 256)) * 9, r"^binary\.txt has no format that its name"),
+    "binary.svm": (
+        bytes(range(14, 256)) * 9,
+        r"^binary\.svm, line 1: the line must begin with a n",
+    ),
+    "cut.txt.gz": (
+        gzip.compress("".join(rows_of(3)).encode())[:-40],
+        r"^cut\.txt\.gz can't be read: .* It may be truncated",
+    ),
+    "label.txt": (
+        b"1 qid:1 1:1\ngood qid:1 1:2\n",
+        r"^label\.txt, line 2: the line must begin with a number, the label, got 'good'",
+    ),
+    "nan.txt": (b"1 qid:1 1:1\nnan qid:1 1:2\n", r"^nan\.txt, line 2: the line must begin"),
+    "inf.txt": (b"1 qid:1 1:1\n1e999 qid:1 1:2\n", r"^inf\.txt, line 2: the label must be fin"),
+    "below.txt": (b"1 qid:1 1:1\n-1 qid:1 1:2\n", r"^below\.txt, line 2: the label .* got -1\."),
+    "noqid.txt": (
+        b"1 qid:1 1:1\n0 1:2\n",
+        r"^noqid\.txt, line 2: qid: and an integer .* got '1:2'",
+    ),
+    "value.txt": (b"1 qid:1 1:1\n0 qid:1 1:\n", r"^value\.txt, line 2: a feature must be id:val"),
+    "miss.txt": (b"1 qid:1 1:1\n0 qid:1 1:NULL\n", r"^miss\.txt, line 2: .* got '1:NULL'"),
+    "large.txt": (
+        b"1 qid:1 1:1\n0 qid:1 1:1e999\n",
+        r"^large\.txt, line 2: the value of feature 1",
+    ),
+    "order.txt": (b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n", r"^order\.txt, line 2: feature ids must rise"),
+    "none.txt": (None, r"^none\.txt does not exist\."),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "pattern"), [(n, *c) for n, c in BAD_FILES.items()])
+def test_wrong_file_is_refused_in_one_line(
+    podium: Run, name: str, content: bytes | None, pattern: str
+) -> None:
+    assert podium(*TRAIN, "-o", "model").status == 0
+    if content is not None:
+        Path(name).write_bytes(content)
+    there = sorted(Path().iterdir())
+    for argv in (
+        ("train", name, *TRAIN[2:], "-o", "other"),
+        (*TRAIN, "--valid", name, "-o", "other"),
+        ("rank", "model", name),
+        ("rank", "model", name, "-o", "run.csv"),
+        ("measure", name, "a.csv", "-m", "ndcg@3"),
+    ):
+        done = podium(*argv)
+        assert re.search(pattern, done.message), done.message
+        assert (done.status, done.out) == (2, "")
+    assert sorted(Path().iterdir()) == there
+
+
+@pytest.mark.parametrize(
+    "loss", ["listmle", "listnet", "rankcosine", "softmax", "pairwise-logistic", "listnet-luce@2"]
+)
+def test_queries_that_teach_nothing_leave_the_model_as_it_is(podium: Run, loss: str) -> None:
+    """One document, one grade only: left out, and never a weight that is not a number."""
+    odd = "1 qid:91 1:9 2:9\n0 qid:92 1:3\n0 qid:92 1:5\n2 qid:93 1:1\n2 qid:93 1:2 4:8\n"
+    Path("odd.txt").write_text(Path("train.txt").read_text() + odd)
+    options = ("--loss", loss, "--no-scale")
+    for name, out in (("train.txt", "plain"), ("odd.txt", "with")):
+        assert podium("train", name, *options, "-o", out).status == 0
+    np.testing.assert_allclose(load("with").coef_, load("plain").coef_, rtol=1e-6)
+    assert np.isfinite(load("with").coef_).all()
+
+
+@pytest.mark.parametrize("text", ["1 qid:1 1:9\n", "1 qid:1 1:3\n1 qid:1 1:5\n0 qid:2 1:5\n"])
+def test_file_that_teaches_nothing_is_refused(podium: Run, text: str) -> None:
+    Path("odd.txt").write_text(text)
+    done = podium("train", "odd.txt", *TRAIN[2:], "-o", "model")
+    assert re.search(r"can(not)? be trained on: listmle needs rows of two grades", done.message)
+    assert not Path("model").exists()
+
+
+def test_cutoff_beyond_every_list_is_the_whole_list(podium: Run) -> None:
+    argv = ("train", "train.txt", "--loss")
+    assert podium(*argv, "listmle@99", "-o", "far").status == 0
+    assert podium(*argv, "listmle", "-o", "whole").status == 0
+    assert np.array_equal(load("far").coef_, load("whole").coef_)
+    assert podium("rank", "far", "test.txt", "-k", "99", "-o", "run.csv").status == 0
+    assert mean(podium, "test.txt", "run.csv", "ndcg@99") > 0.8
+
+
+def test_neural_model_scales_by_itself() -> None:
+    assert _models.make(Model(model="neural"), Solver(), None, 0).standardize is True
+    raw = _models.make(Model(model="neural", no_scale=True), Solver(), None, 0)
+    assert raw.standardize is False
+
+
+def test_ohsumed_is_learned_ranked_and_measured(
+    podium: Run, podium_data: Callable[[str], Path]
+) -> None:
+    """A model of three parts ranks the fifth better than chance gives, .22, and keeps its rows."""
+    parts = [podium_data(f"letor-ohsumed/min/S{i}.txt.gz") for i in range(1, 6)]
+    train, valid, test = map(str, parts[:3]), str(parts[3]), str(parts[4])
+    argv = ("train", *train, "--valid", valid, "--loss", "listmle", "-k", "10", "--query-norm")
+    done = podium(*argv, "-o", "model")
+    assert "podium: 63 groups, 9219 rows, 45 features; " in done.err
+    assert podium("rank", "model", test, "-o", "run.parquet").status == 0
+    assert pl.read_parquet("run.parquet").height == len(data.read_truth(test).relevance)
+    assert mean(podium, test, "run.parquet") > 0.33
