@@ -48,7 +48,7 @@ def _checked(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
     found = members(place, data_set.title, data_set.url) if data_set.files else []
     sums: dict[str, str] = {}
     for file in data_set.files:
-        member = pick(found, [file.name])
+        member = pick(found, [file.name, *file.also])
         if member is None:
             raise DataError(
                 f"{place} holds no {file.name}: {recipe.name} needs {_described(data_set)}"

@@ -18,10 +18,20 @@ from podium.errors import ArgumentError, DataError
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a data set; `sha256` is that of its content unpacked, or "" where unknown."""
+    """One file of a data set.
+
+    Attributes
+    ----------
+    name : str
+    sha256 : str
+        Of its content unpacked, or "" where unknown.
+    also : tuple of str
+        Other names under which publishers have the same content.
+    """
 
     name: str
     sha256: str = ""
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +184,10 @@ def read(name: str, text: str) -> Recipe:
 
 
 def _data_set(content: Mapping[str, Any]) -> DataSet:
-    files: Sequence[Mapping[str, str]] = content.get("files", ())
-    made: dict[str, Any] = {**content, "files": tuple(DataFile(**file) for file in files)}
+    files: Sequence[Mapping[str, Any]] = content.get("files", ())
+    made: dict[str, Any] = {**content, "files": tuple(map(_data_file, files))}
     return DataSet(**made)
+
+
+def _data_file(content: Mapping[str, Any]) -> DataFile:
+    return DataFile(**{**content, "also": tuple(content.get("also", ()))})
