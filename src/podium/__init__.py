@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium import (
         catalogue,
+        consistency,
         data,
         errors,
         evaluate,
@@ -46,6 +47,7 @@ _HOME = {
 }
 _SUBMODULES = (
     "catalogue",
+    "consistency",
     "data",
     "errors",
     "evaluate",
@@ -66,6 +68,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
+    "consistency",
     "data",
     "errors",
     "evaluate",

@@ -14,6 +14,7 @@ import podium
 ROOT = Path(__file__).resolve().parents[2]
 SUBMODULES = (
     "catalogue",
+    "consistency",
     "data",
     "errors",
     "evaluate",
@@ -26,6 +27,7 @@ SUBMODULES = (
 )
 WITH_ALL = (
     "catalogue",
+    "consistency",
     "data",
     "evaluate",
     "losses",

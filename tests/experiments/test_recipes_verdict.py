@@ -79,7 +79,9 @@ def test_overall_verdict_without_anything_printed_is_that_it_was_measured():
 def test_claims_of_podiums_own_reproduce_nothing():
     both = made({}, Claim("gains", "gain", above=0.0), Claim("more", "gain", above=2.0))
     assert judge(both, {"gain": Measured(1.0)}).overall == "1 of 2 claims hold"
+    assert judge(both, {"gain": Measured(1.0)}).text == "1 failed."
     assert judge(both, {"gain": Measured(3.0)}).overall == "all claims hold"
+    assert judge(both, {"gain": Measured(3.0)}).text == ""
 
 
 def test_verdict_counts_in_words():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,6 +16,7 @@ Agreement: TypeAlias = Literal["exact", "agrees", "within noise", "differs", "un
 Standing: TypeAlias = Literal["holds", "open", "fails"]
 Judged: TypeAlias = tuple[Claim, Measured, Standing]
 
+_OTHER: dict[Standing, str] = {"open": "open", "fails": "failed"}
 _Z = 1.96  # an interval of 95 %
 _SAME = 1e-12  # of the figure: what two orders of a sum may differ by
 
@@ -124,14 +126,12 @@ def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:
 
 
 def _text(agree: Sequence[bool], claims: Sequence[Judged]) -> str:
-    said: list[str] = []
-    if agree:
-        said.append(f"{sum(agree)} of {len(agree)} printed figures agree.")
-    if claims:
-        counts = [s for *_, s in claims]
-        said.append(f"{counts.count('holds')} of {len(counts)} claims hold")
-        said[-1] += f", {counts.count('open')} open." if "open" in counts else "."
-    return " ".join(said)
+    """Return the counts; those of claims that hold only where `_overall` does not say them."""
+    counts = Counter(standing for *_, standing in claims)
+    said = [f"{counts['holds']} of {len(claims)} claims hold"] if agree and claims else []
+    said += [f"{counts[each]} {word}" for each, word in _OTHER.items() if counts[each]]
+    text = f"{', '.join(said)}." if said else ""
+    return f"{sum(agree)} of {len(agree)} printed figures agree. {text}".strip() if agree else text
 
 
 def _complete(recipe: Recipe, figures: Figures) -> None:

@@ -1,0 +1,39 @@
+"""Whether minimising a loss finds the best top k: the theory of top-k consistency, by enumeration.
+
+A `Space` says how probable each order of a few objects is. `is_order_preserving` and
+`meets_theorem_6` say whether the theory's condition on spaces holds, `sensitivity` searches for
+what would refute the theory's condition on losses, `minimise` finds the scores with the least
+expected loss, and `agreement` compares their top k with the Bayes rankers'. `Truncated` modifies
+any loss on grades for the top k. The page docs/consistency.md shows them at work.
+"""
+
+from podium.consistency._search import CONDITIONS, CounterExample
+from podium.consistency.agreement import Agreement, agreement, is_consistent_on
+from podium.consistency.cross_entropy import PermutationCrossEntropy
+from podium.consistency.minimum import Minimum, minimise
+from podium.consistency.preserving import (
+    is_order_preserving,
+    meets_theorem_6,
+    preserved_pairs,
+)
+from podium.consistency.sensitivity import Sensitivity, sensitivity
+from podium.consistency.space import Space
+from podium.consistency.truncated import Truncated
+
+__all__ = [
+    "CONDITIONS",
+    "Agreement",
+    "CounterExample",
+    "Minimum",
+    "PermutationCrossEntropy",
+    "Sensitivity",
+    "Space",
+    "Truncated",
+    "agreement",
+    "is_consistent_on",
+    "is_order_preserving",
+    "meets_theorem_6",
+    "minimise",
+    "preserved_pairs",
+    "sensitivity",
+]

@@ -1,0 +1,223 @@
+"""The cross entropy of two Plackett-Luce laws over whole permutations, exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.losses import _inputs
+from podium.types import Mask, PerGroup, PerRow, RowIndex
+
+_LARGEST = 12  # rows of a group: 4,096 sets
+_CELLS = 1_000_000  # groups × sets × rows in work at a time
+
+Block = tuple[RowIndex, NDArray[np.float64], PerGroup]
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationTarget:
+    """What `PermutationCrossEntropy` needs to know of the labels.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    blocks : list of (rows, chances, constant)
+        Groups of one size and defined, together: their numbers' rows (m, size), the chance of
+        each set of rows to be what is left to place under the grades (m, 2 ** size), and what
+        the grades' own law adds (m,).
+    defined : bool, (n_groups,)
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    blocks: list[Block]
+    defined: Mask
+    share: PerGroup
+
+
+@dataclass(frozen=True)
+class PermutationCrossEntropy:
+    """Divergence of the scores' Plackett-Luce law of permutations from the grades' law.
+
+    ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``: ListNet before its top-1
+    approximation, here for the theory of small lists.
+
+    Parameters
+    ----------
+    scale : float
+        What the grades are multiplied by to be the scores of their law, > 0.
+
+    Notes
+    -----
+    Not a sum over n! permutations: the log-likelihood of a permutation is a sum over the sets of
+    rows that are left to place, so the expected one is a sum over all 2^n sets, weighted by the
+    chance of each. Groups may have up to 12 rows; one with a single grade is left out.
+    Convex and smooth. `Truncated` gives the paper's top-k form.
+
+    References
+    ----------
+    xia2009, equation 12; cao2007.
+
+    Examples
+    --------
+    >>> loss = PermutationCrossEntropy()
+    >>> target = loss.prepare(np.array([3.0, 1.0, 2.0]), Groups.single(3))
+    >>> values, grad = loss.value_and_grad(np.array([3.0, 1.0, 2.0]), target)
+    >>> bool(abs(values[0]) < 1e-12), bool(np.abs(grad).max() < 1e-12)
+    (True, True)
+    """
+
+    scale: float = 1.0
+
+    name: ClassVar[str] = "permutation-cross-entropy"
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    convex: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = None
+    shift_invariant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        value = _check.number(self.scale, "scale", low=0.0, strict=True)
+        object.__setattr__(self, "scale", value)
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> PermutationTarget:
+        """Find the chance of every set under the grades; nothing here is random.
+
+        Raises
+        ------
+        ArgumentError
+            For a group of more than 12 rows, lengths that differ, a negative relevance or weight,
+            or weights that vary within a group.
+        """
+        grades = self.scale * _inputs.relevance_of(relevance, groups)
+        defined = _has_two_grades(grades, groups)
+        per_group = _inputs.group_weights(weights, groups, self.name)
+        share = _inputs.shares(per_group, defined)
+        blocks = [_block(grades, rows) for rows in _rows_by_size(groups, defined)]
+        return PermutationTarget(groups, blocks, defined, share)
+
+    def value_and_grad(self, scores: PerRow, target: PermutationTarget) -> tuple[PerGroup, PerRow]:
+        """Return each group's value, and the gradient of their mean by each row's score."""
+        values, grad, _ = self.value_grad_and_curvature(scores, target)
+        return values, grad
+
+    def curvature(self, scores: PerRow, target: PermutationTarget) -> PerRow:
+        """Return the expected number of times that each row is up for a place, by its chance."""
+        return self.value_grad_and_curvature(scores, target)[2]
+
+    def value_grad_and_curvature(
+        self, scores: PerRow, target: PermutationTarget
+    ) -> tuple[PerGroup, PerRow, PerRow]:
+        """Return all three from one pass."""
+        checked = _inputs.scores_of(scores, target.groups)
+        n_defined = max(1, int(np.count_nonzero(target.defined)))
+        values = np.full(target.groups.n_groups, np.nan)
+        grad = np.zeros(checked.size)
+        bound = np.full(checked.size, _inputs.LEAST_CURVATURE / n_defined)
+        for rows, chances, constant in target.blocks:
+            group = target.groups.index[rows[:, 0]]
+            share = target.share[group]
+            normaliser, expected = _expected(checked[rows], chances)
+            value = normaliser - checked[rows].sum(axis=1) + constant
+            values[group] = share * np.maximum(value, 0.0)
+            grad[rows] = (share / n_defined)[:, None] * (expected - 1.0)
+            bound[rows] += (share / n_defined)[:, None] * expected
+        return values, grad, bound
+
+    def why_undefined(self, target: PermutationTarget) -> str:
+        """Say what a group needs, and how many lack it."""
+        lacking = int(np.count_nonzero(~target.defined))
+        return f"{self.name} needs two different grades in a group, but {lacking} lack them."
+
+
+@cache
+def _members(n: int) -> Mask:
+    """Return which objects each set has, (2 ** n, n); set number s has the bits of s."""
+    number = np.arange(2**n, dtype=np.int64)[:, None]
+    return np.equal(np.bitwise_and(np.right_shift(number, np.arange(n)), 1), 1)
+
+
+def _expected(
+    scores: NDArray[np.float64], chances: NDArray[np.float64]
+) -> tuple[PerGroup, NDArray[np.float64]]:
+    """Return the expected sum of log-normalisers over places, and of each row's chance."""
+    total, expected = np.zeros(len(scores)), np.zeros_like(scores)
+    step = max(1, _CELLS // (chances.shape[1] * scores.shape[1]))
+    for at in range(0, len(scores), step):
+        part = slice(at, at + step)
+        log_sum, chosen = _softmaxes(scores[part])
+        total[part] = (chances[part] * log_sum).sum(axis=1)
+        expected[part] = np.einsum("ms,msi->mi", chances[part], chosen)
+    return total, expected
+
+
+def _softmaxes(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return log-sum-exp over every set, and each member's chance there, 0 for no member."""
+    member = _members(scores.shape[1])
+    top = np.where(member, scores[:, None, :], -np.inf).max(axis=2)
+    top[:, 0] = 0.0  # nobody is in the empty set
+    lifted = np.where(member, scores[:, None, :] - top[..., None], -np.inf)
+    weights = np.exp(lifted)
+    total = weights.sum(axis=2)
+    total[:, 0] = 1.0
+    return top + np.log(total), weights / total[..., None]
+
+
+def _chances(grades: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance of each set to be left to place at some time, (m, 2 ** n)."""
+    n = grades.shape[1]
+    found = np.zeros((len(grades), 2**n))
+    found[:, -1] = 1.0
+    chosen = _softmaxes(grades)[1]
+    for number in range(2**n - 1, 0, -1):
+        for member in range(n):
+            if number >> member & 1:
+                found[:, number ^ (1 << member)] += found[:, number] * chosen[:, number, member]
+    found[:, 0] = 0.0
+    return found
+
+
+def _block(grades: PerRow, rows: RowIndex) -> Block:
+    own = grades[rows]
+    chances = _chances(own)
+    return rows, chances, own.sum(axis=1) - _expected(own, chances)[0]
+
+
+def _has_two_grades(grades: PerRow, groups: Groups) -> Mask:
+    low, high = np.full(groups.n_groups, np.inf), np.full(groups.n_groups, -np.inf)
+    np.minimum.at(low, groups.index, grades)
+    np.maximum.at(high, groups.index, grades)
+    return high > low
+
+
+def _rows_by_size(groups: Groups, defined: Mask) -> list[RowIndex]:
+    """Return the rows of all defined groups of each size, (m, size)."""
+    if defined.any() and groups.sizes[defined].max() > _LARGEST:
+        largest = int(np.argmax(np.where(defined, groups.sizes, 0)))
+        raise ArgumentError(
+            f"permutation-cross-entropy takes groups of up to {_LARGEST} rows, got "
+            f"{groups.sizes[largest]} in qid {_check.label(groups.labels[largest])}. "
+            "Use listnet for longer lists."
+        )
+    order: RowIndex = np.arange(groups.n_rows) if groups.order is None else groups.order
+    found: list[RowIndex] = []
+    for size in np.unique(groups.sizes[defined]).tolist():
+        first = groups.offsets[:-1][defined & (groups.sizes == size)]
+        found.append(order[first[:, None] + np.arange(size)])
+    return found
