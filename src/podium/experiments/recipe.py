@@ -190,4 +190,5 @@ def _data_set(content: Mapping[str, Any]) -> DataSet:
 
 
 def _data_file(content: Mapping[str, Any]) -> DataFile:
-    return DataFile(**{**content, "also": tuple(content.get("also", ()))})
+    made: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
+    return DataFile(**made)
