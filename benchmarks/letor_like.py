@@ -34,6 +34,7 @@ LOSSES = (
     "listmle",
     "listmle@10",
     "rankcosine",
+    "robirank",
     "pairwise-logistic",
     "pairwise-hinge",
     "logistic",

@@ -84,8 +84,9 @@ def listed(options: Iterable[str]) -> str:
 
 def nearest(value: Any, options: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" where one of the options is close, else nothing."""
-    close = difflib.get_close_matches(str(value), list(options), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    known = {option.lower(): option for option in options}
+    close = difflib.get_close_matches(str(value).lower(), list(known), n=1)
+    return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:

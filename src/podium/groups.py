@@ -127,7 +127,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
             present = np.zeros(high - low + 1, np.bool_)
             present[shifted] = True
             if present.all():
-                return shifted, np.arange(low, high + 1).astype(labels.dtype)
+                return shifted, (low + np.arange(present.size, dtype=np.int64)).astype(labels.dtype)
             number = np.cumsum(present) - 1
             return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
     distinct, codes = np.unique(labels, return_inverse=True)

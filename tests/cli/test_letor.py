@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import data
+from podium import data, losses
 from podium.cli import _models
+from podium.cli._rows import head_drawn
 from podium.cli._training import Model, Solver
 from podium.data import svmlight
 from podium.rankers import load
@@ -145,6 +147,31 @@ def test_head_of_drawn_rows_is_told(podium: Run) -> None:
     assert "top 3" not in podium(*argv, "listmle(head=relevant)@3").err
     assert "drawn" not in podium(*argv, "listmle", "-k", "1").err
     assert "listmle, whole lists: in 2 of 3 queries" in podium(*argv, "listmle").err
+    assert ", in a drawn order (" in podium(*argv, "listmle(ties=redrawn)").err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("listmle(ties=averaged)@3", "averaged over 16 drawn orders"),
+        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 drawn orders"),
+        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a drawn order"),
+        ("listmle", "in a drawn order"),
+    ],
+)
+def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
+    loss: Any = losses.get(given)
+    rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
+    text = head_drawn(loss, rows)
+    assert f"< {loss.min_relevance:g}, {said} (--loss '" in text
+    (advised,) = re.findall("--loss '([^']*)'", text)
+    assert losses.get(advised) == replace(loss, head="relevant")
+
+
+def test_feature_too_large_to_scale_is_not_blamed_on_the_first_file(podium: Run) -> None:
+    Path("large.txt").write_text("1 qid:99 1:1 3:1e150\n0 qid:99 1:2\n")
+    done = podium("train", "train.txt", "large.txt", *TRAIN[2:], "-o", "model")
+    assert done.message.startswith("train.txt, large.txt: feature '3' has values up to 1e+150, too")
 
 
 def test_several_files_are_one(podium: Run) -> None:
@@ -261,7 +288,9 @@ def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> Non
     assert podium(*TRAIN, "-o", "model").status == 0
     Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
     for argv in (("rank", "model", "wide.txt"), (*TRAIN, "--valid", "wide.txt", "-o", "other")):
-        assert podium(*argv).message == "wide.txt has feature 50, but the model has 4."
+        assert podium(*argv).message == (
+            "wide.txt has feature 50 at line 161, but the model has 4."
+        )
     data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
     assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
     done = podium("rank", "named", "test.txt")
@@ -371,3 +400,54 @@ def test_ohsumed_is_learned_ranked_and_measured(
     assert podium("rank", "model", test, "-o", "run.parquet").status == 0
     assert pl.read_parquet("run.parquet").height == len(data.read_truth(test).relevance)
     assert mean(podium, test, "run.parquet") > 0.33
+
+
+def test_files_that_number_their_queries_alike_are_refused(podium: Run) -> None:
+    done = podium("train", "train.txt", "test.txt", *TRAIN[2:], "-o", "model")
+    assert done.status == 2
+    assert "query 1 is in train.txt and in test.txt, and would be one." in done.err
+
+
+@pytest.mark.parametrize("loss", ["softmax", "logistic"])
+def test_dense_rows_are_validated_on_rows_of_few_values(podium: Run, loss: str) -> None:
+    lines = [line.split(" ") for line in Path("vali.txt").read_text().splitlines()]
+    few = [" ".join(words[:3] if i % 2 else words[:2]) for i, words in enumerate(lines)]
+    Path("few.txt").write_text("\n".join(few) + "\n")
+    argv = ("train", "train.txt", "--loss", loss, "--valid", "few.txt", "-o", "model")
+    argv = (*argv, "--eval-measure", "ndcg@10")
+    assert podium(*argv).status == 0
+    assert podium(*argv, "--tune", "--grid", "l2=0.1,1").status == 0
+
+
+def test_luce_loss_is_rehearsed_at_a_cost_that_it_can_bear(podium: Run) -> None:
+    done = podium("train", "train.txt", "--loss", "listnet-luce@4", "-o", "model")
+    assert done.status == 0, done.err
+
+
+def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> None:
+    argv = ("train", "train.txt", "--tune", "-o", "model", "--tune-table", "t.csv")
+    done = podium(*argv, "--grid", "loss=listmle(head=relevant)@3,softmax")
+    assert done.status == 0, done.err
+    assert "ndcg@3" in done.err  # at the k of the first
+    named = pl.read_csv("t.csv")["loss"].to_list()
+    assert named == ["listmle(head=relevant)@3", "softmax"]
+    assert any(f"best loss={name}" in done.err for name in named)
+
+
+def test_loss_that_redraws_ends_below_where_it_started(podium: Run) -> None:
+    argv = ("train", "train.txt", "--valid", "vali.txt", "-o", "model")
+    assert podium(*argv, "--loss", "listmle(ties=redrawn)").status == 0
+    model = load("model")
+    assert model.objective_ < model.history_["objective"][0]
+
+
+def test_advice_about_a_loss_names_no_option_that_train_lacks(podium: Run) -> None:
+    argv = ("train", "train.txt", "-o", "model", "--loss")
+    for loss, more in (
+        ("listmle(ties=redrawn)", ("--solver", "lbfgs")),
+        ("listmle(head=relevant,ties=redrawn)@3", ("--model", "lightgbm")),
+        ("listmle(n_orders=5)", ()),
+    ):
+        done = podium(*argv, loss, *more)
+        assert done.status == 2
+        assert "--ties" not in done.err

@@ -90,7 +90,7 @@ def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> No
     )  # fmt: skip
     assert done.status == 0
     table = pl.read_csv("t.csv")
-    assert table["loss"].to_list() == ["logistic", "pap-ramp", "pap-ramp"]
+    assert table["loss"].to_list() == ["logistic(min_relevance=0.5)", "pap-ramp", "pap-ramp"]
     assert table["loss__k"].to_list() == [None, 2, 3]
     assert table["loss__min_relevance"].to_list() == [None, 0.5, 0.5]
     assert table["error"].to_list() == [""] * 3
@@ -186,9 +186,15 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--solver", "lbfgs"), "--solver lbfgs needs a smooth loss"),
         (("--start", "warm"), "--start must be "),
         (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
-        (("--set", "l2=1,2"), "--set must be NAME=VALUE with one value, got 'l2=1,2'."),
+        (("--set", "l2=1,2"), "--l2 must be a number >= 0, got (1, 2)."),
+        (("--set", "l2=log(1,2)"), "--set must be NAME=VALUE, no distribution, got 'l2=log(1,2)'."),
+        (
+            ("--solver", "lbfgs", "--loss", "logistic", "--learning-rate", "1"),
+            "--learning-rate has no meaning for solver lbfgs.",
+        ),
         (("--set", "trees=3"), "--model linear has no use for --set trees."),
-        (("--set", "batch_size=0"), "batch_size must be an integer >= 1"),
+        (("--set", "batch_size=0"), "--set batch_size has no meaning for solver subgradient."),
+        (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
         (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
         (("--model", "svm-pauc"), "--model svm-pauc has no use for --loss."),

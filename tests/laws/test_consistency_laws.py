@@ -63,6 +63,11 @@ class TestTruncatedPairs(LossContract):
         return Truncated(losses.get("pairwise-logistic"), 2)
 
 
+class TestTruncatedDraws(LossContract):
+    def make(self) -> Loss:
+        return Truncated(losses.get("listmle", k=2, ties="redrawn"), 2)
+
+
 class TestTruncatedCrossEntropy(LossContract):
     def make(self) -> Loss:
         return Truncated(PermutationCrossEntropy(scale=0.5), 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from podium import losses
 from podium.groups import Groups
 from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
+from podium.testing.robust_oracles import dcg_loss, ideal
 
 VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-ramp": lambda: losses.PApRamp(2),
@@ -54,6 +56,18 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "rankcosine top": lambda: losses.RankCosine(2),
     "rankcosine fixed": lambda: losses.RankCosine(ties="fixed"),
     "rankcosine top redrawn": lambda: losses.RankCosine(2, ties="redrawn"),
+    "robirank": losses.RoBiRank,
+    "robirank hinge": lambda: losses.RoBiRank(sigma="hinge"),
+    "robirank type 2": lambda: losses.RoBiRank(2, gain="linear"),
+    "robirank type 2 hinge": lambda: losses.RoBiRank(2, "hinge", normalize=False),
+    "robirank identity": lambda: losses.RoBiRank("identity", normalize=False),
+    "robirank identity hinge": lambda: losses.RoBiRank("identity", "hinge", "linear"),
+    "robust-binary": losses.RobustBinary,
+    "robust-binary hinge": lambda: losses.RobustBinary(sigma="hinge", min_relevance=2),
+    "robust-binary type 2": lambda: losses.RobustBinary(2, per="group"),
+    "robust-binary type 2 hinge": lambda: losses.RobustBinary(2, "hinge"),
+    "robust-binary identity": lambda: losses.RobustBinary("identity", per="group"),
+    "robust-binary identity hinge": lambda: losses.RobustBinary("identity", "hinge"),
     "softmax": losses.SoftmaxCrossEntropy,
     "pairwise-hinge": losses.PairwiseHinge,
     "pairwise-logistic": losses.PairwiseLogistic,
@@ -113,9 +127,11 @@ def test_contract_refuses_draws_by_the_order_of_the_file() -> None:
         contract.test_draw_is_that_of_the_generator()
 
 
-def one(loss: Any, positives: list[float], negatives: list[float]) -> float:
+def one(
+    loss: Any, positives: list[float], negatives: list[float], grades: list[float] | None = None
+) -> float:
     scores = np.array([*positives, *negatives])
-    relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    relevance = np.array([*(grades or [1.0] * len(positives)), *([0.0] * len(negatives))])
     return float(
         loss.value_and_grad(scores, loss.prepare(relevance, Groups.single(scores.size)))[0][0]
     )
@@ -141,6 +157,9 @@ NOT_CONVEX = {
     "pap-logistic": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     # Of two scores of which one is 0, only the other's sign counts.
     "rankcosine": ([-2.0], [1.0], [0.0]),
+    # Far on the wrong side, the cost rises as a logarithm does.
+    "robirank": ([-8.0], [0.0], [0.0]),
+    "robust-binary": ([-8.0], [0.0], [0.0]),
 }
 
 # Where a loss does not declare smoothness: the score of the one positive at a kink.
@@ -171,7 +190,11 @@ NOT_A_BOUND = {
     "pap-logistic": ([0.0], [0.0] + [-9.0] * 98, 1),
     "pairwise-hinge": ([0.0], [0.0] + [-9.0] * 98, 1),
     "pairwise-exponential": ([0.0], [0.0] + [-9.0] * 98, 1),
+    "robust-binary": ([0.0], [0.0] + [-9.0] * 98, 1),
+    # A row of grade 5 on top weighs so much in the ideal DCG that the other's errors are small.
+    "robirank": ([20.0, 0.0], [0.0, 0.0], 2),
 }
+GRADES = {"robirank": [5.0, 1.0]}  # of these positives; 1 else
 
 
 def test_what_is_not_declared_has_a_witness() -> None:
@@ -207,7 +230,8 @@ def test_smooth_top_has_a_kink_where_its_rows_change() -> None:
 @pytest.mark.parametrize("name", list(NOT_A_BOUND))
 def test_missing_bound_has_a_case_below_the_risk(name: str) -> None:
     positives, negatives, k = NOT_A_BOUND[name]
-    assert one(get(name, k), positives, negatives) < pap_risk(positives, negatives, k)
+    value = one(get(name, k), positives, negatives, GRADES.get(name))
+    assert value < pap_risk(positives, negatives, k)
 
 
 def test_average_is_no_upper_bound_in_the_papers_own_margin() -> None:
@@ -291,7 +315,72 @@ def test_weights_are_repetitions(name: str) -> None:
     copied_groups = Groups.from_qid(np.repeat(np.arange(4), 4))
     copies = loss.prepare(relevance[rows], copied_groups, **copied_keys)
     copied, copied_grad = loss.value_and_grad(scores[rows], copies)
-    assert np.nanmean(values) == pytest.approx(np.mean(copied))
+    assert np.nanmean(values) == pytest.approx(float(copied.mean()))
     np.testing.assert_allclose(grad[:4], copied_grad[:4])
     np.testing.assert_allclose(grad[4:8], copied_grad[4:].reshape(3, 4).sum(axis=0))
     np.testing.assert_array_equal(grad[8:], 0.0)
+
+
+graded_lists = st.lists(
+    st.tuples(st.integers(-6, 6).map(lambda i: i / 2), st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0])),
+    min_size=2,
+    max_size=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(graded_lists, st.sampled_from(["logistic", "hinge"]), st.sampled_from(["exp2", "linear"]))
+def test_robirank_bounds_what_a_list_loses_of_its_dcg(
+    rows: list[tuple[float, float]], sigma: Any, gain: Any
+) -> None:
+    """DCG's loss is at most type 2, and that at most type 1, for ties in any order, and over the
+    ideal DCG as well: (sum of gains) / ideal - NDCG.
+    """
+    scores, grades = (list(column) for column in zip(*rows, strict=True))
+    if len(set(grades)) < 2:
+        return
+    gains = [2.0**y - 1.0 if gain == "exp2" else y for y in grades]
+    groups = Groups.single(len(rows))
+    for normalize in (False, True):
+        scale = ideal(gains) if normalize else 1.0
+        losses_of = [losses.RoBiRank(kind, sigma, gain, normalize) for kind in (2, 1)]
+        second, first = (
+            float(
+                loss.value_and_grad(np.array(scores), loss.prepare(np.array(grades), groups))[0][0]
+            )
+            for loss in losses_of
+        )
+        best = dcg_loss(scores, gains, ties=False) / scale
+        worst = dcg_loss(scores, gains, ties=True) / scale
+        slack = 1e-12 * first
+        assert best <= worst <= second + slack <= first + 2 * slack
+
+
+def test_robirank_counts_the_rows_above_by_their_distance() -> None:
+    """A pair that is right adds nothing to T when it is far apart, one wrong by d adds d."""
+    loss = losses.RoBiRank(2, normalize=False)
+    right = one(loss, [90.0], [0.0] * 5)
+    assert 0.0 < right < 1e-20  # DCG's loss of rank 0 is 0
+    wrong = one(loss, [0.0], [30.0] * 3 + [-90.0] * 4)
+    assert wrong == pytest.approx(1 - 1 / math.log2(3 * 30 + 2), abs=1e-9)
+    assert wrong > dcg_loss([0.0] + [30.0] * 3 + [-90.0] * 4, [1.0] + [0.0] * 7, ties=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-8, 8).map(lambda i: i / 2), min_size=1, max_size=9), st.data())
+def test_robust_binary_bounds_the_share_of_errors(
+    margins: list[float], data: st.DataObject
+) -> None:
+    """Type 1 and the identity do, ties counted; type 2 over what a tie costs it does."""
+    sigma: Any = data.draw(st.sampled_from(["logistic", "hinge"]))
+    errors = float(np.mean([margin <= 0.0 for margin in margins]))
+    values = {
+        kind: one(losses.RobustBinary(kind, sigma), margins, []) for kind in (1, 2, "identity")
+    }
+    assert errors <= min(values[1], values["identity"]) + 1e-12
+    assert errors * (1 - 1 / math.log2(3)) <= values[2] + 1e-12
+    assert values[2] <= values[1] + 1e-12
+
+
+def test_type_2_of_a_tie_is_below_its_error() -> None:
+    assert one(losses.RobustBinary(2), [0.0], []) == pytest.approx(1 - 1 / math.log2(3))

@@ -27,6 +27,7 @@ from podium.consistency import (
 )
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.rankers import LinearRanker
 
 P1 = 0.4
 PAPER = {(0, 1, 2): P1, (1, 0, 2): (1 - P1) / 2, (2, 1, 0): (1 - P1) / 2}
@@ -64,6 +65,14 @@ def test_mallows_by_its_inversions() -> None:
         assert space.probability(order) == pytest.approx(weight / total)
 
 
+def preserving(pairs: Any) -> Space:
+    return Space.random_order_preserving(3, 1, np.random.default_rng(0), pairs=pairs)
+
+
+def of_four() -> Minimum:
+    return Minimum(np.zeros(4), 0.0, np.zeros((4, 4)), True, "newton")
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -81,8 +90,24 @@ def test_mallows_by_its_inversions() -> None:
         (lambda: is_order_preserving(Space.uniform(3), 0, 3, 1), "j must be an object from 0 to 2"),
         (lambda: Space.mallows([0, 0, 1], 1.0), "hold each of 0 to 2 once"),
         (lambda: Space.random(3, np.random.default_rng(0), concentration=0.0), "concentration"),
+        (lambda: is_order_preserving(Space.uniform(3), -1, 0, 1), "i must be an object from 0"),
+        (lambda: is_order_preserving(Space.uniform(3), 0, 1.0, 1), "j must be .* got 1.0"),
+        (lambda: is_order_preserving(Space.uniform(3), True, 0, 1), "i must be .* got True"),
+        (lambda: preserving([(0, 1, 2)]), r"pairs must hold pairs .* got \(0, 1, 2\)"),
+        (lambda: preserving([0, 1]), r"pairs must hold pairs \(i, j\) of objects, got 0"),
+        (
+            lambda: agreement(Space.uniform(3), losses.get("squared"), 1, minimum=of_four()),
+            "minimum must be of as many objects as space, 3, got 4",
+        ),
+        (lambda: Truncated("listmel", 1), "loss must be one of .* Did you mean 'listmle'"),
+        (lambda: Truncated(1, 1), "loss must be a loss or its name, .* got 1"),
+        (lambda: sensitivity(None, 3, 1), "loss must be a loss or its name, .* got None"),
         (lambda: Truncated(losses.get("squared"), 0), "k must be an integer >= 1"),
         (lambda: PermutationCrossEntropy(scale=0.0), "scale must be a number > 0"),
+        (
+            lambda: PermutationCrossEntropy(scale=1e308).prepare(np.arange(3.0), Groups.single(3)),
+            r"scale must leave the grades finite, got 1e\+308 times 2\. Take a smaller",
+        ),
         (lambda: minimise(Space.uniform(3), losses.get("pap-max@1")), "is undefined on perm"),
         (lambda: minimise(Space.uniform(3), losses.get("pap-ramp@1")), "neither convex nor smooth"),
     ],
@@ -200,6 +225,30 @@ def test_truncated_grades() -> None:
     assert pickle.loads(pickle.dumps(loss)) == loss
 
 
+def test_losses_may_be_named() -> None:
+    space = Space.from_orders(PAPER)
+    assert Truncated("squared", 1) == Truncated(losses.get("squared"), 1)
+    assert sensitivity("listmle@1", 3, 1, n_random=5).violated == ()
+    assert minimise(space, "squared").scores == pytest.approx([2.1, 2.3, 1.6])
+    assert is_consistent_on(space, "listmle@1", 1)
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+@pytest.mark.parametrize("ties", ["fixed", "redrawn", "averaged"])
+def test_truncated_loss_that_draws_is_learned_in_mini_batches(ties: str) -> None:
+    """Where no grades tie, nothing is left to the draw: top 2 is what the loss itself learns."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.standard_normal((40, 3)), np.repeat(np.arange(8), 5)
+    y = np.concatenate([rng.permutation(5) for _ in range(8)])
+    own = losses.get("listmle", k=2, ties=ties)
+    found = [
+        LinearRanker(loss, solver="stochastic", max_iter=5, batch_size=3).fit(X, y, qid).coef_
+        for loss in (own, Truncated(own, 2))
+    ]
+    assert np.abs(found[0]).max() > 0.1
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
 def test_counterexample_shows_what_it_says() -> None:
     found = sensitivity(losses.get("listmle"), n=3, k=1)
     assert found.refuted
@@ -284,6 +333,29 @@ def test_permutation_cross_entropy_says_what_is_undefined() -> None:
     assert np.isnan(values).all()
     assert not grad.any()
     assert "but 1 lack them" in loss.why_undefined(target)
+
+
+def test_permutation_cross_entropy_at_scores_near_the_largest_double() -> None:
+    """Cost of an order: what each place's best has more than its own. Grades are sure of one."""
+    big = 2.0**1022
+    sure = PermutationCrossEntropy(scale=1e307).prepare(np.array([2.0, 0.0, 1.0]), Groups.single(3))
+    for scores, cost in (
+        ([big, -big, 0.0], 0.0),
+        ([0.0, -big, big], big),  # big - 0, then 0 - 0 and nothing at the last place
+        ([-big, big, 0.0], 2 * big + big),
+        ([0.0, 0.0, 0.0], math.log(3) + math.log(2)),
+        ([big, big, big], math.log(3) + math.log(2)),
+    ):
+        values, grad = PermutationCrossEntropy().value_and_grad(np.array(scores), sure)
+        assert values[0] == pytest.approx(cost, rel=1e-12, abs=1e-12)
+        assert np.isfinite(grad).all()
+    values, grad = PermutationCrossEntropy().value_and_grad(
+        np.array([-4 / 3 * big, big, big]), sure
+    )
+    assert values[0] == pytest.approx(7 / 3 * big)
+    values, grad = PermutationCrossEntropy().value_and_grad(1.9 * np.array([-big, big, 0.0]), sure)
+    assert values[0] == np.inf  # 5.7 * big is no double
+    assert grad.tolist() == [-1.0, 3.0 - 1.0, -1.0]
 
 
 def _log_sum(values: list[float]) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from podium.data.appending import append_table
+from podium.data.appending import append_table, text_appender
 from podium.errors import ArgumentError, DataError
 
 READ: dict[str, Callable[[Path], pl.DataFrame]] = {
@@ -67,3 +69,72 @@ def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
         append_table(tmp_path / "x" / "r.csv"),
     ):
         pass
+
+
+OTHERS: list[tuple[dict[str, Any], str]] = [
+    ({"score": np.array([1.0]), "user": np.array(["c"])}, r"got score \(Float64\), user"),
+    ({"user": np.array(["c"])}, r"got user \(String\)\. Use"),
+    ({**PARTS[1], "item": np.array([1])}, r"item \(Int64\)\. Use"),
+    ({"user": np.array([7]), "score": np.array([1.0])}, r"got user \(Int64\), score"),
+    ({"user": np.array(["c"]), "score": np.array([1])}, r"score \(Int64\)\. Use"),
+    ({"who": np.array(["c"]), "score": np.array([1.0])}, r"got who \(String\)"),
+]
+
+
+@pytest.mark.parametrize("suffix", READ)
+@pytest.mark.parametrize(("other", "got"), OTHERS)
+def test_columns_must_be_those_of_the_first_call(
+    tmp_path: Path, suffix: str, other: dict[str, Any], got: str
+) -> None:
+    wanted = r"columns must be those of the first call, user \(String\), score \(Float64\), "
+
+    def write() -> None:
+        with append_table(tmp_path / f"run{suffix}") as append:
+            append(PARTS[0])
+            append(other)
+
+    with pytest.raises(ArgumentError, match=wanted + ".*" + got):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_text_must_be_those_of_the_first_call() -> None:
+    file = io.BytesIO()
+    append = text_appender(file)
+    append(PARTS[0])
+    with pytest.raises(ArgumentError, match="columns must be those of the first call"):
+        append({"score": np.array([1.0]), "user": np.array(["c"])})
+    assert file.getvalue() == b"user,score\na,0.1\nb,0.2\n"
+
+
+@pytest.mark.parametrize("suffix", READ)
+def test_table_that_nothing_was_appended_to_has_no_columns(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with pytest.raises(ArgumentError, match="Nothing was appended to run"), append_table(path):
+        pass
+    with (
+        pytest.raises(ArgumentError, match="columns must name at least one"),
+        append_table(path) as append,
+    ):
+        append({})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore:Could not use mmap:RuntimeWarning")
+@pytest.mark.parametrize("suffix", READ)
+def test_table_without_rows_has_its_columns(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with append_table(path) as append:
+        append({name: values[:0] for name, values in PARTS[0].items()})
+    got = READ[suffix](path)
+    assert (got.columns, got.height) == (["user", "score"], 0)
+
+
+@pytest.mark.filterwarnings("ignore:Could not use mmap:RuntimeWarning")
+@pytest.mark.parametrize("suffix", READ)
+def test_later_calls_may_bring_other_categories(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with append_table(path) as append:
+        for users in (["a", "b"], ["c", "b", "d"]):
+            append({"user": pl.Series(users, dtype=pl.Categorical)})
+    assert READ[suffix](path)["user"].to_list() == ["a", "b", "c", "b", "d"]

@@ -59,6 +59,14 @@ def test_values_are_those_of_the_formula() -> None:
     assert scaled.tolist() == [[0, 0], [1, 0], [(2 - 1) / (3 - 1), 1], [0, 0]]
 
 
+def test_smallest_and_largest_spans_are_spans() -> None:
+    least, most = 5e-324, 1.7e308
+    X = [[least, most, 3 * least], [0.0, -most, 0.0], [0.0, 0.0, 2 * least]]
+    expected = [[1, 1, 1], [0, 0, 0], [0, 0.5, 2 / 3]]
+    assert normalize_by_query(X, [1, 1, 1]).tolist() == expected
+    assert normalize_by_query(sparse.csr_array(X), [1, 1, 1]).toarray().tolist() == expected
+
+
 def test_missing_values_take_no_part() -> None:
     scaled = normalize_by_query([[np.nan], [4.0], [2.0]], [1, 1, 1])
     assert np.isnan(scaled[0, 0])
@@ -81,6 +89,8 @@ def test_bad_rows_are_refused(form: Callable[[Any], Any]) -> None:
         normalize_by_query(form([[1.0], [2.0]]), [1])
     with pytest.raises(ArgumentError, match="X has 1 infinite value, and a range"):
         normalize_by_query(form([[1.0], [np.inf]]), [1, 1])
+    with pytest.raises(ArgumentError, match="copy must be True or False, got 'no'"):
+        normalize_by_query(form([[1.0], [2.0]]), [1, 1], copy="no")
     with pytest.raises(ArgumentError, match="X must have two dimensions"):
         normalize_by_query(np.ones(2), [1, 1])
     with pytest.raises(ArgumentError, match="X must hold numbers"):

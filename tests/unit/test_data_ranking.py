@@ -86,7 +86,7 @@ def test_missing_users_can_be_kept_or_left_out() -> None:
 
 
 def test_no_shared_user_shows_one_of_each() -> None:
-    with pytest.raises(DataError, match=r"No user is in both: the truth has 1, the run has 'u9'"):
+    with pytest.raises(DataError, match=r"the first of the truth is 1, of the run 'u9'"):
         data.ranking(TRUTH, {"user": ["u9"], "item": [10], "score": [1.0]}, missing="skip")
 
 

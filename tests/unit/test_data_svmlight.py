@@ -64,7 +64,7 @@ def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
 def test_svmlight_width_can_be_given(tmp_path: Path) -> None:
     path = put(tmp_path, "1 qid:1 1:1 2:2\n")
     assert data.read_features(path, n_features=3).X.shape == (1, 3)
-    with pytest.raises(DataError, match="has feature 2, but n_features is 1"):
+    with pytest.raises(DataError, match=r"train\.txt has feature 2 at line 1, but n_features is 1"):
         data.read_features(path, n_features=1)
 
 
@@ -91,6 +91,12 @@ def test_svmlight_is_a_truth(tmp_path: Path) -> None:
         ("1 qid:1 1:nan", "got '1:nan'"),
         ("1 qid:1 2:2 1:3", "ids must rise within the line, from 1, got '1:3'"),
         ("1 qid:1 0:2", "from 1, got '0:2'"),
+        ("1 qid:1234567890123456789 1:2", "a qid must have at most 18 digits, got 'qid:12345"),
+        ("1 qid:0000000000000000001 1:2", "a qid must have at most 18 digits, got 'qid:00000"),
+        ("1 qid:1234567890123456789x 1:2", "qid: and an integer >= 0 must follow the label"),
+        ("1 qid:1 0000000001:1", "a feature id must have at most 9 digits, got '0000000001:1'"),
+        ("1 qid:1 1:1 1234567890:1", "at most 9 digits, got '1234567890:1'"),
+        ("1 qid:1 1234567890", "feature must be id:value, two numbers, got '1234567890'"),
     ],
 )
 def test_malformed_svmlight_line_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -170,7 +176,9 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
     assert data.read_features(path, features=["1", "2"]).feature_names == ("1", "2")
     with pytest.raises(DataError, match="has numbered features, where 2 are wanted"):
         data.read_features(path, features=["2"])
-    with pytest.raises(DataError, match=r"train\.txt has feature 2, where 1 are wanted: numbered"):
+    with pytest.raises(
+        DataError, match=r"train\.txt has feature 2 at line 2, where 1 are wanted: numbered"
+    ):
         data.read_features(path, features=["1"])
     with pytest.raises(ArgumentError, match="n_features is 3, but features names 2"):
         data.read_features(path, features=["1", "2"], n_features=3)
@@ -227,19 +235,54 @@ def test_float32_of_a_table_and_of_sparse_rows(tmp_path: Path) -> None:
 
 def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svmlight, "_PIECE", 40)
-    parts = ["1 qid:3 1:1 2:2\n0 qid:3 1:3\n" * 3, "2 qid:1 1:4 2:1 3:5\n", "1 qid:3 1:6"]
+    parts = ["1 qid:3 1:1 2:2\n0 qid:3 1:3\n" * 3, "2 qid:1 1:4 2:1 3:5\n", "1 qid:4 1:6"]
     paths = [put(tmp_path, text, f"S{i}.txt") for i, text in enumerate(parts)]
     several = data.read_features(paths)
     whole = data.read_features(put(tmp_path, "".join(parts)))
     assert np.array_equal(several.X, whole.X)
     assert np.array_equal(several.y, whole.y)
     assert np.array_equal(several.item, whole.item)
-    assert several.item.tolist() == [0, 1, 2, 3, 4, 5, 0, 6]
+    assert several.item.tolist() == [0, 1, 2, 3, 4, 5, 0, 0]
+    with pytest.raises(DataError, match=r"query 3 is in .*S0\.txt and in .*S3\.txt, and would"):
+        data.read_features([*paths, put(tmp_path, "1 qid:3 1:6", "S3.txt")])
     table = put(tmp_path, "qid,label,x\n1,1,2\n", "a.csv")
     with pytest.raises(ArgumentError, match=r"only where all are svmlight, got .*a\.csv"):
         data.read_features([paths[0], table])
     with pytest.raises(ArgumentError, match="got none"):
         data.read_features([])
+
+
+def test_longest_qid_and_feature_id_are_read() -> None:
+    rows = parse(b"1 qid:999999999999999999 000000001:5 016777216:1\n")
+    assert rows.qids.tolist() == [999_999_999_999_999_999]
+    assert rows.highest == 1 << 24
+
+
+@pytest.mark.parametrize("piece", [12, 1 << 24])
+def test_feature_beyond_the_width_is_named_by_its_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", piece)
+    parts = [
+        "1 qid:1 1:1\n",
+        "# note\n1 qid:2 1:1 4:2\n\n0 qid:2 1:1 7:2\n0 qid:3 7:1\n",
+        "0 qid:4 6:1\n",
+    ]
+    paths = [put(tmp_path, text, f"S{i}.svm") for i, text in enumerate(parts)]
+    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but n_features is 3\."):
+        data.read_features(paths, n_features=3)
+    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, where 1, 2 are wanted"):
+        data.read_features(paths, features=["1", "2"])
+
+
+def test_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svmlight, "_PIECE", 1 << 10)
+    monkeypatch.setattr(svmlight, "_LONGEST", 1 << 20)
+    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (5 << 18) + "\n0 qid:1 1:3\n", "a.svm")
+    with pytest.raises(DataError, match=r"a\.svm, line 2: a line must be at most 1 MiB long"):
+        data.read_features(path)
+    path = put(tmp_path, "# note\n1 qid:1 1:2 #" + "x" * (1 << 19) + "\n0 qid:1 1:3\n", "a.svm")
+    assert data.read_features(path).X.tolist() == [[2.0], [3.0]]
 
 
 def test_packed_files_put_together_are_read_to_the_end(tmp_path: Path) -> None:

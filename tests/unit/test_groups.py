@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.errors import ArgumentError
@@ -100,6 +100,8 @@ def test_qid_has_one_dimension() -> None:
 
 
 @given(values=LABELS)
+@example(values=[2**63 - 1])
+@example(values=[-(2**63), -(2**63) + 2])
 def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> None:
     labels = np.array(values if values else [0])
     codes, distinct = encode(labels)

@@ -148,6 +148,22 @@ def rewrite(path: Path, change: Any) -> None:
         (lambda h, a: h["fitted"].update(n_features_in_=7), "coef_ has shape"),
         (lambda h, a: a.pop("coef_"), "describes no valid model"),
         (lambda h, a: h["fitted"].update(predict="x"), "describes no valid model .*predict"),
+        (lambda h, a: h["fitted"].update({"__sklearn_tags__": 1}), "no valid model .*_tags__' is"),
+        (lambda h, a: h["fitted"].update(_features_=1), "no valid model .*'_features_' is no lear"),
+        (lambda h, a: h["fitted"].update(n_features_in_=None), "no valid model .*n_features_in_"),
+        (lambda h, a: h["fitted"].update(n_features_in_=2.0), "n_features_in_ is 2.0"),
+        (lambda h, a: h["fitted"].pop("n_features_in_"), "no valid model .*n_features_in_"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=["a"]), "names_in_ is not 3 names"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=["a", "b", 3]), "is not 3 names"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=[["a"], [], ["b", "c"]]), "not 3"),
+        (lambda h, a: h["fitted"].update(feature_names_in_="ab"), "names_in_ is no list"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=None), "names_in_ is no list"),
+        (lambda h, a: a.update(n_features_in_=np.ones(3)), "no valid model .*n_features_in_ is"),
+        (lambda h, a: a.update(feature_names_in_=np.ones(3)), "names_in_ is no list"),
+        (lambda h, a: a.update(coef_=np.ones(3, np.float16)), "coef_ holds float16, not float64"),
+        (lambda h, a: a.update(coef_=np.ones(3, np.bool_)), "coef_ holds bool, not float64"),
+        (lambda h, a: a.update(coef_=np.full(3, np.nan)), "coef_ holds .* is not finite"),
+        (lambda h, a: "[" * 200_000, "not one that podium saved"),
         (lambda h, a: "[1, 2]", "not one that podium saved"),
         (lambda h, a: "{", "not one that podium saved"),
     ],
@@ -162,4 +178,16 @@ def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) ->
 def test_other_safetensors_files_are_refused(tmp_path: Path) -> None:
     save_file({"w": np.zeros(3)}, tmp_path / "model")
     with pytest.raises(DataError, match="a safetensors file, but not one that podium saved"):
+        rankers.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("kind", "n_bytes"), [("BF16", 2), ("F8_E4M3", 1), ("F8_E5M2", 1)])
+def test_numbers_that_numpy_has_no_type_for_are_refused(
+    kind: str, n_bytes: int, tmp_path: Path
+) -> None:
+    entry = {"dtype": kind, "shape": [2], "data_offsets": [0, 2 * n_bytes]}
+    text = json.dumps({"coef_": entry, "__metadata__": {"podium": "{}"}}).encode()
+    content = len(text).to_bytes(8, "little") + text + bytes(2 * n_bytes)
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(DataError, match="model has numbers of a type that podium saves none of"):
         rankers.load(tmp_path / "model")

@@ -32,6 +32,8 @@ def test_names_are_these() -> None:
         "pap-ts-exact",
         "pauc-hinge",
         "rankcosine",
+        "robirank",
+        "robust-binary",
         "softmax",
         "squared",
     ]
@@ -156,3 +158,24 @@ def test_malformed_text_says_what_is_wrong(text: str, message: str) -> None:
 def test_parameter_in_text_and_beside_it_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"head is given twice: as 'k' in .* and as 'relevant'"):
         losses.get("listmle(head=k)", head="relevant")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "logistic",
+        "pap-ramp@10",
+        "listmle(head=relevant,ties=redrawn)@10",
+        "listmle(ties=averaged,n_orders=4)",
+        "listnet(scale=2.5)@3",
+        "pap-logistic",
+        "group-logistic(soft=true)",
+    ],
+)
+def test_text_of_a_loss_reads_back(written: str) -> None:
+    loss = losses.get(written)
+    assert losses.get(losses.text(loss)) == loss
+
+
+def test_text_leaves_out_what_is_usual() -> None:
+    assert losses.text(losses.get("listmle(ties=fixed)@3")) == "listmle@3"

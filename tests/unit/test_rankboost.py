@@ -306,6 +306,7 @@ def test_saved_ranker_comes_back(tmp_path: Path) -> None:
         ({"feature_": np.array([0.5])}, "feature_ has shape .* float64"),
         ({"alpha_": np.array([np.inf])}, "alpha_ is not finite"),
         ({"threshold_": np.array([[0.5]])}, "threshold_ has shape"),
+        ({"n_features_in_": None}, "n_features_in_ is nan"),
     ],
 )
 def test_file_with_a_wrong_model_is_refused(

@@ -14,6 +14,7 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.progress import or_silent
+from podium.rankers import _fitting
 from podium.rankers.objective import Labels, LinearObjective
 from podium.rankers.solvers import SOLVERS, History, Settings, Solution
 
@@ -347,3 +348,21 @@ def test_what_a_solver_knows_nothing_of_is_refused() -> None:
         solve("stochastic", replace(problem(), labels=None))
     with pytest.raises(ArgumentError, match="start has no finite objective"):
         solve("subgradient", problem(), replace(SETTINGS, start=np.full(4, 1e300)))
+
+
+def test_first_step_of_a_smooth_loss_is_one_over_its_largest_curvature() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)) * [1.0, 5.0, 20.0], rng.integers(0, 3, 60).astype(float)
+    groups = Groups.from_sizes([20, 20, 20])
+    # At equal scores the Hessian of a softmax is exactly the bound less its mean.
+    for name in ("softmax", "listnet", "logistic"):
+        loss = losses.get(name)
+        objective = LinearObjective(X, loss, loss.prepare(y, groups), labels=Labels(y, groups))
+        step = 1e-5 * np.eye(3)
+        hessian = [objective.evaluate(e).grad - objective.evaluate(-e).grad for e in step]
+        largest = np.linalg.eigvalsh(np.array(hessian) / 2e-5).max()
+        found = _fitting.first_step(objective, np.zeros(3))
+        assert found == pytest.approx(min(0.5, 1.0 / largest), rel=0.05)
+    hinge = losses.get("pairwise-hinge")
+    objective = LinearObjective(X, hinge, hinge.prepare(y, groups), labels=Labels(y, groups))
+    assert _fitting.first_step(objective, np.zeros(3)) == 0.5

@@ -297,3 +297,16 @@ def test_torch_is_loaded_by_use_alone() -> None:
         "assert 'torch' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_relevance_that_is_no_number_is_said_by_name() -> None:
+    with pytest.raises(ArgumentError, match=r"relevance must be a tensor or an array of numbers"):
+        as_torch("softmax").prepare([["a", "b"]])
+    with pytest.raises(ArgumentError, match=r"relevance must be a tensor or an array of numbers"):
+        as_torch("softmax").prepare([[1, 0], [1]])
+
+
+def test_a_draw_comes_from_keys_or_from_a_generator() -> None:
+    keys = np.zeros((*GRADES.shape, 1))
+    with pytest.raises(ArgumentError, match="rng and keys were both given"):
+        as_torch("listmle").prepare(GRADES, keys=keys, rng=np.random.default_rng(0))

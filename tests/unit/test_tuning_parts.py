@@ -166,4 +166,5 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
     assert default_grid(LinearRanker("pap-avg@7"))["loss__k"] == [7, 21, 70]
     assert "learning_rate" not in default_grid(LinearRanker("logistic"))  # L-BFGS has no steps
     assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))
-    assert "learning_rate" in default_grid(LinearRanker("listmle(ties=redrawn)@7"))  # SGD has
+    # A smooth loss has steps that its curvature tells.
+    assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))

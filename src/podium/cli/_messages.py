@@ -34,7 +34,7 @@ _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_R
 
 # min_relevance='zero', 'one' or 'two'; the value may be missing, as in "pass user=".
 _GIVEN = re.compile(
-    rf"(?<![\w'@(])({'|'.join(_OPTIONS)})="
+    rf"(?<![\w'@(,])({'|'.join(_OPTIONS)})="
     r"(?:('[^']*')((?:, '[^']*')*(?: or '[^']*')?)|([-\w]+(?:\.\d+)?|))"
 )
 _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@)")

@@ -48,6 +48,8 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     if model.l2 is not None:
         params["l2"] = model.l2
     _refuse_unknown(model.model, params, list(known))
+    if model.model == "linear":
+        _refuse_idle_steps(params)
     if "random_state" in known:
         params.setdefault("random_state", seed)
     if "eval_measure" in known:
@@ -249,10 +251,28 @@ def _set(given: list[str] | None) -> dict[str, Any]:
         if not name or not equals or not value or name in params:
             raise ArgumentError(f"--set must be NAME=VALUE, each name once, got {text!r}.")
         values = parse_values(value)
-        if not isinstance(values, list) or len(values) != 1:
-            raise ArgumentError(f"--set must be NAME=VALUE with one value, got {text!r}.")
-        params[name] = values[0]
+        if not isinstance(values, list):
+            raise ArgumentError(f"--set must be NAME=VALUE, no distribution, got {text!r}.")
+        params[name] = values[0] if len(values) == 1 else tuple(values)
     return params
+
+
+def _refuse_idle_steps(params: dict[str, Any]) -> None:
+    """Refuse what the solver that will run does not read."""
+    from podium.errors import ArgumentError
+    from podium.rankers import _fitting
+
+    solver = _fitting.solver_name(
+        params.get("solver", "auto"), params["loss"], params.get("radius")
+    )
+    useless = {"learning_rate": _fitting.STEPPING, "batch_size": ("stochastic",)}
+    for name, takers in useless.items():
+        if name in params and solver not in takers:
+            option = _OPTIONS.get(name, f"--set {name}")
+            raise ArgumentError(
+                f"{option} has no meaning for solver {solver}. Leave it out, or pass --solver "
+                f"{' or '.join(takers)}."
+            )
 
 
 def _refuse_unknown(model: str, params: dict[str, Any], known: list[str]) -> None:
@@ -286,6 +306,5 @@ def _shortened(estimator: Any) -> Any:
         changes["k"] = min(params["k"], _NARROW)
     loss = params.get("loss")
     if dataclasses.is_dataclass(loss) and getattr(loss, "k", None) is not None:
-        k = min(int(getattr(loss, "k")), _NARROW)  # noqa: B009
-        changes["loss"] = dataclasses.replace(loss, k=k)  # pyright: ignore[reportArgumentType]
+        changes["loss"] = dataclasses.replace(loss, k=1)  # pyright: ignore[reportArgumentType]
     return estimator.set_params(**changes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def check_finite(path: Path, rows: Features) -> None:
         )
 
 
-def check_scalable(path: Path, rows: Features) -> None:
+def check_scalable(paths: Sequence[Path], rows: Features) -> None:
     """Raise where a feature has no standard deviation in double precision: its squares overflow."""
     import numpy as np
 
@@ -48,9 +49,9 @@ def check_scalable(path: Path, rows: Features) -> None:
     peak = np.asarray(peak if isinstance(rows.X, np.ndarray) else peak.todense()).ravel()
     column = int(np.flatnonzero(peak > _LARGEST)[0])
     raise DataError(
-        f"{path}: feature {rows.feature_names[column]!r} has values up to {peak[column]:.3g}, too "
-        "large to be standardised. Divide it by a constant or take its logarithm, "
-        "or use --model lightgbm, which takes it as it is."
+        f"{', '.join(map(str, paths))}: feature {rows.feature_names[column]!r} has values up to "
+        f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
+        "logarithm, or use --model lightgbm, which takes it as it is."
     )
 
 
@@ -82,10 +83,23 @@ def head_drawn(loss: Any, rows: Features) -> str:
     head = "whole lists" if loss.k is None else f"top {loss.k}"
     return (
         f"{loss.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of relevance "
-        f"< {loss.min_relevance:g}, in a drawn order (--loss '{_relevant_head(loss)}' leaves them "
-        "out)"
+        f"< {loss.min_relevance:g}, {_drawn(loss, len(target.rows))} (--loss "
+        f"'{_relevant_head(loss)}' leaves them out)"
+    )
+
+
+def _drawn(loss: Any, n_orders: int) -> str:
+    return (
+        f"averaged over {n_orders} drawn orders" if loss.ties == "averaged" else "in a drawn order"
     )
 
 
 def _relevant_head(loss: Any) -> str:
-    return f"{loss.name}(head=relevant)" + ("" if loss.k is None else f"@{loss.k}")
+    """Return the text of the loss that differs from this one in its head alone."""
+    given = {
+        field.name: getattr(loss, field.name)
+        for field in fields(loss)
+        if field.name != "k" and getattr(loss, field.name) != field.default
+    }
+    params = ",".join(f"{name}={value}" for name, value in {**given, "head": "relevant"}.items())
+    return f"{loss.name}({params})" + ("" if loss.k is None else f"@{loss.k}")

@@ -142,7 +142,8 @@ class Solver:
         float | None,
         typer.Option(
             metavar="X",
-            help="First step length of a descent; 0.5 without it. Of trees: their shrinkage.",
+            help="First step length of a descent; without it 0.5, or less where a smooth loss "
+            "bends more. Of trees: their shrinkage.",
             rich_help_panel=_SOLVER,
         ),
     ] = None

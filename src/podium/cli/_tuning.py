@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
-from podium.cli._models import loss_of
+from podium.cli._models import loss_of, measure_of
 from podium.cli._options import check_target
 from podium.cli._training import Model, Solver, Tuning, Validation
 
@@ -150,6 +151,21 @@ def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
     return [_with_loss(model, name, wanted) for name in wanted.pop("loss")]
 
 
+def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | None:
+    """Return what is measured by: what was asked for, or what suits the first loss of the grid."""
+    from podium import losses
+
+    if validation.eval_measure is not None or model.loss is not None:
+        return validation.eval_measure
+    for text in tuning.grid or []:
+        name, _, values = (part.strip() for part in text.partition("="))
+        first = _loss_names(values)[0]
+        if name == "loss" and re.split(r"[@(]", first)[0] in losses.REGISTRY:
+            named = dataclasses.replace(model, loss=first)
+            return measure_of(named, loss_of(model, first), None)
+    return None
+
+
 def _loss_names(text: str) -> list[str]:
     """Divide losses at commas, but not inside their parentheses."""
     return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
@@ -174,7 +190,9 @@ def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(getattr(value, "name", value))
+    from podium import losses
+
+    return losses.text(value) if hasattr(value, "value_and_grad") else str(value)
 
 
 def _count(n: int, what: str) -> str:

@@ -47,7 +47,8 @@ def train(
     """
     check_target(out, "--out", ("",))
     _tuning.check(validation, tuning, solver)
-    estimator = _models.make(model, solver, validation.eval_measure, tuning.seed)
+    measure = _tuning.measure_for(model, validation, tuning)
+    estimator = _models.make(model, solver, measure, tuning.seed)
     grid = _tuning.candidates(model, solver, tuning, estimator)
     _models.rehearse(estimator)
     times = read_times(data[0], validation.time_col)
@@ -57,11 +58,11 @@ def train(
     if validation.valid is not None:
         other = read([validation.valid], columns, like=rows, missing=missing)
         other = _brought_to_scale(other, validation.valid, model)
-        eval_set = (other.X, labels(validation.valid, other), other.qid)
+        eval_set = (_alike(other.X, rows.X), labels(validation.valid, other), other.qid)
     rows = _brought_to_scale(rows, data[0], model)
     estimator = _models.scaled(estimator, model, rows.X)
     if hasattr(estimator, "steps"):
-        check_scalable(data[0], rows)
+        check_scalable(data, rows)
     given = (rows.X, labels(data[0], rows), rows.qid)
     item = rows.item if _models.pools(estimator) and rows.names_items else None
     if tuning.tune or validation.of_data:
@@ -104,6 +105,12 @@ def read(
 def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
     """Return rows with their features normalised by query, if that is wanted."""
     return normalized(rows, path) if model.query_norm else rows
+
+
+def _alike(features: Any, to: Any) -> Any:
+    """Return features dense where others are: a file with few values is read as sparse."""
+    sparse = hasattr(features, "toarray") and not hasattr(to, "toarray")
+    return features.toarray() if sparse else features
 
 
 def read_times(path: Path, column: str | None) -> Any:

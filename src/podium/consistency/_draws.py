@@ -53,8 +53,8 @@ def order_preserving(
 def _relations(n: int, k: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
     """Return (more probable head, less probable head) for every demand of the pairs."""
     found: list[NDArray[np.int64]] = [np.empty((0, 2), np.int64)]
-    for i, j in pairs:
-        i, j = _orders.objects(i, j, n)
+    for asked in pairs:
+        i, j = _orders.pair(asked, n)
         more = np.flatnonzero(_orders.is_before(n, k, i, j))
         found.append(np.stack([more, _orders.exchanged(n, k, i, j)[more]], axis=1))
     return np.concatenate(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -44,9 +45,21 @@ def objects(i: Any, j: Any, n: int) -> tuple[int, int]:
     return found[0], found[1]
 
 
+def pair(value: Any, n: int) -> tuple[int, int]:
+    """Return one of several pairs of objects."""
+    try:
+        i, j = value
+    except (TypeError, ValueError):
+        raise ArgumentError(f"pairs must hold pairs (i, j) of objects, got {value!r}.") from None
+    return objects(i, j, n)
+
+
 def _object(value: Any, name: str, n: int) -> int:
-    number = _check.seed(value) if not isinstance(value, bool) else n
-    if number >= n:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < n:
         raise ArgumentError(f"{name} must be an object from 0 to {n - 1}, got {value!r}.")
     return number
 

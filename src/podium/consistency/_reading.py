@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import losses
 from podium.consistency import _orders
 from podium.errors import ArgumentError
 from podium.groups import Groups
@@ -16,14 +17,23 @@ from podium.types import Loss, PerRow
 Scores = NDArray[np.float64]  # (n,)
 
 
+def loss_of(loss: Loss | str) -> Loss:
+    """Return a loss that was given itself or by its name."""
+    if isinstance(loss, str):
+        return losses.get(loss)
+    if not hasattr(loss, "value_and_grad"):
+        raise ArgumentError(f"loss must be a loss or its name, as 'listmle@2', got {loss!r}.")
+    return loss
+
+
 class Reading:
     """What a loss says of each permutation: the object at the top has relevance n, the last 1."""
 
-    def __init__(self, loss: Loss, n: int) -> None:
-        self.loss, self.n = loss, n
+    def __init__(self, loss: Loss | str, n: int) -> None:
+        self.loss, self.n = loss_of(loss), n
         relevance = (n - _orders.positions(n)).astype(np.float64)
         groups = Groups.from_sizes(np.full(len(relevance), n))
-        self._target: Any = loss.prepare(relevance.ravel(), groups)
+        self._target: Any = self.loss.prepare(relevance.ravel(), groups)
 
     def values_and_gradients(self, scores: Scores) -> tuple[NDArray[np.float64], PerRow]:
         """Return the value of every permutation, (n!,), and each one's gradient, (n!, n)."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from podium.consistency.minimum import Minimum, minimise
 from podium.consistency.space import Head, Space
+from podium.errors import ArgumentError
 from podium.types import Loss
 
 
@@ -42,17 +43,24 @@ class Agreement:
         return not self.consistent and bool(set(self.heads) & set(self.bayes))
 
 
-def agreement(space: Space, loss: Loss, k: int, *, minimum: Minimum | None = None) -> Agreement:
+def agreement(
+    space: Space, loss: Loss | str, k: int, *, minimum: Minimum | None = None
+) -> Agreement:
     """Compare the top k of a loss's minimiser with the Bayes rankers of the top-k 0-1 loss.
 
     Parameters
     ----------
     space : Space
-    loss : Loss
+    loss : Loss or str
     k : int
         Of the 0-1 loss; the loss's own k is its own affair.
     minimum : Minimum, optional
         From `minimise` of this space and loss, where it is known already.
+
+    Raises
+    ------
+    ArgumentError
+        For a minimum of another number of objects, or as `minimise` does.
 
     References
     ----------
@@ -69,12 +77,17 @@ def agreement(space: Space, loss: Loss, k: int, *, minimum: Minimum | None = Non
     True
     """
     found = minimise(space, loss) if minimum is None else minimum
+    if found.scores.size != space.n:
+        raise ArgumentError(
+            f"minimum must be of as many objects as space, {space.n}, got {found.scores.size}. "
+            "Pass what minimise gave for this space, or leave it out."
+        )
     heads, bayes = found.heads(k), space.bayes(k)
     worst = min(space.probability(head) for head in heads)
     return Agreement(k, found, heads, bayes, max(0.0, space.probability(bayes[0]) - worst))
 
 
-def is_consistent_on(space: Space, loss: Loss, k: int) -> bool:
+def is_consistent_on(space: Space, loss: Loss | str, k: int) -> bool:
     """Whether the loss's minimiser on this space shows the top k of a Bayes ranker, ties or not.
 
     Examples

@@ -16,6 +16,7 @@ from podium.losses import _inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _LARGEST = 12  # rows of a group: 4,096 sets
+_SMALL = 2.0**-6  # keeps sums over 12 places finite; a power of two loses no digit
 _CELLS = 1_000_000  # groups × sets × rows in work at a time
 
 Block = tuple[RowIndex, NDArray[np.float64], PerGroup]
@@ -29,10 +30,10 @@ class PermutationTarget:
     ----------
     groups : Groups
         The groups it was prepared for.
-    blocks : list of (rows, chances, constant)
+    blocks : list of (rows, chances, entropy)
         Groups of one size and defined, together: their numbers' rows (m, size), the chance of
         each set of rows to be what is left to place under the grades (m, 2 ** size), and what
-        the grades' own law adds (m,).
+        the grades' own law is uncertain by, in natural logarithms (m,).
     defined : bool, (n_groups,)
     share : float64, (n_groups,)
         Weight of each group by their mean; 0 for a group that is left out.
@@ -54,13 +55,16 @@ class PermutationCrossEntropy:
     Parameters
     ----------
     scale : float
-        What the grades are multiplied by to be the scores of their law, > 0.
+        What the grades are multiplied by to be the scores of their law, > 0; the products must
+        be finite.
 
     Notes
     -----
     Not a sum over n! permutations: the log-likelihood of a permutation is a sum over the sets of
     rows that are left to place, so the expected one is a sum over all 2^n sets, weighted by the
     chance of each. Groups may have up to 12 rows; one with a single grade is left out.
+    Values are rounded as sums of score differences are: in a group whose scores span 1e16, by
+    about 1. One beyond the largest double is inf.
     Convex and smooth. `Truncated` gives the paper's top-k form.
 
     References
@@ -103,14 +107,24 @@ class PermutationCrossEntropy:
         ------
         ArgumentError
             For a group of more than 12 rows, lengths that differ, a negative relevance or weight,
-            or weights that vary within a group.
+            weights that vary within a group, or a scale that makes a grade infinite.
         """
-        grades = self.scale * _inputs.relevance_of(relevance, groups)
+        grades = self._scaled(_inputs.relevance_of(relevance, groups))
         defined = _has_two_grades(grades, groups)
         per_group = _inputs.group_weights(weights, groups, self.name)
         share = _inputs.shares(per_group, defined)
         blocks = [_block(grades, rows) for rows in _rows_by_size(groups, defined)]
         return PermutationTarget(groups, blocks, defined, share)
+
+    def _scaled(self, relevance: PerRow) -> PerRow:
+        with np.errstate(over="ignore"):
+            grades = self.scale * relevance
+        if not np.isfinite(grades).all():
+            raise ArgumentError(
+                f"scale must leave the grades finite, got {self.scale:g} times "
+                f"{relevance.max():g}. Take a smaller scale."
+            )
+        return grades
 
     def value_and_grad(self, scores: PerRow, target: PermutationTarget) -> tuple[PerGroup, PerRow]:
         """Return each group's value, and the gradient of their mean by each row's score."""
@@ -130,12 +144,11 @@ class PermutationCrossEntropy:
         values = np.full(target.groups.n_groups, np.nan)
         grad = np.zeros(checked.size)
         bound = np.full(checked.size, _inputs.LEAST_CURVATURE / n_defined)
-        for rows, chances, constant in target.blocks:
+        for rows, chances, entropy in target.blocks:
             group = target.groups.index[rows[:, 0]]
             share = target.share[group]
-            normaliser, expected = _expected(checked[rows], chances)
-            value = normaliser - checked[rows].sum(axis=1) + constant
-            values[group] = share * np.maximum(value, 0.0)
+            cost, expected = _expected(checked[rows], chances)
+            values[group] = share * np.maximum(cost - entropy, 0.0)
             grad[rows] = (share / n_defined)[:, None] * (expected - 1.0)
             bound[rows] += (share / n_defined)[:, None] * expected
         return values, grad, bound
@@ -156,35 +169,41 @@ def _members(n: int) -> Mask:
 def _expected(
     scores: NDArray[np.float64], chances: NDArray[np.float64]
 ) -> tuple[PerGroup, NDArray[np.float64]]:
-    """Return the expected sum of log-normalisers over places, and of each row's chance."""
-    total, expected = np.zeros(len(scores)), np.zeros_like(scores)
+    """Return the expected -log likelihood of a permutation, and the sum of each row's chances."""
+    logs, tops, expected = np.zeros(len(scores)), np.zeros(len(scores)), np.zeros_like(scores)
     step = max(1, _CELLS // (chances.shape[1] * scores.shape[1]))
     for at in range(0, len(scores), step):
         part = slice(at, at + step)
-        log_sum, chosen = _softmaxes(scores[part])
-        total[part] = (chances[part] * log_sum).sum(axis=1)
+        top, log_sum, chosen = _softmaxes(scores[part])
+        tops[part] = (chances[part] * (_SMALL * top)).sum(axis=1)
+        logs[part] = (chances[part] * log_sum).sum(axis=1)
         expected[part] = np.einsum("ms,msi->mi", chances[part], chosen)
-    return total, expected
+    with np.errstate(over="ignore"):  # infinite, as the cost is to a double
+        return (tops - (_SMALL * scores).sum(axis=1)) / _SMALL + logs, expected
 
 
-def _softmaxes(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log-sum-exp over every set, and each member's chance there, 0 for no member."""
+def _softmaxes(
+    scores: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the best score in every set, log-sum-exp of what the others lack to it, and chances.
+
+    The chances are each member's to come first, 0 for no member.
+    """
     member = _members(scores.shape[1])
     top = np.where(member, scores[:, None, :], -np.inf).max(axis=2)
     top[:, 0] = 0.0  # nobody is in the empty set
-    lifted = np.where(member, scores[:, None, :] - top[..., None], -np.inf)
-    weights = np.exp(lifted)
+    with np.errstate(over="ignore"):  # -inf is a chance of 0
+        weights = np.exp(np.where(member, scores[:, None, :] - top[..., None], -np.inf))
     total = weights.sum(axis=2)
     total[:, 0] = 1.0
-    return top + np.log(total), weights / total[..., None]
+    return top, np.log(total), weights / total[..., None]
 
 
-def _chances(grades: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chances(chosen: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the chance of each set to be left to place at some time, (m, 2 ** n)."""
-    n = grades.shape[1]
-    found = np.zeros((len(grades), 2**n))
+    m, _, n = chosen.shape
+    found = np.zeros((m, 2**n))
     found[:, -1] = 1.0
-    chosen = _softmaxes(grades)[1]
     for number in range(2**n - 1, 0, -1):
         for member in range(n):
             if number >> member & 1:
@@ -194,9 +213,11 @@ def _chances(grades: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _block(grades: PerRow, rows: RowIndex) -> Block:
-    own = grades[rows]
-    chances = _chances(own)
-    return rows, chances, own.sum(axis=1) - _expected(own, chances)[0]
+    chosen = _softmaxes(grades[rows])[2]
+    chances = _chances(chosen)
+    # Of each choice by itself: the cost of the grades, less their sum, would cancel at large ones.
+    uncertain = -(chosen * np.log(np.where(chosen > 0.0, chosen, 1.0))).sum(axis=2)
+    return rows, chances, (chances * uncertain).sum(axis=1)
 
 
 def _has_two_grades(grades: PerRow, groups: Groups) -> Mask:

@@ -69,14 +69,15 @@ class Minimum:
         return tuple(found)
 
 
-def minimise(space: Space, loss: Loss, *, n_starts: int = 12, seed: int = 0) -> Minimum:
+def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 0) -> Minimum:
     """Minimise the expectation of a loss over the orders of a space, by one score per object.
 
     Parameters
     ----------
     space : Space
-    loss : Loss
-        It reads an order as relevance n at the top, n - 1 below it, and so on to 1.
+    loss : Loss or str
+        A loss, or its name as ``"listmle@2"``. It reads an order as relevance n at the top, n - 1
+        below it, and so on to 1.
     n_starts : int
         Random starts, for a loss that does not declare to be convex.
     seed : int

@@ -51,13 +51,16 @@ class Sensitivity:
         return f"not {what}: violates {', '.join(self.violated)}"
 
 
-def sensitivity(loss: Loss, n: int, k: int, *, n_random: int = 200, seed: int = 0) -> Sensitivity:
+def sensitivity(
+    loss: Loss | str, n: int, k: int, *, n_random: int = 200, seed: int = 0
+) -> Sensitivity:
     """Search for counter-examples to a loss being top-k subgroup order sensitive.
 
     Parameters
     ----------
-    loss : Loss
-        It reads an order as relevance n at the top, n - 1 below it, and so on to 1.
+    loss : Loss or str
+        A loss, or its name as ``"listmle@2"``. It reads an order as relevance n at the
+        top, n - 1 below it, and so on to 1.
     n : int
         Objects, 2 to 8; 5 take a second or so.
     k : int

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import _check
+from podium.consistency._reading import loss_of
 from podium.groups import Groups
 from podium.losses import _inputs
 from podium.types import Loss, PerGroup, PerRow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Truncated:
     """A loss that is told the grades of the k best rows of a group, and 0 of all others.
 
@@ -24,15 +26,16 @@ class Truncated:
 
     Parameters
     ----------
-    loss : Loss
-        A pairwise, pointwise or other loss that takes ties as ties.
+    loss : Loss or str
+        A pairwise, pointwise or other loss that takes ties as ties, or its name.
     k : int
         Rows that keep a grade; a group with no more rows than that keeps its grades.
 
     Notes
     -----
     Rows tied with the (k+1)-th get 0 as well, so fewer than k may keep a grade. What the loss
-    declares of itself (`convex`, `smooth`, `shift_invariant`) holds of this one too.
+    declares of itself (`convex`, `smooth`, `shift_invariant`) holds of this one too. A loss that
+    puts tied rows in a drawn order does so with the truncated grades, from the same keys.
 
     References
     ----------
@@ -51,8 +54,9 @@ class Truncated:
     loss: Loss
     k: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k))
+    def __init__(self, loss: Loss | str, k: int) -> None:
+        object.__setattr__(self, "loss", loss_of(loss))
+        object.__setattr__(self, "k", _check.cutoff(k))
 
     def __getattr__(self, name: str) -> Any:
         # Not a dunder, nor a field that unpickling has not set yet.
@@ -67,10 +71,12 @@ class Truncated:
         *,
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
+        keys: NDArray[np.float64] | None = None,
     ) -> Any:
-        """Truncate the relevances and prepare the loss with them."""
-        checked = _inputs.relevance_of(relevance, groups)
-        return self.loss.prepare(self._grades(checked, groups), groups, weights=weights, rng=rng)
+        """Truncate the relevances and prepare the loss with them; keys are for one that draws."""
+        grades = self._grades(_inputs.relevance_of(relevance, groups), groups)
+        given: dict[str, Any] = {} if keys is None else {"keys": keys}
+        return self.loss.prepare(grades, groups, weights=weights, rng=rng, **given)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
         """Return the loss's values, and the gradient of their mean by each row's score."""

@@ -9,11 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
+import polars as pl
+
 from podium import _check
 from podium.data.write import atomic, to_frame
 from podium.errors import ArgumentError
 
 Append: TypeAlias = Callable[[Mapping[str, Any]], None]
+_Write: TypeAlias = Callable[[pl.DataFrame], None]
 
 
 @contextmanager
@@ -28,14 +31,20 @@ def append_table(path: str | Path) -> Generator[Append]:
     Yields
     ------
     function of a mapping of column name to (n_rows,)
-        Called with the same columns, of the same types, each time.
+        Called with the same columns, of the same types and in the same order, each time.
 
     Raises
     ------
     ArgumentError
-        For another suffix, or columns that differ in length.
+        For another suffix, columns that differ in length or from those of the first call, or a
+        block that never called the function: such a table has no columns.
     DataError
         If the file can't be written.
+
+    Notes
+    -----
+    Rows may be none, with columns of arrays: then the file holds the names. Categorical columns
+    become strings in .parquet, .arrow and .feather, as later calls may bring other categories.
 
     Examples
     --------
@@ -51,8 +60,39 @@ def append_table(path: str | Path) -> Generator[Append]:
         raise ArgumentError(f"path must end in {_check.listed(known)}, got {target.name!r}.")
     with atomic(target) as place:
         opened = _columnar(place, suffix) if suffix in _COLUMNAR else _text(place, suffix, packed)
-        with opened as append:
-            yield append
+        with opened as write:
+            frames = _Frames()
+            yield lambda columns: write(frames.of(columns))
+            if frames.schema is None:
+                raise ArgumentError(
+                    f"Nothing was appended to {target.name}: a table needs columns. Append columns "
+                    "without rows where there are none."
+                )
+
+
+class _Frames:
+    """Makes frames, all with the columns of the first."""
+
+    def __init__(self) -> None:
+        self.schema: list[tuple[str, pl.DataType]] | None = None
+
+    def of(self, columns: Mapping[str, Any]) -> pl.DataFrame:
+        if not columns:
+            raise ArgumentError("columns must name at least one column, got none.")
+        frame = to_frame(columns)
+        schema = list(frame.schema.items())
+        if self.schema is None:
+            self.schema = schema
+        if schema != self.schema:
+            raise ArgumentError(
+                f"columns must be those of the first call, {_shown(self.schema)}, got "
+                f"{_shown(schema)}. Use the same names, order and types each time."
+            )
+        return frame
+
+
+def _shown(schema: list[tuple[str, pl.DataType]]) -> str:
+    return ", ".join(f"{name} ({dtype})" for name, dtype in schema)
 
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -60,43 +100,49 @@ _COLUMNAR = (".parquet", ".arrow", ".feather")
 
 
 @contextmanager
-def _text(place: Path, suffix: str, packed: bool) -> Generator[Append]:
+def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
     with place.open("wb") as raw:
         # Without a name and a time in its header, equal tables give equal files.
         file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
-        yield text_appender(cast("IO[bytes]", file), _SEPARATORS[suffix])
+        yield _text_writer(cast("IO[bytes]", file), _SEPARATORS[suffix])
         if packed:
             file.close()
 
 
 def text_appender(file: IO[bytes], separator: str = ",") -> Append:
     """Return a function that adds rows to an open file as text, with one header."""
+    frames, write = _Frames(), _text_writer(file, separator)
+    return lambda columns: write(frames.of(columns))
+
+
+def _text_writer(file: IO[bytes], separator: str) -> _Write:
     n_calls = 0
 
-    def append(columns: Mapping[str, Any]) -> None:
+    def write(frame: pl.DataFrame) -> None:
         nonlocal n_calls
-        to_frame(columns).write_csv(file, separator=separator, include_header=n_calls == 0)
+        frame.write_csv(file, separator=separator, include_header=n_calls == 0)
         n_calls += 1
 
-    return append
+    return write
 
 
 @contextmanager
-def _columnar(place: Path, suffix: str) -> Generator[Append]:
+def _columnar(place: Path, suffix: str) -> Generator[_Write]:
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     writer: Any = None
 
-    def append(columns: Mapping[str, Any]) -> None:
+    def write(frame: pl.DataFrame) -> None:
         nonlocal writer
-        table: Any = cast("Any", to_frame(columns)).to_arrow()
+        # The files have one dictionary for a column, from its first piece.
+        table: Any = cast("Any", frame.cast({pl.Categorical: pl.String})).to_arrow()
         if writer is None:
             kind = parquet.ParquetWriter if suffix == ".parquet" else arrow.ipc.new_file
             writer = kind(str(place), table.schema)
         writer.write_table(table)
 
     try:
-        yield append
+        yield write
     finally:
         if writer is not None:
             writer.close()

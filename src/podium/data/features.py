@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data import _columns, svmlight
 from podium.data._convert import Ids, finite, of_user, one_chunk, to_ids, to_numbers
-from podium.data._letor.rows import Rows
+from podium.data._letor.rows import Piece, Rows
 from podium.data._source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
@@ -120,8 +120,8 @@ def read_features(
         width = n_features if features is None else len(features)
         if features is not None and n_features is None and rows.highest > len(features):
             raise DataError(
-                f"{paths[0]} has feature {rows.highest}, where {_few(features)} are wanted: "
-                "numbered features are read all or not at all."
+                f"{_beyond(rows)}, where {_few(features)} are wanted: numbered features are read "
+                "all or not at all."
             )
         return of_svmlight(rows, str(paths[0]), width, kind)
     roles = (_columns.USER, _columns.ANY_ITEM, _columns.RELEVANCE)
@@ -145,19 +145,24 @@ def of_svmlight(
     rows: Rows, name: str, n_features: int | None = None, dtype: Any = np.float64
 ) -> Features:
     """Return what svmlight files hold as Features; the rows can be used only once."""
-    width = width_of(name, rows.highest, n_features)
+    width = width_of(name, rows, n_features)
     items = svmlight.positions(rows.qids)
     return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
 
 
-def width_of(name: str, highest: int, n_features: int | None) -> int:
+def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
     """Return how many features there are: as given, or as the highest id says."""
-    width = _check.cutoff(n_features, name="n_features", required=False) or highest
+    width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
         raise DataError(f"{name} has no feature: its lines end after the qid.")
-    if width < highest:
-        raise DataError(f"{name} has feature {highest}, but n_features is {width}.")
+    if width < rows.highest:
+        raise DataError(f"{_beyond(rows)}, but n_features is {width}.")
     return width
+
+
+def _beyond(rows: Rows | Piece) -> str:
+    file, line = rows.highest_at
+    return f"{file} has feature {rows.highest} at line {line}"
 
 
 def numbered(width: int) -> tuple[str, ...]:

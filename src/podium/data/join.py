@@ -174,8 +174,8 @@ def _own_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels
 
 def _no_shared_user(truth: Truth, run: Run) -> DataError:
     return DataError(
-        f"No user is in both: the truth has {_check.label(truth.user[0])}, "
-        f"the run has {_check.label(run.user[0])}. "
+        f"No user is in both: the first of the truth is {_check.label(truth.user[0])}, of the "
+        f"run {_check.label(run.user[0])}. "
         f"Check that {truth.name} and {run.name} use the same user ids."
     )
 

@@ -41,7 +41,7 @@ def normalize_by_query(
     Raises
     ------
     ArgumentError
-        For lengths that differ, or an infinite value.
+        For lengths that differ, an infinite value, or a copy that is neither True nor False.
 
     Notes
     -----
@@ -62,10 +62,11 @@ def normalize_by_query(
     >>> normalize_by_query([[1.0, 5.0], [3.0, 5.0], [2.0, 7.0]], [7, 7, 8]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
+    own = _check.flag(copy, "copy")
     groups = Groups.from_qid(codes_of(_labels(qid))[0])
     if hasattr(X, "tocsr"):
         return _sparse(_floats(X.tocsr(), copy=False), groups)
-    dense = _floats(np.asarray(X), copy=_check.flag(copy, "copy"))
+    dense = _floats(np.asarray(X), copy=own)
     if dense.ndim != 2:
         raise ArgumentError(f"X must have two dimensions, got shape {dense.shape}.")
     _check_rows(dense, groups, dense)

@@ -68,7 +68,7 @@ def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
     empty, names = True, numbered(width)
     for piece in _whole_queries(path, dtype):
         empty = False
-        width_of(str(path), piece.highest, width)
+        width_of(str(path), piece, width)
         items = svmlight.positions(piece.qids)
         rows = Rows.of([piece])
         yield Features(rows.matrix(width, dtype), piece.labels, piece.qids, items, names)

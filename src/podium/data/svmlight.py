@@ -23,12 +23,15 @@ from podium.errors import DataError
 from podium.groups import Groups
 
 _PIECE = 1 << 24  # bytes parsed at a time: enough to forget the per-piece cost
+_LONGEST = 1 << 26  # bytes of a line: beyond it, a file is something else
 
 _WHY = {
     _kernels.NO_LABEL: "the line must begin with a number, the label",
     _kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _kernels.NO_FEATURE: "a feature must be id:value, two numbers",
     _kernels.NOT_RISING: "feature ids must rise within the line, from 1",
+    _kernels.LONG_QID: "a qid must have at most 18 digits",
+    _kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
 
 
@@ -68,7 +71,8 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     Raises
     ------
     DataError
-        If a line is malformed (file, line, what is wrong), or there is none.
+        If a line is malformed or longer than 64 MiB (file, line, what is wrong), there is none,
+        or a query is in two files.
 
     Notes
     -----
@@ -78,7 +82,21 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
         raise DataError(f"{files[0].name} has no rows.")
+    if len(files) > 1:
+        _require_apart(pieces)
     return Rows.of(pieces)
+
+
+def _require_apart(pieces: Sequence[Piece]) -> None:
+    """Raise where two files have a qid in common: files are often numbered from 1 each."""
+    home: dict[int, str] = {}
+    for piece in pieces:
+        for qid in np.unique(piece.qids).tolist():
+            if home.setdefault(qid, piece.name) != piece.name:
+                raise DataError(
+                    f"query {qid} is in {home[qid]} and in {piece.name}, and would be one. Number "
+                    "queries through all files, or put one query's lines into one file."
+                )
 
 
 def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -> Iterator[Piece]:
@@ -92,7 +110,7 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
     line = 1
     try:
         with file.open() as stream:
-            for text in _whole_lines(stream):
+            for text in _whole_lines(stream, file.name):
                 piece = _parse(text, file.name, line, dtype)
                 yield piece if features else piece.without_features()
                 line += text.count(b"\n")
@@ -100,14 +118,21 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
         raise broken(file.name, error) from error
 
 
-def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    rest = b""
+def _whole_lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the bytes in parts that end with a line; what a line has so far is copied again."""
+    rest, line = b"", 1
     while piece := stream.read(_PIECE):
         piece = rest + piece
         cut = piece.rfind(b"\n") + 1
         rest = piece[cut:]
+        line += piece.count(b"\n")
         if cut:
             yield piece[:cut]
+        if len(rest) > _LONGEST:
+            raise DataError(
+                f"{name}, line {line}: a line must be at most {_LONGEST >> 20} MiB long. Check "
+                "that the file is svmlight."
+            )
     if rest:
         yield rest
 
@@ -137,8 +162,9 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
         ends[:n_rows].copy(),
         _narrow(indices[:n_values]),
         _kept(values[:n_values], dtype),
+        name,
     )
-    check_piece(piece, name)
+    check_piece(piece)
     return piece
 
 

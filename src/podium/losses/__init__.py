@@ -40,7 +40,9 @@ from podium.losses._registry import (
     register,
     register_as,
     spec,
+    text,
 )
+from podium.losses._robust import RoBiRank, RoBiRankTarget, RobustBinary
 from podium.losses._structural import PApStruct, PApTightStruct
 
 __all__ = [
@@ -69,6 +71,9 @@ __all__ = [
     "PairwiseHinge",
     "PairwiseLogistic",
     "RankCosine",
+    "RoBiRank",
+    "RoBiRankTarget",
+    "RobustBinary",
     "SoftmaxCrossEntropy",
     "SoftmaxTarget",
     "Squared",
@@ -79,4 +84,5 @@ __all__ = [
     "register",
     "register_as",
     "spec",
+    "text",
 ]

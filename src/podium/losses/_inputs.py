@@ -9,7 +9,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.types import PerGroup, PerRow
+from podium.types import Mask, PerGroup, PerRow
 
 LEAST_CURVATURE = 1e-16  # below it, a Newton step would divide by nothing
 TINY = float(np.finfo(np.float64).tiny)
@@ -83,6 +83,9 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
     ``sum(weights * values) / sum(weights)``. Groups that are not defined get 0.
     """
     used = np.where(defined, weights, 0.0)
+    largest = float(used.max(initial=0.0))
+    if largest > 0.0:
+        used = used / largest  # so that no sum of weights overflows
     total = float(used.sum())
     if total == 0.0:
         if bool(np.any(defined)):
@@ -92,3 +95,19 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
             )
         return used
     return used * (int(np.count_nonzero(defined)) / total)
+
+
+def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
+    """Return what each row's loss is multiplied by, and which groups have a row with weight.
+
+    per="row" weighs all rows alike, so that the mean over groups is the mean over rows; "group"
+    weighs all groups alike.
+    """
+    rows, index = row_weights(weights, groups), groups.index
+    if rows.size and not rows.any():
+        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
+    if per == "row":
+        defined = groups.sizes > 0
+        return rows * (np.count_nonzero(defined) / max(rows.sum(), TINY)), defined
+    in_group = np.bincount(index, rows, groups.n_groups)
+    return rows / np.maximum(in_group, TINY)[index], in_group > 0

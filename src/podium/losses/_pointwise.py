@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import _inputs
 from podium.losses._registry import register
@@ -112,7 +111,7 @@ class Logistic:
             For lengths that differ, or a negative relevance or weight.
         """
         positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
-        share, defined = _row_shares(weights, groups, self.per)
+        share, defined = _inputs.row_shares(weights, groups, self.per)
         return LogisticTarget(groups, positive, groups.index, share, defined)
 
     def value_and_grad(self, scores: PerRow, target: LogisticTarget) -> tuple[PerGroup, PerRow]:
@@ -246,7 +245,7 @@ class Squared:
             For lengths that differ, or a negative relevance or weight.
         """
         grades = _inputs.relevance_of(relevance, groups)
-        return SquaredTarget(groups, grades, *_row_shares(weights, groups, self.per))
+        return SquaredTarget(groups, grades, *_inputs.row_shares(weights, groups, self.per))
 
     def value_and_grad(self, scores: PerRow, target: SquaredTarget) -> tuple[PerGroup, PerRow]:
         """Return each group's value, and the gradient of their mean by each row's score.
@@ -288,15 +287,3 @@ class Squared:
     def why_undefined(self, target: SquaredTarget) -> str:
         """Say what a group needs."""
         return f"{self.name} needs a row with weight > 0: none of the groups has one."
-
-
-def _row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
-    """Return what each row's loss is multiplied by, and which groups have a row with weight."""
-    rows, index = _inputs.row_weights(weights, groups), groups.index
-    if rows.size and not rows.any():
-        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
-    if per == "row":
-        defined = groups.sizes > 0
-        return rows * (np.count_nonzero(defined) / max(rows.sum(), _inputs.TINY)), defined
-    in_group = np.bincount(index, rows, groups.n_groups)
-    return rows / np.maximum(in_group, _inputs.TINY)[index], in_group > 0

@@ -135,6 +135,25 @@ def spec(loss: Any) -> dict[str, Any]:
     return {"name": name, **params}
 
 
+def text(loss: Any) -> str:
+    """Return a registered loss as `get` reads it, with the parameters that are not its defaults.
+
+    Examples
+    --------
+    >>> text(get("listmle(head=relevant,ties=fixed)@10"))
+    'listmle(head=relevant)@10'
+    """
+    params = spec(loss)
+    name, k = params.pop("name"), params.pop("k", None)
+    usual = {field.name: field.default for field in dataclasses.fields(loss)}
+    given = ",".join(f"{key}={_word(v)}" for key, v in params.items() if v != usual[key])
+    return f"{name}{f'({given})' if given else ''}{'' if k is None else f'@{k}'}"
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
 def from_spec(description: Mapping[str, Any]) -> Loss:
     """Make the loss that `spec` described."""
     params = dict(description)

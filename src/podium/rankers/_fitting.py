@@ -18,7 +18,13 @@ from podium.rankers.objective import Labels, LinearObjective, Parameters, define
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
 from podium.types import Loss, PerRow, RowIndex
 
+TINY = float(np.finfo(np.float64).tiny)
 STARTS = ("zero", "normal", "logistic")
+
+STEPPING = ("subgradient", "stochastic")
+"""Solvers that need to be told a step length."""
+LONGEST_STEP = 0.5
+_POWER = 10  # iterations, for a largest eigenvalue within a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
 
@@ -29,7 +35,7 @@ def loss_of(loss: Any) -> Loss:
         return losses.Logistic()
     if isinstance(loss, str):
         return losses.get(loss)
-    if not hasattr(loss, "value_and_grad"):
+    if not hasattr(loss, "value_and_grad") or isinstance(loss, type):
         raise ArgumentError(f"loss must be a loss or its name, as 'pap-avg@10', got {loss!r}.")
     return loss
 
@@ -109,6 +115,38 @@ def _logistic(objective: LinearObjective) -> Parameters:
     other = replace(objective, loss=loss, target=target, has_intercept=True)
     found = lbfgs(other, _LOGISTIC, None, or_silent(None))
     return _with_intercept(*other.split(found.parameters), objective)
+
+
+def first_step(objective: LinearObjective, start: Parameters) -> float:
+    """Return a first step length: one over the largest curvature at the start, 0.5 at most.
+
+    The curvature is that of ``X.T diag(bound) X``, by the power method; only a loss that
+    declares `smooth` has a bound that says something. One that declares `shift_invariant` does
+    not bend along a shift of a group, so scores are then taken from their group's mean.
+    """
+    if not getattr(objective.loss, "smooth", False):
+        return LONGEST_STEP
+    bound = objective.loss.curvature(objective.scores(start), objective.target)
+    direction = np.random.default_rng(0).standard_normal(objective.n_parameters)
+    largest = 0.0
+    for _ in range(_POWER):
+        length = float(np.sqrt(np.sum(direction * direction)))
+        if not (0.0 < length < np.inf):
+            break
+        along = _off_mean(objective.scores(direction / length), bound, objective)
+        direction = objective.pull_back(bound * along)
+        largest = float(np.sqrt(np.sum(direction * direction)))
+    return min(LONGEST_STEP, 1.0 / largest) if 0.0 < largest < np.inf else LONGEST_STEP
+
+
+def _off_mean(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
+    """Return scores less their group's mean by the bound, where the loss has no use for it."""
+    labels = objective.labels
+    if labels is None or not getattr(objective.loss, "shift_invariant", False):
+        return scores
+    index, n = labels.groups.index, labels.groups.n_groups
+    mean = np.bincount(index, bound * scores, n) / np.maximum(np.bincount(index, bound, n), TINY)
+    return scores - mean[index]
 
 
 def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjective) -> Parameters:

@@ -38,10 +38,12 @@ class LinearRanker(LinearScores):
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
         "auto": "stochastic" for a loss that breaks ties anew in each pass, "lbfgs" for another
         that declares `smooth`, else (and with a radius) "subgradient". "stochastic" descends on
-        mini-batches of groups. "bundle" closes a duality
-        gap, for convex losses and l2 > 0; it needs the extra ``podium[qp]``.
-    learning_rate : float
-        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. Of
+        mini-batches of groups. "bundle" closes a duality gap, for convex losses and l2 > 0; it
+        needs the extra ``podium[qp]``.
+    learning_rate : float, optional
+        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient.
+        Without it 0.5, or for a loss that declares `smooth` one over the largest curvature at
+        the start, if that is less: a loss that sums over a list has long gradients. Of
         "subgradient" and "stochastic"; the others set their own steps.
     max_iter : int
         Iterations at most, the start included; for "stochastic", passes over the groups.
@@ -132,7 +134,7 @@ class LinearRanker(LinearScores):
         l2: float = 1e-4,
         fit_intercept: bool = True,
         solver: str = "auto",
-        learning_rate: float = 0.5,
+        learning_rate: float | None = None,
         max_iter: int = 500,
         tol: float = 1e-4,
         radius: float | None = None,
@@ -213,7 +215,10 @@ class LinearRanker(LinearScores):
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
         start = _fitting.start_point(self.start, objective, settings.seed)
-        settings = replace(settings, start=start)
+        rate = self.learning_rate
+        if rate is None and solver in _fitting.STEPPING:
+            rate = _fitting.first_step(objective, start)
+        settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
         self._keep(solution, objective)
         text = _fitting.trouble(solution, settings, solver)
@@ -225,7 +230,9 @@ class LinearRanker(LinearScores):
         _check.number(self.l2, "l2", low=0.0)
         radius, patience = self.radius, self.patience
         return Settings(
-            learning_rate=_positive(self.learning_rate, "learning_rate"),
+            learning_rate=_fitting.LONGEST_STEP
+            if self.learning_rate is None
+            else _positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
             radius=None if radius is None else _positive(radius, "radius"),

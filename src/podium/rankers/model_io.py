@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     header, arrays = _read(Path(path))
     try:
         return _build(header, arrays)
-    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as wrong:
         raise DataError(
             f"{path} describes no valid model ({wrong}). Save it again with this version of podium."
         ) from None
@@ -140,20 +140,41 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         params["loss"] = losses.from_spec(params["loss"])
     model = getattr(importlib.import_module(MODELS[name]), name)(**params)
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
-    if "feature_names_in_" in fitted:
-        fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
     plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}
     learned = {**fitted, **plain, "history_": history}
+    _check_features(learned)
+    if "feature_names_in_" in learned:
+        learned["feature_names_in_"] = np.array(learned["feature_names_in_"], dtype=object)
     for key in learned:
-        if not key.endswith("_"):
+        if key.startswith("_") or not key.endswith("_"):
             raise ArgumentError(f"{key!r} is no learned attribute")
     model.__dict__.update(learned)
     if hasattr(model, "check_restored"):
         model.check_restored()
-    elif model.coef_.shape != (model.n_features_in_,):
-        raise ArgumentError(f"coef_ has shape {model.coef_.shape}")
+    else:
+        _check_coefficients(model.coef_, model.n_features_in_)
     return model
+
+
+def _check_features(fitted: Mapping[str, Any]) -> None:
+    """Raise unless a model has a number of features, and as many names if it has any."""
+    width = fitted["n_features_in_"]
+    if type(width) is not int or width < 1:
+        raise ArgumentError(f"n_features_in_ is {width!r}")
+    names = fitted.get("feature_names_in_", [""] * width)
+    if not isinstance(names, list):
+        raise ArgumentError("feature_names_in_ is no list")
+    listed = cast("list[Any]", names)
+    if len(listed) != width or not all(isinstance(name, str) for name in listed):
+        raise ArgumentError(f"feature_names_in_ is not {width} names")
+
+
+def _check_coefficients(coef: NDArray[Any], width: int) -> None:
+    if coef.shape != (width,):
+        raise ArgumentError(f"coef_ has shape {coef.shape}")
+    if coef.dtype != np.float64 or not np.isfinite(coef).all():
+        raise ArgumentError(f"coef_ holds {coef.dtype}, not float64, or is not finite")
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
@@ -166,6 +187,11 @@ def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
     except (SafetensorError, OSError, ValueError) as wrong:
         raise DataError(
             f"{path} is cut short or no model file ({wrong}). Save the model again."
+        ) from None
+    except (AttributeError, TypeError) as wrong:
+        raise DataError(
+            f"{path} has numbers of a type that podium saves none of ({wrong}). Save the model "
+            "again."
         ) from None
     header = _header(text)
     if header is None:
@@ -181,7 +207,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
 def _header(text: str | None) -> dict[str, Any] | None:
     try:
         header = json.loads(text or "")
-    except ValueError:
+    except (RecursionError, ValueError):
         return None
     return cast("dict[str, Any]", header) if isinstance(header, dict) else None
 

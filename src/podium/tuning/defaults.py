@@ -50,7 +50,8 @@ def default_grid(estimator: Any) -> Params:
     if "n_thresholds" in known:
         return {**grid, "n_thresholds": _THRESHOLDS}
     grid |= {name: values for name, values in _LINEAR.items() if name in known}
-    if "learning_rate" in known and _solver(known, loss) in _STEPPING:
+    smooth = bool(getattr(loss, "smooth", False))  # then its curvature tells the step
+    if "learning_rate" in known and not smooth and _solver(known, loss) in _STEPPING:
         grid["learning_rate"] = _STEPS
     return grid
 

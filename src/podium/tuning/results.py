@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium import data
+from podium import data, losses
 from podium.errors import ArgumentError
 from podium.tuning.candidates import Params
 
@@ -166,11 +166,9 @@ def _column(values: list[Any]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text, a loss by its name and k."""
-    name, k = getattr(value, "name", None), getattr(value, "k", None)
-    if not hasattr(value, "value_and_grad") or name is None:
-        return str(value)
-    return name if k is None else f"{name}@{k}"
+    """Return a value as text, a loss as `losses.get` reads it."""
+    known = losses.REGISTRY.get(str(getattr(value, "name", ""))) is type(value)
+    return losses.text(value) if known else str(value)
 
 
 def _or_none(value: float) -> float | None:

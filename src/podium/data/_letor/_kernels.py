@@ -6,7 +6,7 @@ import numpy as np
 
 from podium._kernels import kernel
 
-NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING = 1, 2, 3, 4
+NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID = 1, 2, 3, 4, 5, 6
 
 _EXACT = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
 
@@ -112,12 +112,16 @@ def parse_svmlight(data, labels, qids, lines, ends, indices, values, hard, probl
         i += 4
         n_digits = 0
         while good and i < stop and not _blank(data[i]):
-            good = 48 <= data[i] <= 57 and n_digits < 18
-            qid = qid * 10 + np.int64(data[i] - 48)
+            good = 48 <= data[i] <= 57
+            if n_digits < 18:
+                qid = qid * 10 + np.int64(data[i] - 48)
             n_digits += 1
             i += 1
         if not good or n_digits == 0:
             problem[0], problem[1] = NO_QID, min(begin, end)
+            return n_rows, n_values, n_hard
+        if n_digits > 18:
+            problem[0], problem[1] = LONG_QID, begin
             return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line
@@ -130,12 +134,16 @@ def parse_svmlight(data, labels, qids, lines, ends, indices, values, hard, probl
             begin = i
             index = np.int64(0)
             n_digits = 0
-            while i < stop and 48 <= data[i] <= 57 and n_digits < 9:
-                index = index * 10 + np.int64(data[i] - 48)
+            while i < stop and 48 <= data[i] <= 57:
+                if n_digits < 9:
+                    index = index * 10 + np.int64(data[i] - 48)
                 n_digits += 1
                 i += 1
             if n_digits == 0 or i >= stop or data[i] != 58:
                 problem[0], problem[1] = NO_FEATURE, begin
+                return n_rows, n_values, n_hard
+            if n_digits > 9:
+                problem[0], problem[1] = LONG_ID, begin
                 return n_rows, n_values, n_hard
             start = i + 1
             values[n_values], i, state = _number(data, start, stop)
@@ -184,13 +192,15 @@ def scale_groups(offsets, order, low, high, X):
                     low[column] = value
                 if value > high[column]:
                     high[column] = value
-        for column in range(X.shape[1]):
-            # Halves, because the span of finite numbers can be infinite.
-            high[column] = 0.5 * high[column] - 0.5 * low[column]
         for i in range(offsets[g], offsets[g + 1]):
             row = order[i] if order.size else i
             for column in range(X.shape[1]):
                 value = X[row, column]
-                if value == value:
-                    span = high[column]
-                    X[row, column] = (0.5 * value - 0.5 * low[column]) / span if span > 0 else 0.0
+                if value != value:
+                    continue
+                span = high[column] - low[column]
+                if span == np.inf:  # of finite numbers: half of it is finite
+                    span = 0.5 * high[column] - 0.5 * low[column]
+                    X[row, column] = (0.5 * value - 0.5 * low[column]) / span
+                else:
+                    X[row, column] = (value - low[column]) / span if span > 0 else 0.0

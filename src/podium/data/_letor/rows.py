@@ -23,7 +23,8 @@ _WIDEST = 1 << 24  # feature ids beyond it are taken for a slip
 class Piece:
     """Some rows: labels, qids, lines in the file, and the features in CSR form, ids from 0.
 
-    `ends` holds where each row's values end; `indices` have the smallest type that holds them.
+    `ends` holds where each row's values end; `indices` have the smallest type that holds them;
+    `name` is the file's.
     """
 
     labels: NDArray[np.float64]
@@ -32,16 +33,22 @@ class Piece:
     ends: NDArray[np.int64]
     indices: NDArray[Any]
     values: NDArray[Any]
+    name: str = ""
 
     @property
     def highest(self) -> int:
         """The highest feature id, from 1; 0 without one."""
         return int(self.indices.max()) + 1 if self.indices.size else 0
 
+    @property
+    def highest_at(self) -> tuple[str, int]:
+        """The file and line where the highest feature id first stands."""
+        return self.name, line_of(self, int(np.argmax(self.indices)))
+
     def without_features(self) -> Piece:
         """Return labels and qids alone."""
         nothing = np.empty(0, np.uint8), np.empty(0, self.values.dtype)
-        return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing)
+        return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing, self.name)
 
     def cut(self, first: int, last: int) -> Piece:
         """Return the rows from first up to last."""
@@ -54,6 +61,7 @@ class Piece:
             self.ends[first:last] - low,
             self.indices[low:high],
             self.values[low:high],
+            self.name,
         )
 
 
@@ -90,6 +98,11 @@ class Rows:
             pieces,
         )
 
+    @property
+    def highest_at(self) -> tuple[str, int]:
+        """The file and line where the highest feature id first stands; before `matrix`."""
+        return next(p for p in self.pieces if p.highest == self.highest).highest_at
+
     def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
         """Return the features, dense unless fewer than a quarter are stored; only once."""
         if self.n_values < _DENSE * self.labels.size * width:
@@ -120,7 +133,7 @@ class Rows:
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
-    """Return pieces that follow each other as one."""
+    """Return pieces of a file that follow each other as one."""
     if len(pieces) == 1:
         return pieces[0]
     starts = np.cumsum([0, *(piece.values.size for piece in pieces)])
@@ -131,16 +144,17 @@ def joined(pieces: Sequence[Piece]) -> Piece:
         np.concatenate([p.ends + start for p, start in zip(pieces, starts, strict=False)]),
         np.concatenate([piece.indices for piece in pieces]),
         np.concatenate([piece.values for piece in pieces]),
+        pieces[0].name,
     )
 
 
-def check_piece(piece: Piece, name: str) -> None:
+def check_piece(piece: Piece) -> None:
     """Raise for a number that is too large for its type, a label below 0, or an absurd id."""
-    bad = np.flatnonzero(~np.isfinite(piece.values))
+    name, bad = piece.name, np.flatnonzero(~np.isfinite(piece.values))
     if bad.size:
         feature = int(piece.indices[bad[0]]) + 1
         raise DataError(
-            f"{name}, line {_line_of(piece, int(bad[0]))}: the value of feature {feature} is too "
+            f"{name}, line {line_of(piece, int(bad[0]))}: the value of feature {feature} is too "
             f"large for {piece.values.dtype}. Scale it, or drop the row."
         )
     wrong = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
@@ -151,13 +165,12 @@ def check_piece(piece: Piece, name: str) -> None:
             f"{piece.labels[row]:g}. Use 0 for what is not relevant."
         )
     if piece.highest > _WIDEST:
-        place = int(np.argmax(piece.indices == piece.highest - 1))
         raise DataError(
-            f"{name}, line {_line_of(piece, place)}: feature ids go up to {_WIDEST}, got "
+            f"{name}, line {piece.highest_at[1]}: feature ids go up to {_WIDEST}, got "
             f"{piece.highest}. Number the features from 1 without gaps."
         )
 
 
-def _line_of(piece: Piece, place: int) -> int:
+def line_of(piece: Piece, place: int) -> int:
     """Return the line of a stored value."""
     return int(piece.lines[int(np.searchsorted(piece.ends, place, side="right"))])

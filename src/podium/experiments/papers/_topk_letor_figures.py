@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.experiments.letor import N_FOLDS
-from podium.experiments.papers._topk_letor_methods import CUTOFFS, METHODS, PODIUM
+from podium.experiments.papers._topk_letor_methods import CUTOFFS, METHODS, PODIUM, Method
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Cells, Figures, Measured, key
 
@@ -40,8 +40,10 @@ class Values:
     folds : int64, (n_queries,)
     """
 
-    def __init__(self, recipe: Recipe, cells: Cells, data: str) -> None:
-        self._recipe, self._cells, self.data = recipe, cells, data
+    def __init__(
+        self, recipe: Recipe, cells: Cells, data: str, methods: Mapping[str, Method] = METHODS
+    ) -> None:
+        self._recipe, self._cells, self.data, self._methods = recipe, cells, data, methods
         self.before = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
         first = recipe.parameters["methods"][0]
         sizes = [len(cells[self._key(first, 0, fold)]["query"]) for fold in _FOLDS]
@@ -58,7 +60,7 @@ class Values:
 
     def draws(self, method: str) -> Sequence[int]:
         """Return the numbers of the method's draws."""
-        return range((self._recipe.repeats or 1) if METHODS[method].draws else 1)
+        return range((self._recipe.repeats or 1) if self._methods[method].draws else 1)
 
     def chosen(self, method: str) -> Iterator[Mapping[str, Any]]:
         """Yield what was chosen, by draw and fold."""

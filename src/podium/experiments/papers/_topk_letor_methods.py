@@ -55,7 +55,7 @@ class Method:
     draws: bool = False
 
 
-def _linear(protocol: str, loss: MakeLoss) -> Candidates:
+def linear(protocol: str, loss: MakeLoss) -> Candidates:
     """Fit one linear ranker per point of the protocol's grid; the iterate is chosen too.
 
     Parameters
@@ -80,12 +80,12 @@ def _linear(protocol: str, loss: MakeLoss) -> Candidates:
                 )
                 ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
                 chosen = {**of_loss, **options, "iterations": ranker.best_iteration_}
-                yield _scored(chosen, ranker, parts)
+                yield scored(chosen, ranker, parts)
 
     return candidates
 
 
-def _rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
     """Boost with each point of the grid; the number of rounds is chosen too."""
     del seed  # nothing is drawn
     given, measure = parameters["rankboost"], parameters["validation"]
@@ -93,10 +93,11 @@ def _rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candida
         ranker = RankBoost(eval_measure=measure, **given["fixed"], **options)
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
         ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
-        yield _scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
+        yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
 
 
-def _scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
+def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
+    """Return what a fitted ranker gives the rows to choose by and those to test on."""
     return Candidate(options, ranker.predict(parts.valid.X), ranker.predict(parts.test.X))
 
 
@@ -121,7 +122,7 @@ def _at_each_size(name: str, protocol: str, loss: MakeLoss, *, draws: bool) -> d
     return {
         _top(name, k): Method(
             FUTURE if k and name != "ListMLE" else PAPER,
-            _linear(protocol, partial(loss, k=k)),
+            linear(protocol, partial(loss, k=k)),
             draws=draws,
         )
         for k in (None, *CUTOFFS)
@@ -129,7 +130,7 @@ def _at_each_size(name: str, protocol: str, loss: MakeLoss, *, draws: bool) -> d
 
 
 def _own(loss: MakeLoss) -> Method:
-    return Method(PODIUM, _linear("podium", loss))
+    return Method(PODIUM, linear("podium", loss))
 
 
 CUTOFFS = (1, 3, 10)
@@ -140,8 +141,8 @@ METHODS: dict[str, Method] = {
     **_at_each_size("ListMLE", "sgd", losses.ListMLE, draws=True),
     **_at_each_size("ListNet", "listnet", losses.ListNet, draws=False),
     **_at_each_size("RankCosine", "rankcosine", losses.RankCosine, draws=False),
-    "RankBoost": Method(PAPER, _rankboost),
-    "Ranking SVM": Method(PAPER, _linear("ranking_svm", losses.PairwiseHinge)),
+    "RankBoost": Method(PAPER, rankboost),
+    "Ranking SVM": Method(PAPER, linear("ranking_svm", losses.PairwiseHinge)),
     "ListMLE (mean over orders)": _own(partial(losses.ListMLE, ties="averaged")),
     "Top-10 ListMLE (mean over orders)": _own(partial(losses.ListMLE, k=10, ties="averaged")),
     "Top-10 ListMLE (relevant rows)": _own(

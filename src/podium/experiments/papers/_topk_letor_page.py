@@ -66,7 +66,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         "caption": f"{values.data}: differences on the same queries, with intervals of 95 %",
         "columns": ["difference", *measures, "mean"],
         "rows": [
-            [label, *(_interval(figures[f"{before}{label}{end}"]) for end in _ends(measures))]
+            [label, *(interval(figures[f"{before}{label}{end}"]) for end in _ends(measures))]
             for label in (f"{one} − {other}" for one, other in pairs(recipe))
         ],
     }
@@ -93,7 +93,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         "caption": f"{values.data}: options chosen on validation: median over draws and "
         "folds (least to greatest), or how often",
         "columns": ["method", "options"],
-        "rows": [[name, _chosen(values, name)] for name in names],
+        "rows": [[name, chosen(values, name)] for name in names],
     }
 
 
@@ -112,9 +112,9 @@ def _levels(
             {
                 "title": measure,
                 "rows": [
-                    row
+                    each
                     for name in names
-                    for row in _both(recipe, figures, f"{before}{name} {measure}", name)
+                    for each in _both(recipe, figures, f"{before}{name} {measure}", name)
                 ],
             }
             for measure in measures
@@ -127,7 +127,7 @@ def _levels(
 
 def _both(recipe: Recipe, figures: Figures, key: str, name: str) -> Iterator[Mapping[str, Any]]:
     """Yield our figure as a row, and the printed one."""
-    yield {"series": "podium", **_row(name, figures[key])}
+    yield {"series": "podium", **row(name, figures[key])}
     if key in recipe.printed:
         printed = recipe.printed[key]
         yield {"label": "  printed", "series": "paper", "value": printed, "low": None, "high": None}
@@ -147,7 +147,7 @@ def _gains(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
                     {
                         "title": measure,
                         "rows": [
-                            _row(label.partition(" − ")[0], figures[f"{before}{label} {measure}"])
+                            row(label.partition(" − ")[0], figures[f"{before}{label} {measure}"])
                             for label in there
                         ],
                     }
@@ -177,7 +177,7 @@ def _rivals(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
                     {
                         "title": measure,
                         "rows": [
-                            _row(
+                            row(
                                 other if of_all else one,
                                 figures[f"{before}{one} − {other} {measure}"],
                             )
@@ -196,7 +196,8 @@ def _own(name: str) -> bool:
     return METHODS[name].kind == PODIUM
 
 
-def _row(label: str, found: Measured) -> Mapping[str, Any]:
+def row(label: str, found: Measured) -> Mapping[str, Any]:
+    """Return a figure's row: a value and its interval of 95 %."""
     margin = 0.0 if math.isnan(found.std_error) else Z * found.std_error
     low, high = found.value - margin, found.value + margin
     return {"label": label, "value": found.value, "low": low, "high": high}
@@ -208,7 +209,8 @@ def _cell(recipe: Recipe, figures: Figures, name: str) -> str:
     return text if printed is None else f"{text} ({printed:.3f})"
 
 
-def _interval(found: Measured) -> str:
+def interval(found: Measured) -> str:
+    """Return a difference and its interval of 95 % in words."""
     margin = Z * found.std_error
     return f"{found.value:+.3f} [{found.value - margin:+.3f}, {found.value + margin:+.3f}]"
 
@@ -218,7 +220,8 @@ def _range(values: Values, one: str, other: str, measure: str) -> str:
     return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
 
 
-def _chosen(values: Values, name: str) -> str:
+def chosen(values: Values, name: str) -> str:
+    """Return which options of a method were chosen, over draws and folds."""
     found = [*values.chosen(name)]
     return "; ".join(f"{option} {_of([each[option] for each in found])}" for option in found[0])
 

@@ -1,33 +1,15 @@
-"""What the listwise losses share: how they are evaluated, and where they are undefined."""
+"""What the listwise losses share: what is true of them, and where they are undefined."""
 
 from __future__ import annotations
 
-import abc
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium.groups import Groups
-from podium.losses import _inputs
-from podium.types import Mask, PerGroup, PerRow
-
-_EMPTY: NDArray[np.float64] = np.empty(0)
+from podium.losses._by_group import ByGroup
 
 
-class ListTarget(Protocol):
-    """What every listwise loss's target holds."""
-
-    groups: Groups
-    share: PerGroup
-
-    @property
-    def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
-        ...
-
-
-class ListwiseLoss(abc.ABC):
+class ListwiseLoss(ByGroup):
     """What the listwise losses share; use one of its classes."""
 
     name: ClassVar[str]
@@ -36,42 +18,6 @@ class ListwiseLoss(abc.ABC):
     smooth: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = None
     shift_invariant: ClassVar[bool] = True
-
-    def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the gradient of their mean by each row's score.
-
-        Parameters
-        ----------
-        scores : float64, (n_rows,)
-            Finite, in the caller's row order.
-        target : Any
-            From `prepare`.
-
-        Returns
-        -------
-        values : float64, (n_groups,)
-            nan for a group with one grade or one row. Weights scale them, so that the mean of
-            the defined ones is the weighted mean.
-        grad : float64, (n_rows,)
-            0 on rows of a group that is left out.
-        """
-        checked = _inputs.scores_of(scores, target.groups)
-        values, grad = _zeros(target), np.zeros(checked.size)
-        self._run(checked, target, values, grad, _EMPTY)
-        return values, grad
-
-    def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return a positive second-order bound by row: never below the Hessian, as a matrix."""
-        return self.value_grad_and_curvature(scores, target)[2]
-
-    def value_grad_and_curvature(
-        self, scores: PerRow, target: Any
-    ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
-        values, grad, bound = _zeros(target), np.zeros(checked.size), np.zeros(checked.size)
-        self._run(checked, target, values, grad, bound)
-        return values, grad, np.maximum(bound, _inputs.LEAST_CURVATURE / count_of(target))
 
     def why_undefined(self, target: Any) -> str:
         """Say what a group needs, how many lack it, and what to do."""
@@ -85,17 +31,3 @@ class ListwiseLoss(abc.ABC):
 
     def _lack(self) -> str:
         return "one grade only"
-
-    @abc.abstractmethod
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None: ...
-
-
-def count_of(target: ListTarget) -> int:
-    """Return how many groups the mean is over, at least 1."""
-    return max(1, int(np.count_nonzero(target.defined)))
-
-
-def _zeros(target: ListTarget) -> PerGroup:
-    return np.where(target.defined, 0.0, np.nan)

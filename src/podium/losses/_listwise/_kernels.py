@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses._kernels import falling_exp, four_sums
+from podium.losses._exponential._kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it
@@ -160,7 +160,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
     for o in range(rows.shape[0]):
         for g in range(depth.size):
             h = depth[g]
-            if h == 0:
+            if h == 0 or scale[g] == 0.0:
                 continue
             listed = rows[o, offsets[g] : offsets[g + 1]]
             top, _, rest = tail_sum(scores, listed, h, part, power, bits)
@@ -218,7 +218,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
     power = np.empty(part.size)
     bits = power.view(np.int64)
     for g in range(total.size):
-        if total[g] == 0.0:
+        if total[g] == 0.0 or scale[g] == 0.0:
             continue
         lo, hi = offsets[g], offsets[g + 1]
         top, lead, rest = tail_sum(scores, rows[lo:hi], 0, part, power, bits)
@@ -249,7 +249,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, gra
         n_used += defined[g]
     unit = np.empty(longest_list(offsets))
     for g in range(defined.size):
-        if not defined[g]:
+        if not defined[g] or scale[g] == 0.0:
             continue
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo

@@ -122,8 +122,8 @@ class ListMLE(Drawing, ListwiseLoss):
             object.__setattr__(self, "n_orders", _check.cutoff(self.n_orders, name="n_orders"))
             if self.ties != "averaged":
                 raise ArgumentError(
-                    f"n_orders is of ties='averaged', got n_orders={self.n_orders} with "
-                    f"ties={self.ties!r}. Leave it out, or average."
+                    f"n_orders is of averaged ties, got {self.n_orders} with {self.ties!r} ones. "
+                    "Leave it out, or average."
                 )
 
     @property

@@ -74,7 +74,8 @@ class RankCosine(Drawing, ListwiseLoss):
     Not convex. A factor on the scores changes nothing, so a penalty on coefficients only shrinks
     them: train without one, and stop by validation. A shift of the scores does change it.
     Where all scores of a group are 0 the value is 1/2, and the gradient that of length 1: a way
-    down. The curvature is the largest eigenvalue that the second derivatives can have at |s|.
+    down; below a length of 1e-100 it is held at that of 1e-100. The curvature is the largest
+    eigenvalue that the second derivatives can have at |s|.
     A group of one grade is left out. Cost: a few passes; preparing sorts each list.
 
     References

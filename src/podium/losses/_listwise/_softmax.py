@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import _inputs
 from podium.losses._listwise import _order
@@ -86,9 +87,9 @@ class ListNet(Drawing, SoftmaxLoss):
     ties="averaged" and without k, P is the softmax of the grades: ListNet as other libraries
     have it. Below the head stands the mean of what the whole list has there; so k one less than
     the list is the whole list too, and with ties="averaged" any k that reaches the lowest grade.
-    Convex, smooth, unchanged by a shift of a group's scores, exact at any finite score. At best
-    the entropy of P, not 0. A group of one grade is left out. Cost: one exponential per row;
-    preparing sorts each list.
+    Convex, smooth, unchanged by a shift of a group's scores, exact at any finite score. Chances
+    more than e^700 times smaller than the best are 0. At best the entropy of P, not 0. A group
+    of one grade is left out. Cost: one exponential per row; preparing sorts each list.
 
     References
     ----------
@@ -161,7 +162,7 @@ class ListNet(Drawing, SoftmaxLoss):
     def _weights(self, places: Places) -> PerRow:
         """Return exp(scale * ground truth) by place, 1 for the mean of the best grade."""
         with np.errstate(over="ignore", under="ignore"):
-            unit = self.scale * places.best
+            unit = np.minimum(self.scale * places.best, np.finfo(np.float64).max)
             spread = -np.expm1(-unit * places.gap / 2.0)[places.index]
             level = np.exp(unit[places.index] * (places.grades - 1.0))
         return level * (1.0 + 2.0 * places.inside * spread)
@@ -179,7 +180,8 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     -----
     A group's value grows with its grades' sum: groups with more relevant rows weigh more, and
     grades are to be read as counts. Convex, smooth, unchanged by a shift of a group's scores,
-    exact at any finite score. A group of one grade is left out. Cost: one exponential per row.
+    exact at any finite score; a cost beyond the largest float is inf. A group of one grade is
+    left out. Cost: one exponential per row.
 
     References
     ----------
@@ -221,12 +223,24 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
         Raises
         ------
         ArgumentError
-            For lengths that differ, a negative relevance or weight, or weights that vary within
-            a group.
+            For lengths that differ, a negative relevance or weight, weights that vary within a
+            group, or grades whose sum is beyond the numbers.
         """
         grades = _inputs.relevance_of(relevance, groups)
         defined = _order.several_grades(grades, groups)
-        total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
+        with np.errstate(over="ignore"):
+            total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
+        _require_finite(total, groups)
         rows = _order.rows_by_group(groups)
         share = _order.shares_of(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, rows, grades[rows], total, share)
+
+
+def _require_finite(total: PerGroup, groups: Groups) -> None:
+    wrong = np.flatnonzero(np.isinf(total))
+    if wrong.size:
+        qid = _check.label(groups.labels[wrong[0]])
+        raise ArgumentError(
+            f"relevance of {wrong.size} groups, first qid {qid}, sums to infinity. Divide it by "
+            "the highest grade."
+        )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
+from podium.losses import _inputs
 from podium.losses._listwise import _order
 from podium.losses._listwise._order import Keys
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
@@ -55,17 +56,19 @@ class Places:
         rows = _order.sorted_rows(grades, keys, groups)
         index = groups.index[rows]
         first = groups.offsets[:-1][groups.sizes > 0]
+        raw = grades[rows]
         best = np.ones(groups.n_groups)
-        best[groups.sizes > 0] = grades[rows][first]
+        best[groups.sizes > 0] = raw[first]
         best[best == 0.0] = 1.0
-        ordered = grades[rows] / best[index]
+        ordered = raw / best[index]
         starts = np.ones(rows.size, np.bool_)
         same_list = index[1:] == index[:-1]
-        starts[1:] = (ordered[1:] != ordered[:-1]) | ~same_list
+        starts[1:] = (raw[1:] != raw[:-1]) | ~same_list
         tie = np.cumsum(starts) - 1
         falls = starts[1:] & same_list
         gap = np.full(groups.n_groups, np.inf)
-        np.minimum.at(gap, index[1:][falls], (ordered[:-1] - ordered[1:])[falls])
+        apart = np.maximum(ordered[:-1] - ordered[1:], _inputs.TINY)  # division may make them equal
+        np.minimum.at(gap, index[1:][falls], apart[falls])
         gap[np.isinf(gap)] = 0.0
         return cls(rows, index, ordered, best, _inside(starts, tie), tie, gap)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import abc
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import _inputs
+from podium.losses._by_group import ByGroup
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
-
-_EMPTY: NDArray[np.float64] = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class PairTarget:
 
 
 @dataclass(frozen=True)
-class PairwiseLoss(abc.ABC):
+class PairwiseLoss(ByGroup):
     """What the losses of pairs share; use one of its classes."""
 
     name: ClassVar[str]
@@ -100,46 +97,6 @@ class PairwiseLoss(abc.ABC):
         share = _inputs.shares(per_group, n_pairs > 0)
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
-    def value_and_grad(self, scores: PerRow, target: PairTarget) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the (sub)gradient of their mean by each row's score.
-
-        Parameters
-        ----------
-        scores : float64, (n_rows,)
-            Finite, in the caller's row order.
-        target : PairTarget
-            From `prepare`.
-
-        Returns
-        -------
-        values : float64, (n_groups,)
-            nan for a group with one relevance or one row. Weights scale them, so that the mean
-            of the defined ones is the weighted mean.
-        grad : float64, (n_rows,)
-        """
-        checked = _inputs.scores_of(scores, target.groups)
-        values = np.full(target.groups.n_groups, np.nan)
-        grad = np.zeros(checked.size)
-        self._run(checked, target, values, grad, _EMPTY)
-        return values, grad
-
-    def curvature(self, scores: PerRow, target: PairTarget) -> PerRow:
-        """Return a positive second-order bound by row: never below the Hessian, as a matrix.
-
-        Each pair adds twice the second derivative of its own cost to both of its rows.
-        """
-        return self.value_grad_and_curvature(scores, target)[2]
-
-    def value_grad_and_curvature(
-        self, scores: PerRow, target: PairTarget
-    ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
-        values = np.full(target.groups.n_groups, np.nan)
-        grad, bound = np.zeros(checked.size), np.zeros(checked.size)
-        self._run(checked, target, values, grad, bound)
-        return values, grad, np.maximum(bound, _inputs.LEAST_CURVATURE / count_of(target))
-
     def why_undefined(self, target: PairTarget) -> str:
         """Say what a group needs, how many lack it, and what to do."""
         lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
@@ -148,16 +105,6 @@ class PairwiseLoss(abc.ABC):
             f"{target.groups.n_groups} groups have one row or one relevance. "
             "Check the relevance and qid."
         )
-
-    @abc.abstractmethod
-    def _run(
-        self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None: ...
-
-
-def count_of(target: PairTarget) -> int:
-    """Return how many groups the mean is over, at least 1."""
-    return max(1, int(np.count_nonzero(target.defined)))
 
 
 def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:

@@ -5,8 +5,8 @@ group with the same relevance are a level: level v holds ``rows[bounds[v]:bounds
 g the levels ``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` weighs a
 pair of each group in its value, `count` is the number of groups that the mean is over: `grad`
 receives the gradient of sum(values) / count, `curvature`, where not empty, twice the second
-derivative of each pair on both of its rows. Both are zero on entry; groups of one level are
-left as they are.
+derivative of each pair on both of its rows. All are zero on entry; groups of one level, or of no
+weight, are left as they are.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def hinge_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvat
     entered, remaining = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     for g in range(levels.size - 1):
         first, n_levels = levels[g], levels[g + 1] - levels[g]
-        if n_levels < 2:
+        if n_levels < 2 or scale[g] == 0.0:
             continue
         lo = bounds[first]
         n = bounds[first + n_levels] - lo
@@ -172,7 +172,7 @@ def logistic_pairs(scores, rows, bounds, levels, scale, count, values, grad, cur
     slopes, bends = np.empty(longest), np.empty(longest)
     for g in range(levels.size - 1):
         first, last = levels[g], levels[g + 1]
-        if last - first < 2:
+        if last - first < 2 or scale[g] == 0.0:
             continue
         lo, hi = bounds[first], bounds[last]
         n = hi - lo

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from podium.losses._pairwise._base import PairTarget, PairwiseLoss, count_of
+from podium.losses._by_group import count_of
+from podium.losses._pairwise._base import PairTarget, PairwiseLoss
 from podium.losses._registry import register
 from podium.types import PerGroup, PerRow
 

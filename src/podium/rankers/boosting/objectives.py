@@ -53,9 +53,10 @@ class ScoreSpace:
         self, loss: Loss, relevance: PerRow, groups: Groups, weights: PerRow | None = None
     ) -> None:
         if _draws.redraws(loss):
+            name = getattr(loss, "name", type(loss).__name__)
             raise ArgumentError(
-                f"boosting keeps one target, and {loss!r} draws anew. Use ties='fixed', or "
-                "'averaged'."
+                f"boosting keeps one target, and {name}(ties=redrawn) draws anew. Use "
+                f"{name}(ties=fixed), or (ties=averaged)."
             )
         self.loss = loss
         self.target: Any = loss.prepare(relevance, groups, weights=weights)

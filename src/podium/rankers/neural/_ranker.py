@@ -161,7 +161,7 @@ class NeuralRanker(Ranker):
         Warns
         -----
         ConvergenceWarning
-            If scores overflowed later, or without an eval_set it ran into max_iter.
+            If scores overflowed later.
         """
         settings, loss = self._settings(), _fitting.loss_of(self.loss)
         parse(self.eval_measure)
@@ -175,7 +175,7 @@ class NeuralRanker(Ranker):
         validate = None if eval_set is None else self._validate(eval_set, problem)
         solution = _training.train(problem, settings, validate, or_silent(progress))
         self._keep(solution, problem)
-        if validate is None or solution.stop_reason != "max_iter":
+        if solution.stop_reason != "max_iter":  # so many epochs were asked for
             text = _fitting.trouble(solution, settings, "stochastic")
             if text:
                 warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
@@ -216,6 +216,8 @@ class NeuralRanker(Ranker):
         }
         for name, shape in expected.items():
             array = getattr(self, name)
+            if array.dtype != np.float64:
+                raise ArgumentError(f"{name} holds {array.dtype}, not float64")
             if array.shape != shape or not np.isfinite(array).all():
                 raise ArgumentError(f"{name} has shape {array.shape}, or is not finite")
         if self.scale_.min() <= 0.0:

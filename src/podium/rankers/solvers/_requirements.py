@@ -47,8 +47,8 @@ def refuse_redraws(loss: Any, solver: str) -> None:
     if redraws(loss):
         name = getattr(loss, "name", type(loss).__name__)
         raise ArgumentError(
-            f"solver={solver!r} minimises one objective, and {name!r} with ties='redrawn' has "
-            "another in each pass. Use solver='stochastic' (or 'auto'), or ties='fixed'."
+            f"solver={solver!r} minimises one objective, and {name}(ties=redrawn) has another in "
+            f"each pass. Use solver='stochastic' (or 'auto'), or {name}(ties=fixed)."
         )
 
 

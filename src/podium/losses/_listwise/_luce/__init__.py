@@ -17,6 +17,7 @@ from podium.losses._registry import register
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
 _BUDGET = 2e7  # exponentials for one list: a third of a second
+_BUDGET_OF_ALL = 2e8  # and for one evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class ListNetLuce(ListwiseLoss):
     shift of a group's scores, exact at any finite score; at best the entropy of P, not 0. With
     k = 1 it is `ListNet` without a cutoff. A group of one grade is left out.
     Cost: n^k exponentials for a list of n rows, as it visits all n! / (n - k)! first places; so
-    n^k is limited to 2e7.
+    n^k is limited to 2e7 in a list, and to 2e8 in all: seconds for each evaluation.
 
     References
     ----------
@@ -143,13 +144,23 @@ class ListNetLuce(ListwiseLoss):
         with np.errstate(over="ignore"):
             cost = groups.sizes.astype(np.float64) ** depth
         g = int(cost.argmax())
+        size, dear = int(groups.sizes[g]), float(cost.sum())
         if cost[g] > _BUDGET:
-            raise ArgumentError(
-                f"k={self.k} is too large for {self.name}: qid {_check.label(groups.labels[g])} "
-                f"has {groups.sizes[g]} rows, so it costs {groups.sizes[g]}^{depth[g]} = "
-                f"{cost[g]:.2g} exponentials, above {_BUDGET:.0e}. Lower k, or use "
-                f"'listnet@{self.k}', which costs one for each row."
+            what = (
+                f"qid {_check.label(groups.labels[g])} has {size} rows, so it costs "
+                f"{size}^{depth[g]} = {cost[g]:.2g} exponentials, above {_BUDGET:.0e}"
             )
+        elif dear > _BUDGET_OF_ALL:
+            what = (
+                f"{groups.n_groups} groups, the largest of {size} rows, cost {dear:.2g} "
+                f"exponentials, above {_BUDGET_OF_ALL:.0e}"
+            )
+        else:
+            return
+        raise ArgumentError(
+            f"k={self.k} is too large for {self.name}: {what}. Lower k, or use "
+            f"'listnet@{self.k}', which costs one for each row."
+        )
 
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow

@@ -104,7 +104,7 @@ def luce_entropies(scores, grades, rows, offsets, depth, scale, values, grad, cu
     for g in range(depth.size):
         n_used += depth[g] > 0
     for g in range(depth.size):
-        if depth[g] == 0:
+        if depth[g] == 0 or scale[g] == 0.0:
             continue
         lo, hi = offsets[g], offsets[g + 1]
         own = np.empty(hi - lo)

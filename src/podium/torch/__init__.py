@@ -5,16 +5,16 @@ Importing this module does not load torch; `as_torch` does. It needs the extra `
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium import _check, losses
+from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.torch._autograd import group_values
+from podium.torch._rows import Layout, numbers, torch_module
 from podium.types import Loss, RowIndex
 
 __all__ = ["PreparedLoss", "TorchLoss", "as_torch"]
@@ -66,9 +66,9 @@ def as_torch(loss: Loss | str) -> TorchLoss:
     >>> loss(scores, torch.tensor([[1, 0, 0], [1, 0, 0]]), mask=mask).item()
     1.25
     """
-    _torch()
+    torch_module()
     made: Any = losses.get(loss) if isinstance(loss, str) else loss
-    if not hasattr(made, "value_and_grad"):
+    if not hasattr(made, "value_and_grad") or isinstance(made, type):
         raise ArgumentError(f"loss must be a loss or its name, as 'listmle@10', got {loss!r}.")
     return TorchLoss(made)
 
@@ -103,24 +103,27 @@ class TorchLoss:
         weights : shaped as relevance, optional
             As the loss takes them; what lies in padding is not read.
         rng : numpy.random.Generator, optional
-            For a loss that puts tied rows in a drawn order. Without it a loss that draws once
-            draws from seed 0, and one that draws anew each time is refused.
+            For a loss that puts tied rows in a drawn order; others do not draw from it. Without
+            it a loss that draws once draws from seed 0, and one that draws anew each time is
+            refused.
         keys : shaped as relevance, with a last axis of n_orders, optional
-            Or these numbers as the order of tied rows, so that a list keeps its order whatever
-            batch it is in.
+            Instead of rng: these numbers as the order of tied rows, from the loss's `draw`, so
+            that a list keeps its order whatever batch it is in.
 
         Raises
         ------
         ArgumentError
             For shapes that do not fit, qid with lists, a mask without, or what the loss refuses.
         """
-        grades = _array(relevance)
-        layout = _layout(grades, qid, mask)
+        grades = numbers(relevance, "relevance")
+        layout = Layout.of(grades, qid, mask)
         given = self._draws(rng, keys, layout)
         target = self.loss.prepare(
             layout.real(grades, "relevance"),
             layout.groups,
-            weights=None if weights is None else layout.real(_array(weights), "weights"),
+            weights=None
+            if weights is None
+            else layout.real(numbers(weights, "weights"), "weights"),
             **given,
         )
         return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
@@ -137,12 +140,14 @@ class TorchLoss:
         """Return each group's value, a tensor of (n_groups,); see `PreparedLoss.per_group`."""
         return self.prepare(relevance, qid, **given).per_group(scores)
 
-    def _draws(self, rng: np.random.Generator | None, keys: Any, layout: _Layout) -> dict[str, Any]:
+    def _draws(self, rng: np.random.Generator | None, keys: Any, layout: Layout) -> dict[str, Any]:
         name = getattr(self.loss, "name", type(self.loss).__name__)
         if keys is not None:
+            if rng is not None:
+                raise ArgumentError("rng and keys were both given: keys are the draw. Keep one.")
             if not getattr(self.loss, "draws", False):
                 raise ArgumentError(f"keys were given, and {name} draws no order. Leave keys out.")
-            return {"keys": layout.real(_array(keys), "keys")}
+            return {"keys": layout.real(numbers(keys, "keys"), "keys")}
         if rng is None and getattr(self.loss, "redraws", False):
             raise ArgumentError(
                 f"rng must be given for {name} with ties='redrawn', and be the same generator in "
@@ -192,17 +197,17 @@ class PreparedLoss:
         ArgumentError
             For another shape or type, or a real row whose score is not finite.
         """
-        return _function().apply(self._checked(scores), self)[0]
+        return group_values().apply(self._checked(scores), self)[0]
 
     def per_group(self, scores: Any) -> Any:
         """Return each group's value: (n_groups,) by rising qid, or (n_lists,).
 
         nan, with a gradient of 0, where the loss is not defined.
         """
-        return _function().apply(self._checked(scores), self)[1]
+        return group_values().apply(self._checked(scores), self)[1]
 
     def _checked(self, scores: Any) -> Any:
-        torch = _torch()
+        torch = torch_module()
         if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
             kind = str(getattr(scores, "dtype", type(scores).__name__))
             raise ArgumentError(f"scores must be a tensor of a floating type, got {kind}.")
@@ -212,133 +217,3 @@ class PreparedLoss:
                 f"{self.shape}."
             )
         return scores
-
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Which of the rows that came are real, and how they are grouped."""
-
-    shape: tuple[int, ...]
-    groups: Groups
-    rows: RowIndex | None
-
-    def real(self, values: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Return what real rows have, in one axis; keys keep their last."""
-        n_axes = len(self.shape)
-        if values.shape[:n_axes] != self.shape or values.ndim > n_axes + (name == "keys"):
-            raise ArgumentError(
-                f"relevance and {name} must have the same shape, got {self.shape} and "
-                f"{values.shape}."
-            )
-        flat = values.reshape(-1, *values.shape[n_axes:])
-        chosen = flat if self.rows is None else flat[self.rows]
-        return np.ascontiguousarray(chosen, dtype=np.float64)
-
-
-def _layout(relevance: NDArray[Any], qid: Any, mask: Any) -> _Layout:
-    shape = relevance.shape
-    if relevance.ndim == 1 and mask is None:
-        if qid is None:
-            return _Layout(shape, Groups.single(relevance.size), None)
-        groups = Groups.from_qid(_labels(qid))
-        _check.equal_length(relevance=relevance, qid=groups.index)
-        return _Layout(shape, groups, None)
-    if relevance.ndim == 2 and qid is None:
-        real = np.ones(shape, np.bool_) if mask is None else _mask(mask, shape)
-        rows = None if real.all() else np.flatnonzero(real)
-        return _Layout(shape, Groups.from_sizes(real.sum(axis=1)), rows)
-    raise ArgumentError(
-        "relevance must have one axis, with qid and without mask, or two (lists and items), "
-        f"with mask and without qid, got shape {shape}"
-        f"{'' if qid is None else ', qid'}{'' if mask is None else ', mask'}."
-    )
-
-
-def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    array = _plain(mask)
-    if array.dtype != np.bool_ or array.shape != shape:
-        raise ArgumentError(
-            f"mask must be of bool, True where a row is real, and of relevance's shape {shape}, "
-            f"got {array.dtype} and {array.shape}."
-        )
-    return array
-
-
-def _labels(qid: Any) -> NDArray[Any]:
-    return _check.one_dimensional(_plain(qid), "qid")
-
-
-def _array(values: Any) -> NDArray[Any]:
-    """Return numbers as a float64 array, out of a tensor of any type and device."""
-    tensor = isinstance(values, _torch().Tensor)
-    array = values.detach().to("cpu", _torch().float64).numpy() if tensor else values
-    return np.asarray(array, dtype=np.float64)
-
-
-def _plain(values: Any) -> NDArray[Any]:
-    tensor = isinstance(values, _torch().Tensor)
-    return values.detach().cpu().numpy() if tensor else np.asarray(values)
-
-
-def _torch() -> Any:
-    return _check.extra("torch", "torch", "podium.torch")
-
-
-def _evaluated(
-    prepared: PreparedLoss, scores: Any
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the value of each group, and each real row's derivative of its group's value."""
-    flat = _array(scores).reshape(-1)
-    real = flat if prepared.rows is None else flat[prepared.rows]
-    values, by_row = prepared.loss.value_and_grad(real, prepared.target)
-    return values, by_row * max(1, int(np.count_nonzero(~np.isnan(values))))
-
-
-def _placed(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what real rows have in the shape of the scores, 0 in padding."""
-    if prepared.rows is None:
-        return by_row.reshape(prepared.shape)
-    placed = np.zeros(int(np.prod(prepared.shape)))
-    placed[prepared.rows] = by_row
-    return placed.reshape(prepared.shape)
-
-
-@functools.cache
-def _function() -> Any:
-    """Return torch's Function of a loss; a class that only a loaded torch can make."""
-    torch = _torch()
-
-    class FirstDerivativeOnly(torch.autograd.Function):
-        @staticmethod
-        def forward(_ctx: Any, grad: Any, _scores: Any) -> Any:
-            return grad.clone()
-
-        @staticmethod
-        def backward(_ctx: Any, *_: Any) -> Any:
-            raise RuntimeError(
-                "podium's losses have first derivatives only, and this backward asks for a "
-                "second. Leave create_graph=True out, or detach the first gradient."
-            )
-
-    class GroupValues(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, scores: Any, prepared: PreparedLoss) -> tuple[Any, Any]:
-            values, by_row = _evaluated(prepared, scores)
-            ctx.save_for_backward(scores)
-            ctx.prepared, ctx.values, ctx.by_row = prepared, values, by_row
-            dtype = torch.promote_types(scores.dtype, torch.float32)
-            mean = np.nanmean(values) if not np.isnan(values).all() else np.nan
-            place = {"dtype": dtype, "device": scores.device}
-            return torch.tensor(mean, **place), torch.tensor(values, **place)
-
-        @staticmethod
-        def backward(ctx: Any, by_mean: Any, by_value: Any) -> tuple[Any, None]:
-            (scores,), prepared = ctx.saved_tensors, ctx.prepared
-            defined = ~np.isnan(ctx.values)
-            share = _array(by_mean) / max(1, int(np.count_nonzero(defined)))
-            by_group = np.where(defined, share + _array(by_value), 0.0)
-            placed = _placed(prepared, ctx.by_row * by_group[prepared.groups.index])
-            grad = torch.tensor(placed, dtype=scores.dtype, device=scores.device)
-            return FirstDerivativeOnly.apply(grad, scores), None
-
-    return GroupValues

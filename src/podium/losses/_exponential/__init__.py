@@ -1,0 +1,1 @@
+"""Exponentials of many differences at once: the greatest cost of the listwise losses."""

@@ -1,0 +1,197 @@
+"""Compiled robust losses, in base 2 throughout: sums of sigma(d), bent by rho.
+
+sigma(d) is log2(1 + 2^-d) or max(1 - d, 0), d the margin of a row or a difference of scores.
+`kind` says which rho: 0 the identity, 1 log2(t + 1), 2 1 - 1 / log2(t + 2). `grad` receives the
+(sub)gradient, `curvature`, where not empty, a bound: rho'(t) times the second derivative of
+sigma, since rho is concave and rises. A hinge has that of one rounded over one unit of score.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, summing_kernel
+from podium.losses._exponential._kernels import four_sums
+from podium.losses._listwise._kernels import longest_list
+
+_LOG2_E = 1.0 / np.log(2.0)
+_LN2 = np.log(2.0)
+_LARGEST = 1.7e308  # what is added up beyond is taken as this
+_NEAR = 300.0  # powers of 2 of scores this far apart keep their digits, and so do products
+_FOLDS = 9  # 2^9 factors of at most 2 are multiplied before a logarithm is taken
+
+
+@kernel
+def bent(kind, total):
+    """Return rho(total) and its derivative, each with all digits, for total >= 0."""
+    if kind == 1:
+        return np.log1p(total) * _LOG2_E, _LOG2_E / (1.0 + total)
+    if kind == 2:
+        above = np.log1p(0.5 * total) * _LOG2_E  # log2(total + 2) is 1 more
+        whole = 1.0 + above
+        return above / whole, _LOG2_E / ((2.0 + total) * whole * whole)
+    return total, 1.0
+
+
+@kernel
+def one_cost(hinge, d):
+    """Return sigma(d), minus its derivative, and what bounds its second derivative."""
+    if hinge:
+        return max(1.0 - d, 0.0), 1.0 if 1.0 - d >= 0.0 else 0.0, 1.0
+    small = np.exp2(-abs(d))  # never above 1: no score overflows
+    right = 1.0 / (1.0 + small)
+    wrong = small * right if d > 0.0 else right
+    return max(-d, 0.0) + np.log1p(small) * _LOG2_E, wrong, _LN2 * small * right * right
+
+
+@kernel
+def robust_rows(scores, positive, index, share, kind, hinge, count, floor, values, grad, curvature):
+    """Add share * rho(sigma(y s)) of each row to its group's value; write its derivative."""
+    for i in range(scores.size):
+        y = 1.0 if positive[i] else -1.0
+        cost, wrong, bend = one_cost(hinge, y * scores[i])
+        value, slope = bent(kind, cost)
+        values[index[i]] += share[i] * value
+        grad[i] = -y * wrong * (slope * (share[i] / count))
+        if curvature.size:
+            curvature[i] = max(bend * (slope * share[i]), floor) / count
+
+
+@kernel
+def _log_of_product(part):
+    """Return log2 of the product of 1 + part, for parts in [0, 1], which are overwritten.
+
+    Kept as what the product is above 1, so that no digit of small parts is lost; by halves, which
+    vectorises, and a logarithm for every 512 parts.
+    """
+    n, folds = part.size, 0
+    while n > 1 and folds < _FOLDS:
+        kept = n - n // 2
+        for q in range(n - kept):
+            part[q] += part[kept + q] * (1.0 + part[q])
+        n = kept
+        folds += 1
+    total = 0.0
+    for q in range(n):
+        total += np.log1p(part[q])
+    return total * _LOG2_E
+
+
+@summing_kernel
+def _near_costs(own, near, up, down, part, wrong):
+    """Meet one row with all of its list by products of their powers of 2; no row's own.
+
+    Writes 2^-|d| and minus the slope of sigma(d); returns how far the row lies below those above.
+    """
+    up_own, down_own = up[own], down[own]
+    at = near[own]
+    below = 0.0
+    for q in range(near.size):
+        small = min(up[q] * down_own, down[q] * up_own)
+        right = 1.0 / (1.0 + small)
+        part[q] = small
+        wrong[q] = right if near[q] >= at else small * right
+        below += max(near[q] - at, 0.0)
+    return below
+
+
+@kernel
+def _far_costs(own, part_scores, part, wrong):
+    """Do the same where powers of 2 of rows would overflow: one exponential a pair."""
+    at = part_scores[own]
+    below = 0.0
+    for q in range(part_scores.size):
+        d = at - part_scores[q]
+        small = np.exp2(-abs(d))
+        right = 1.0 / (1.0 + small)
+        part[q] = small
+        wrong[q] = small * right if d > 0.0 else right
+        below += max(-d, 0.0)
+    return below
+
+
+@kernel
+def _hinges(own, part_scores, part, wrong):
+    """Write max(1 - d, 0) against each row of the list, and 1 where it is not negative."""
+    at = part_scores[own]
+    for q in range(part_scores.size):
+        room = 1.0 - (at - part_scores[q])
+        part[q] = max(room, 0.0)
+        wrong[q] = 1.0 if room >= 0.0 else 0.0
+
+
+@kernel
+def _bends(hinge, part, bend):
+    """Write what bounds the second derivative of sigma by its difference."""
+    for q in range(part.size):
+        right = 1.0 / (1.0 + part[q])
+        bend[q] = 1.0 if hinge else _LN2 * part[q] * right * right
+
+
+@kernel
+def _powers(part_scores, up, down):
+    """Write 2^(score - best) and its inverse, and say whether they keep their digits."""
+    low, high = np.inf, -np.inf
+    for q in range(part_scores.size):
+        low, high = min(low, part_scores[q]), max(high, part_scores[q])
+    if high - low >= _NEAR:
+        return False
+    for q in range(part_scores.size):
+        up[q] = np.exp2(part_scores[q] - high)
+        down[q] = np.exp2(high - part_scores[q])
+    return True
+
+
+@kernel
+def robust_ranks(scores, rows, offsets, worth, kind, hinge, share, count, values, grad, curvature):
+    """Sum worth * rho(sum of sigma(own score - other's)) over the rows with worth > 0 of a list.
+
+    Rows are addressed through `rows`, list after list; `worth` is by row, `share` weighs a list's
+    value; a list of share 0 is left as it is. `grad` and `curvature` are zero on entry. The bound
+    adds twice that of a pair to both of its rows, hence is one of the Hessian as a matrix.
+    """
+    longest = longest_list(offsets)
+    near, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
+    part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
+    slopes, bends = np.empty(longest), np.empty(longest)
+    for g in range(share.size):
+        lo, n = offsets[g], offsets[g + 1] - offsets[g]
+        if share[g] == 0.0:
+            continue
+        for q in range(n):
+            near[q] = scores[rows[lo + q]]
+            slopes[q], bends[q] = 0.0, 0.0
+        close = not hinge and _powers(near[:n], up[:n], down[:n])
+        for own in range(n):
+            gain = worth[rows[lo + own]]
+            if gain == 0.0:
+                continue
+            if hinge:
+                _hinges(own, near[:n], part[:n], wrong[:n])
+            elif close:
+                total = _near_costs(own, near[:n], up[:n], down[:n], part[:n], wrong[:n])
+            else:
+                total = _far_costs(own, near[:n], part[:n], wrong[:n])
+            part[own], wrong[own] = 0.0, 0.0
+            if curvature.size:
+                _bends(hinge, part[:n], bend[:n])
+                bend[own] = 0.0
+            if hinge:
+                total = four_sums(part[:n])
+            else:
+                total += _log_of_product(part[:n])
+            value, slope = bent(kind, min(total, _LARGEST))
+            values[g] += share[g] * (gain * value)
+            weight = share[g] * (gain * slope) / count
+            for q in range(n):
+                slopes[q] += weight * wrong[q]
+            slopes[own] -= weight * four_sums(wrong[:n])
+            if curvature.size:
+                weight *= 2.0
+                for q in range(n):
+                    bends[q] += weight * bend[q]
+                bends[own] += weight * four_sums(bend[:n])
+        for q in range(n):
+            grad[rows[lo + q]] = slopes[q]
+            if curvature.size:
+                curvature[rows[lo + q]] = bends[q]

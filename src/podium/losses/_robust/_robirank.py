@@ -1,0 +1,203 @@
+"""RoBiRank: the rank of each relevant row, as a sum of costs of pairs, bent by a concave rho."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium import _check
+from podium.discounts import GAINS, Gain, discounts, gains
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.losses import _inputs
+from podium.losses._by_group import ByGroup, count_of
+from podium.losses._listwise import _order
+from podium.losses._registry import register
+from podium.losses._robust._parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.types import Mask, PerGroup, PerRow, RowIndex
+
+_MOST = 1e100  # a gain whose sums and products stay in the range of floats
+
+
+@dataclass(frozen=True, eq=False)
+class RoBiRankTarget:
+    """What RoBiRank needs to know of the labels.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows group after group.
+    worth : float64, (n_rows,)
+        What a row's bent rank is multiplied by in its group's value: its gain, with
+        normalize=True over the group's ideal DCG.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    defined : bool, (n_groups,)
+        Groups with rows of two grades.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    worth: PerRow
+    share: PerGroup
+    defined: Mask
+
+
+@register
+@dataclass(frozen=True)
+class RoBiRank(ByGroup):
+    """What a list loses of its DCG, bounded by costs of pairs: ranking as robust classification.
+
+    ``sum_y gain_y rho(T_y)`` over the rows y of a group, with ``T_y = sum_{z != y} sigma(s_y -
+    s_z)``, s the scores, a bound of how many rows lie above y.
+
+    Parameters
+    ----------
+    type : {1, 2, "identity"}
+        rho: ``log2(t + 1)``, RoBiRank; ``1 - 1 / log2(t + 2)``, DCG's own, closer to it but with
+        a gradient that vanishes; or ``t``, without robustness.
+    sigma : {"logistic", "hinge"}
+        ``log2(1 + 2^-t)`` or ``max(1 - t, 0)``: each is 1 for a tie and more for a pair in the
+        wrong order.
+    gain : {"exp2", "linear"}
+        What a row weighs: ``2^relevance - 1``, or the relevance itself, for weights of your own.
+    normalize : bool
+        Divide by the group's ideal DCG with the same gain, so that every group weighs as in NDCG.
+        False sums as printed: groups with more and better rows weigh more.
+
+    Notes
+    -----
+    With ranks from 0, ``rank_y <= T_y``, so DCG's loss ``sum_y gain_y (1 - 1 / log2(rank_y + 2))``
+    is at most type 2, which is at most type 1: with normalize=True of ``(sum of gains) / ideal -
+    NDCG``, over the whole list. It holds for all orders of tied rows, since a tied pair costs 1.
+    No loss is 0 at the best order: rows of equal grade push each other too.
+
+    `smooth` with the logistic; `convex` as the identity only. Unchanged by a shift of a group's
+    scores. A group of one grade is left out: all its orders have the same DCG. So is one whose
+    gains are all 0. Scores are in bits: s here is what s / log 2 is to losses of natural base.
+    The `curvature` leaves out that rho bends, hence is a bound of the Hessian as a matrix; that
+    of the hinge is of one rounded over one unit of score. Exact at any finite score, of any
+    size and gap; where a sum exceeds the range of float64 the identity's value is inf. Cost:
+    every row with a gain meets all rows of its group, with one division per pair and two
+    exponentials per row (one exponential per pair where scores lie more than 300 apart).
+
+    References
+    ----------
+    yun2014, which has the identity from Buffoni et al. (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = RoBiRank()
+    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
+    >>> values, grad = loss.value_and_grad(np.zeros(3), target)  # log2(1 + 2): two tied rows
+    >>> bool(np.isclose(values[0], np.log2(3.0))), grad.round(4)
+    (True, array([-0.4809,  0.2404,  0.2404]))
+    """
+
+    type: Type = 1
+    sigma: Sigma = "logistic"
+    gain: Gain = "exp2"
+    normalize: bool = True
+
+    name: ClassVar[str] = "robirank"
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    upper_bounds: ClassVar[str | None] = None
+    shift_invariant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checked_type(self.type)
+        checked_sigma(self.sigma)
+        _check.choice(self.gain, "gain", GAINS)
+        object.__setattr__(self, "normalize", _check.flag(self.normalize, "normalize"))
+
+    @property
+    def convex(self) -> bool:
+        """Whether a midpoint is never above the mean of its ends."""
+        return self.type == "identity"
+
+    @property
+    def smooth(self) -> bool:
+        """Whether there is a gradient everywhere."""
+        return self.sigma == "logistic"
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> RoBiRankTarget:
+        """Give each row its gain; nothing here is random.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            Graded, >= 0, in the order of the rows that `groups` was made from.
+        groups : Groups
+        weights : float64, (n_rows,), optional
+            One weight per group, repeated on its rows. For weights of rows, pass them as the
+            relevance, with gain="linear".
+        rng : numpy.random.Generator, optional
+            Not drawn from: rows of equal grade are treated alike.
+
+        Raises
+        ------
+        ArgumentError
+            For lengths that differ, a negative relevance or weight, weights that vary within a
+            group, or a gain above 1e100.
+        """
+        grades = _inputs.relevance_of(relevance, groups)
+        worth = self._gains(grades, groups)
+        ideal = _ideal(worth, groups)
+        defined = _order.several_grades(grades, groups) & (ideal > 0.0)
+        if self.normalize:
+            worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
+        share = _order.shares_of(weights, groups, self.name, defined)
+        return RoBiRankTarget(groups, _order.rows_by_group(groups), worth, share, defined)
+
+    def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
+        with np.errstate(over="ignore"):
+            worth = gains(grades, self.gain)
+        if worth.max(initial=0.0) > _MOST:
+            row = int(np.argmax(worth))
+            label = _check.label(groups.labels[groups.index[row]])
+            raise ArgumentError(
+                f"relevance has a gain above {_MOST:g} with gain={self.gain!r}, got "
+                f"{grades[row]:g} in qid {label}. Scale the relevance, or pass gain='linear'."
+            )
+        return worth
+
+    def why_undefined(self, target: RoBiRankTarget) -> str:
+        """Say what a group needs, how many lack it, and what to do."""
+        lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        return (
+            f"{self.name} needs rows of two grades in a group, one with a gain above 0, and "
+            f"{lacking} of {target.groups.n_groups} groups have one row or one grade. "
+            "Check relevance and qid."
+        )
+
+    def _run(
+        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        from podium.losses._robust._kernels import robust_ranks
+
+        layout = (target.rows, target.groups.offsets, target.worth)
+        kind, hinge = codes(self.type, self.sigma)
+        count = float(count_of(target))
+        robust_ranks(scores, *layout, kind, hinge, target.share, count, values, grad, curvature)
+
+
+def _ideal(worth: PerRow, groups: Groups) -> PerGroup:
+    """Return each group's DCG over the whole list in the best order."""
+    falling = np.lexsort((-worth, groups.index))
+    ranks = np.arange(worth.size) - np.repeat(groups.offsets[:-1], groups.sizes)
+    weight = discounts(int(groups.sizes.max(initial=0)))
+    worths = worth[falling] * weight[ranks]
+    return np.bincount(groups.index[falling], worths, groups.n_groups).astype(np.float64)

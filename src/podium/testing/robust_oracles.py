@@ -1,0 +1,104 @@
+"""The robust losses as their definitions read: double loops over rows, in Python's floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+Function: TypeAlias = Callable[[float], float]
+
+
+def _log2_of_one_more(t: float) -> float:
+    return math.log1p(t) / math.log(2.0)
+
+
+RHO: dict[int | str, Function] = {
+    "identity": lambda t: t,
+    1: _log2_of_one_more,
+    # 1 - 1 / log2(t + 2), with all digits for small t
+    2: lambda t: _log2_of_one_more(t / 2.0) / (1.0 + _log2_of_one_more(t / 2.0)),
+}
+"""What bends a sum of costs, by a loss's type."""
+
+RHO_SLOPE: dict[int | str, Function] = {
+    "identity": lambda t: 1.0,
+    1: lambda t: 1.0 / ((t + 1.0) * math.log(2.0)),
+    2: lambda t: 1.0 / ((t + 2.0) * math.log(2.0) * (1.0 + _log2_of_one_more(t / 2.0)) ** 2),
+}
+"""Its derivative."""
+
+SIGMA: dict[str, Function] = {
+    "logistic": lambda d: max(-d, 0.0) + _log2_of_one_more(2.0 ** -abs(d)),
+    "hinge": lambda d: max(1.0 - d, 0.0),
+}
+"""What a difference of scores, or a margin, costs."""
+
+SIGMA_SLOPE: dict[str, Function] = {
+    "logistic": lambda d: -(2.0**-d) / (1.0 + 2.0**-d) if d > 0 else -1.0 / (1.0 + 2.0**d),
+    "hinge": lambda d: -1.0 if 1.0 - d >= 0.0 else 0.0,
+}
+"""Its derivative; at the hinge's kink that of a pair on the margin, which counts."""
+
+SIGMA_BEND: dict[str, Function] = {
+    "logistic": lambda d: math.log(2.0) * 2.0 ** -abs(d) / (1.0 + 2.0 ** -abs(d)) ** 2,
+    "hinge": lambda d: 1.0,
+}
+"""Its second derivative, of the hinge that of one rounded over one unit."""
+
+
+def ideal(gains: Sequence[float]) -> float:
+    """Return the DCG of the best order."""
+    falling = sorted(gains, reverse=True)
+    return math.fsum(gain / math.log2(rank + 2) for rank, gain in enumerate(falling))
+
+
+def dcg_loss(scores: Sequence[float], gains: Sequence[float], *, ties: bool) -> float:
+    """Return sum of gain * (1 - 1 / log2(rank + 2)), ranks from 0.
+
+    Parameters
+    ----------
+    scores, gains : sequences of float
+        By row of one list.
+    ties : bool
+        Count tied rows as above a row, as in the worst order of them, or as below it.
+    """
+    total = 0.0
+    for y, (score, gain) in enumerate(zip(scores, gains, strict=True)):
+        others = [other for z, other in enumerate(scores) if z != y]
+        rank = sum(other >= score if ties else other > score for other in others)
+        total += gain * (1.0 - 1.0 / math.log2(rank + 2))
+    return total
+
+
+def bent_ranks(
+    scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
+) -> float:
+    """Return sum of gain * rho(sum of sigma(own score - another's)) of one list."""
+    ranks = sums(scores, sigma)
+    return math.fsum(g * RHO[kind](t) for g, t in zip(gains, ranks, strict=True) if g > 0)
+
+
+def bent_slopes(
+    scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
+) -> tuple[list[float], list[float]]:
+    """Return its derivative by each score, and twice what bounds each pair's second derivative."""
+    slope, bend = [0.0] * len(scores), [0.0] * len(scores)
+    for y, total in enumerate(sums(scores, sigma)):
+        weight = gains[y] * RHO_SLOPE[kind](total) if gains[y] > 0 else 0.0
+        for z in range(len(scores)):
+            if z != y:
+                d = scores[y] - scores[z]
+                slope[y] += weight * SIGMA_SLOPE[sigma](d)
+                slope[z] -= weight * SIGMA_SLOPE[sigma](d)
+                bend[y] += 2.0 * weight * SIGMA_BEND[sigma](d)
+                bend[z] += 2.0 * weight * SIGMA_BEND[sigma](d)
+    return slope, bend
+
+
+def sums(scores: Sequence[float], sigma: str) -> list[float]:
+    """Return by row the sum of the costs of its differences from all others."""
+    return [
+        math.fsum(SIGMA[sigma](s - t) for z, t in enumerate(scores) if z != y)
+        for y, s in enumerate(scores)
+    ]

@@ -1,0 +1,94 @@
+"""Which rows of a batch are real, how they are grouped, and numbers out of tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.types import RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which of the rows that came are real, and how they are grouped."""
+
+    shape: tuple[int, ...]
+    groups: Groups
+    rows: RowIndex | None
+
+    @classmethod
+    def of(cls, relevance: NDArray[Any], qid: Any, mask: Any) -> Layout:
+        """Read rows with their qid, or lists with a mask; refuse what is neither."""
+        shape = relevance.shape
+        if relevance.ndim == 1 and mask is None:
+            if qid is None:
+                return cls(shape, Groups.single(relevance.size), None)
+            groups = Groups.from_qid(_labels(qid))
+            _check.equal_length(relevance=relevance, qid=groups.index)
+            return cls(shape, groups, None)
+        if relevance.ndim == 2 and qid is None:
+            real = np.ones(shape, np.bool_) if mask is None else _mask(mask, shape)
+            rows = None if real.all() else np.flatnonzero(real)
+            return cls(shape, Groups.from_sizes(real.sum(axis=1)), rows)
+        raise ArgumentError(
+            "relevance must have one axis, with qid and without mask, or two (lists and items), "
+            f"with mask and without qid, got shape {shape}"
+            f"{'' if qid is None else ', qid'}{'' if mask is None else ', mask'}."
+        )
+
+    def real(self, values: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Return what real rows have, in one axis; keys keep their last."""
+        n_axes = len(self.shape)
+        if values.shape[:n_axes] != self.shape or values.ndim > n_axes + (name == "keys"):
+            raise ArgumentError(
+                f"relevance and {name} must have the same shape, got {self.shape} and "
+                f"{values.shape}."
+            )
+        flat = values.reshape(-1, *values.shape[n_axes:])
+        chosen = flat if self.rows is None else flat[self.rows]
+        return np.ascontiguousarray(chosen, dtype=np.float64)
+
+
+def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    array = plain(mask)
+    if array.dtype != np.bool_ or array.shape != shape:
+        raise ArgumentError(
+            f"mask must be of bool, True where a row is real, and of relevance's shape {shape}, "
+            f"got {array.dtype} and {array.shape}."
+        )
+    return array
+
+
+def _labels(qid: Any) -> NDArray[Any]:
+    return _check.one_dimensional(plain(qid), "qid")
+
+
+def numbers(values: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers as a float64 array, out of a tensor of any type and device."""
+    torch = torch_module()
+    tensor = isinstance(values, torch.Tensor)
+    array = values.detach().to("cpu", torch.float64).numpy() if tensor else values
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name} must be a tensor or an array of numbers, got {type(values).__name__} that is "
+            "none."
+        ) from None
+
+
+def plain(values: Any) -> NDArray[Any]:
+    """Return a tensor or array-like as an array of its own type."""
+    tensor = isinstance(values, torch_module().Tensor)
+    return values.detach().cpu().numpy() if tensor else np.asarray(values)
+
+
+def torch_module() -> Any:
+    """Return torch, loaded now; say how to install it where it is missing."""
+    return _check.extra("torch", "torch", "podium.torch")
