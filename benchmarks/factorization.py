@@ -1,0 +1,178 @@
+"""Factorization on made interactions: updates a second, quality and threads, beside implicit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+from benchmarks import _harness
+from benchmarks._harness import Values
+
+FACTORS = 64
+EPOCHS = 30
+NEGATIVES = 8
+MEASURES = ["precision@1", "ndcg@10"]
+
+Factors = NDArray[np.float32]
+Fit = Callable[[csr_array[Any], int, int], tuple[Factors, Factors]]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Interactions of users with tastes: what is learned from, and a fifth held out."""
+
+    train: csr_array[Any]
+    test: csr_array[Any]
+
+
+def make_interactions(n_users: int, n_items: int, n_pairs: int, seed: int = 0) -> Data:
+    """Draw pairs: items by a power law, users log-normal, 60 tastes that shift which items."""
+    rng = np.random.default_rng(seed)
+    activity = rng.lognormal(0.0, 1.0, n_users)
+    user = rng.choice(n_users, size=int(1.4 * n_pairs), p=activity / activity.sum())
+    weight = 1.0 / np.arange(1, n_items + 1) ** 0.8
+    item = rng.choice(n_items, size=user.size, p=weight / weight.sum())
+    taste = rng.integers(0, 60, n_users)[user]
+    own = rng.random(user.size) < 0.85
+    item = np.where(own, (item + taste * (n_items // 60)) % n_items, item)
+    item = rng.permutation(n_items)[item]
+    pairs = np.unique(user.astype(np.int64) * n_items + item)
+    pairs = rng.permutation(pairs)[:n_pairs]
+    held = rng.random(pairs.size) < 0.2
+    return Data(_matrix(pairs[~held], n_users, n_items), _matrix(pairs[held], n_users, n_items))
+
+
+def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[Any]:
+    places = (pairs // n_items, pairs % n_items)
+    matrix = csr_array((np.ones(pairs.size, np.float32), places), shape=(n_users, n_items))
+    matrix.sort_indices()
+    return matrix
+
+
+def _podium(loss: str, **options: Any) -> Fit:
+    def fit(train: csr_array[Any], epochs: int, threads: int) -> tuple[Factors, Factors]:
+        from podium.executors import Threads
+        from podium.factorization import RoBiRank
+
+        model = RoBiRank(FACTORS, loss=loss, n_epochs=epochs, n_negatives=NEGATIVES, **options)
+        model.fit(train, executor=Threads(threads))
+        ones = np.ones((train.shape[0], 1), np.float32)
+        return (
+            np.hstack([model.user_factors_, ones]),
+            np.hstack([model.item_factors_, model.item_bias_[:, None]]),
+        )
+
+    return fit
+
+
+def _implicit(method: str, **options: Any) -> Fit:
+    def fit(train: csr_array[Any], epochs: int, threads: int) -> tuple[Factors, Factors]:
+        from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.cpu.bpr import BayesianPersonalizedRanking
+
+        kind = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking}[method]
+        model = kind(factors=FACTORS, iterations=epochs, num_threads=threads, **options)
+        model.fit(csr_matrix(train), show_progress=False)
+        return model.user_factors, model.item_factors
+
+    return fit
+
+
+# Name -> how to fit, and the updates of a pass for each pair (0: it makes no such updates).
+ENTRIES: dict[str, tuple[Fit, int]] = {
+    "podium robirank": (_podium("robirank"), NEGATIVES),
+    "podium robirank, all items": (_podium("robirank", negatives="all"), NEGATIVES),
+    "podium identity": (_podium("identity", learning_rate=0.3), NEGATIVES),
+    "podium bpr": (_podium("bpr", learning_rate=0.4), NEGATIVES),
+    "implicit bpr": (_implicit("bpr", learning_rate=0.05, regularization=0.005), 1),
+    "implicit als": (_implicit("als", regularization=10.0, alpha=2.0), 0),
+}
+
+
+def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
+    """Measure factors on the pairs that were held out, seen items left out."""
+    from podium.catalogue import rankings
+    from podium.evaluate import evaluate
+
+    return evaluate(rankings(factors, data.test, exclude=data.train, depth=10), MEASURES).means
+
+
+def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timing:
+    """Fit once on a few users (compilation), then time one whole fit and measure it."""
+    fit, _ = ENTRIES[name]
+    start = time.perf_counter()
+    fit(data.train[:64], 1, threads)
+    first = time.perf_counter() - start
+    before = _peak_mib()
+    cpu, wall = time.process_time(), time.perf_counter()
+    factors = fit(data.train, epochs, threads)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    extra = _peak_mib() - before
+    return _harness.Timing(name, cpu, wall, first, extra, measured(factors, data))
+
+
+def check_equal(data: Data) -> None:
+    """Stop unless podium finds the same factors on one thread and on three."""
+    fit, _ = ENTRIES["podium robirank"]
+    for one, three in zip(fit(data.train, 3, 1), fit(data.train, 3, 3), strict=True):
+        if one.tobytes() != three.tobytes():
+            raise SystemExit("podium's factors depend on the number of threads")
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Check that threads change no bit, then time each entry in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--users", type=int, default=6_000)
+    parser.add_argument("--items", type=int, default=4_000)
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--entry")
+    args = parser.parse_args(argv)
+    if args.entry:
+        data = make_interactions(args.users, args.items, args.pairs)
+        _harness.report(time_fit(args.entry, data, args.epochs, args.threads))
+        return
+    check_equal(make_interactions(500, 1_000, 20_000))
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    for threads in sorted({1, args.threads}):
+        _compare(args, threads)
+
+
+def _compare(args: argparse.Namespace, threads: int) -> None:
+    options = [f"--{key}={getattr(args, key)}" for key in ("users", "items", "pairs", "epochs")]
+    n_train = make_interactions(args.users, args.items, args.pairs).train.nnz
+    rows = []
+    for name, (_, updates) in ENTRIES.items():
+        timing = _harness.in_process(
+            "benchmarks.factorization", name, [*options, f"--threads={threads}"]
+        )
+        if isinstance(timing, str):
+            print(f"left out: {name}: {timing}")
+            continue
+        rate = n_train * updates * args.epochs / timing.cpu_s / 1e6
+        values = [timing.values[measure] for measure in MEASURES]
+        rows.append((name, timing.cpu_s, timing.wall_s, rate or "–", *values))
+    _harness.table(
+        f"{args.users:,} users x {args.items:,} items, {n_train:,} pairs, {FACTORS} factors, "
+        f"{args.epochs} passes, threads: {threads}",
+        ("entry", "CPU s", "wall s", "M updates / CPU s", *MEASURES),
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

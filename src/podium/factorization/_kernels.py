@@ -1,0 +1,379 @@
+"""Compiled passes over user-item pairs: blocks laid out, stochastic steps, full sums.
+
+Factors are float32 and change in place; a pass over a block touches the rows of its users and of
+its items, and no others. Logarithms and powers are to the base 2 throughout.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, prefetch, summing_kernel
+
+TYPE_1, TYPE_2, IDENTITY, BPR = 0, 1, 2, 3  # what a step weighs a positive by
+
+_LOG2_E = np.float32(1.4426950408889634)
+_MAGIC = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to a whole number
+_STEEPEST = np.float32(100.0)  # differences of scores beyond are taken as this
+_SQRT_2_BITS = np.int32(0x3F3504F3)
+_ONE_BITS = np.int32(0x3F800000)
+_MANTISSA = np.int32(0x007FFFFF)
+_ONE = np.float32(1.0)
+_FULL = 1e140  # a product to be logged, before the next factors overflow it
+
+
+@kernel
+def next_bits(state):
+    """Return the next state of a xorshift generator; a state is never 0."""
+    state ^= state >> np.uint64(12)
+    state ^= state << np.uint64(25)
+    state ^= state >> np.uint64(27)
+    return state
+
+
+@kernel
+def below(state, n):
+    """Return a number in [0, n) from the upper bits of a state, n < 2**31."""
+    high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+    return np.int64((high * np.uint64(n)) >> np.uint64(32))
+
+
+@kernel
+def stream(seed, number):
+    """Return the first state of a stream of random bits: seed and number, well mixed."""
+    z = seed + (np.uint64(number) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)
+
+
+@kernel
+def shuffle(order, n, state):
+    """Put 0 .. n - 1 into `order`, in random order; return the state after it."""
+    for i in range(n):
+        j = below(state, i + 1)
+        state = next_bits(state)
+        order[i] = order[j]
+        order[j] = i
+    return state
+
+
+@kernel
+def odds_and_costs(gaps, power, bits, cost, cost_bits):
+    """Replace gaps g by 2**g / (1 + 2**g) and write log2(1 + 2**g), to about 7 digits.
+
+    Plain loops without a call vectorise, which library functions do not. `power` and `bits` are
+    one memory, as numbers and as bits, and so are `cost` and `cost_bits`.
+    """
+    for k in range(gaps.size):
+        g = min(max(gaps[k], -_STEEPEST), _STEEPEST)
+        nearest = (g + _MAGIC) - _MAGIC
+        gaps[k] = g - nearest
+        bits[k] = (np.int32(nearest) + np.int32(127)) << np.int32(23)
+    for k in range(gaps.size):
+        r = gaps[k]
+        p = r * np.float32(1.5353362e-4) + np.float32(1.3398874e-3)
+        p = p * r + np.float32(9.6184374e-3)
+        p = p * r + np.float32(5.5503324e-2)
+        p = p * r + np.float32(2.4022648e-1)
+        p = p * r + np.float32(6.9314720e-1)
+        odds = (p * r + _ONE) * power[k]
+        gaps[k] = odds / (_ONE + odds)
+        cost[k] = _ONE + odds
+    for k in range(gaps.size):
+        whole = cost_bits[k] + (_ONE_BITS - _SQRT_2_BITS)
+        power[k] = np.float32((whole >> np.int32(23)) - np.int32(127))
+        cost_bits[k] = (whole & _MANTISSA) + _SQRT_2_BITS
+    for k in range(gaps.size):
+        s = (cost[k] - _ONE) / (cost[k] + _ONE)
+        q = s * s
+        p = q * np.float32(0.2222222) + np.float32(0.2857143)
+        p = p * q + np.float32(0.4)
+        p = p * q + np.float32(0.6666667)
+        cost[k] = power[k] + (p * q + np.float32(2.0)) * s * _LOG2_E
+
+
+@kernel
+def worth(kind, total, others):
+    """Return how much a negative of a positive counts, given the sum of its pairs' costs.
+
+    The derivative of the positive's loss by that sum, times its number of terms; 1 for the
+    losses that are the mean over negatives.
+    """
+    if kind == TYPE_1:
+        return others / ((total + 1.0) * np.log(2.0))
+    if kind == TYPE_2:
+        wide = np.log2(total + 2.0)
+        return others / ((total + 2.0) * np.log(2.0) * wide * wide)
+    return 1.0
+
+
+@summing_kernel
+def descend(
+    kind,
+    n_negatives,
+    only_unseen,
+    learn_items,
+    rate,
+    shrink,
+    memory,
+    seed,
+    user_step,
+    first,
+    n_block,
+    run_users,
+    run_starts,
+    positives,
+    origins,
+    offsets,
+    weights,
+    mean_costs,
+    U,
+    V,
+    bias,
+    bias_rate,
+    sums,
+):
+    """Take one step for each positive of a block, in a random order; add to `sums`.
+
+    The block is `n_block` items from `first`; `run_users[i]` has `positives[run_starts[i] :
+    run_starts[i + 1]]` there. A positive is compared with a batch of negatives drawn from the
+    block. `weights` and `mean_costs` (the running mean cost of a positive's pairs) lie in the
+    order of the input, where a user's pairs begin at `offsets`; `origins` counts from there.
+    """
+    n_items, d = V.shape
+    K = n_negatives
+    n_runs = run_users.size
+    longest = 1
+    for i in range(n_runs):
+        longest = max(longest, run_starts[i + 1] - run_starts[i])
+    turn = np.empty(max(n_runs, 1), np.int32)
+    order = np.empty(longest, np.int32)
+    marks = np.zeros(n_block // 64 + 1, np.uint64)
+    free = np.empty(n_block, np.int32)
+    drawn = np.empty(K, np.int64)
+    step = np.empty(K, np.float32)
+    bits = np.empty(K, np.int32)
+    power = bits.view(np.float32)
+    cost_bits = np.empty(K, np.int32)
+    cost = cost_bits.view(np.float32)
+    u = np.empty(d, np.float32)
+    pull = np.empty(d, np.float32)
+    keep_item = shrink if learn_items else _ONE
+    inverse = _ONE / np.float32(K)
+    total_cost = 0.0
+    n_steps = 0
+    shuffle(turn, n_runs, stream(seed, -1))
+    for r in range(n_runs):
+        run = turn[r]
+        x = run_users[run]
+        if r + 2 < n_runs:
+            after = run_users[turn[r + 2]]
+            for j in range(0, d, 16):
+                prefetch(U, after, j)
+        lo = run_starts[run]
+        n = run_starts[run + 1] - lo
+        n_free = n_block - (n if only_unseen else 1)
+        many = np.float64(n_items - (offsets[x + 1] - offsets[x] if only_unseen else 1))
+        if n_free == 0:
+            continue
+        state = stream(seed, x * user_step)
+        state = shuffle(order, n, state)
+        crowded = only_unseen and 2 * n > n_block
+        if only_unseen:
+            for i in range(lo, lo + n):
+                z = positives[i] - first
+                marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
+        if crowded:
+            filled = 0
+            for z in range(n_block):
+                if not (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1):
+                    free[filled] = z
+                    filled += 1
+        row = U[x]
+        for j in range(d):
+            u[j] = row[j]
+        for i in range(n):
+            p = lo + order[i]
+            y = positives[p]
+            if not only_unseen:
+                z = y - first
+                marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
+            for k in range(K):
+                if crowded:
+                    z = np.int64(free[below(state, n_free)])
+                    state = next_bits(state)
+                else:
+                    while True:
+                        z = below(state, n_block)
+                        state = next_bits(state)
+                        if not (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1):
+                            break
+                drawn[k] = first + z
+                for j in range(0, d, 16):
+                    prefetch(V, first + z, j)
+            if not only_unseen:
+                z = y - first
+                marks[z >> 6] = np.uint64(0)
+            good = V[y]
+            score = bias[y]
+            for j in range(d):
+                score += u[j] * good[j]
+            for k in range(K):
+                bad = V[drawn[k]]
+                gap = bias[drawn[k]]
+                for j in range(d):
+                    gap += u[j] * bad[j]
+                step[k] = gap - score
+            if kind == BPR:
+                for k in range(K):
+                    step[k] *= _LOG2_E
+            odds_and_costs(step, power, bits, cost, cost_bits)
+            mean = np.float32(0.0)
+            for k in range(K):
+                mean += cost[k]
+            mean *= inverse
+            total_cost += mean
+            pair = offsets[x] + origins[p]
+            mean = mean_costs[pair] + memory * (mean - mean_costs[pair])
+            mean_costs[pair] = mean
+            weigh = np.float32(worth(kind, many * np.float64(mean), many))
+            c = rate * weigh * inverse * weights[pair]
+            whole = np.float32(0.0)
+            for k in range(K):
+                step[k] *= c
+                whole += step[k]
+            for j in range(d):
+                pull[j] = whole * good[j]
+            if learn_items:
+                for j in range(d):
+                    good[j] = keep_item * good[j] + whole * u[j]
+                bias[y] += bias_rate * (whole - (_ONE - shrink) * bias[y])
+            for k in range(K):
+                bad = V[drawn[k]]
+                a = step[k]
+                for j in range(d):
+                    pull[j] -= a * bad[j]
+                if learn_items:
+                    for j in range(d):
+                        bad[j] = keep_item * bad[j] - a * u[j]
+                    bias[drawn[k]] -= bias_rate * (a + (_ONE - shrink) * bias[drawn[k]])
+            for j in range(d):
+                u[j] = shrink * u[j] + pull[j]
+            n_steps += 1
+        for j in range(d):
+            row[j] = u[j]
+        if only_unseen:
+            for i in range(lo, lo + n):
+                marks[(positives[i] - first) >> 6] = np.uint64(0)
+    sums[0] += total_cost
+    sums[1] += n_steps
+
+
+@kernel
+def count_cells(offsets, items, first, block_of, n_pairs, n_runs):
+    """Count the pairs in each item block, and the users that have some; users from `first` on."""
+    last = np.full(n_pairs.size, -1, np.int64)
+    for x in range(offsets.size - 1):
+        for i in range(offsets[x], offsets[x + 1]):
+            b = block_of[items[i]]
+            n_pairs[b] += 1
+            if last[b] != first + x:
+                last[b] = first + x
+                n_runs[b] += 1
+
+
+@kernel
+def fill_cells(
+    offsets,
+    items,
+    first,
+    block_of,
+    place,
+    pair_bounds,
+    run_bounds,
+    positives,
+    origins,
+    run_users,
+    run_starts,
+):
+    """Write the users of each cell in order, and for each of them the places of its positives.
+
+    `origins` says which of its user's pairs each one is. A cell's starts count from the first
+    pair of the part; the end of the last run follows them: cell b has its starts from
+    ``run_bounds[b] + b`` on.
+    """
+    n_blocks = pair_bounds.size - 1
+    last = np.full(n_blocks, -1, np.int64)
+    pair = pair_bounds[:-1].copy()
+    run = run_bounds[:-1].copy()
+    for x in range(offsets.size - 1):
+        for i in range(offsets[x], offsets[x + 1]):
+            y = items[i]
+            b = block_of[y]
+            if last[b] != first + x:
+                last[b] = first + x
+                run_users[run[b]] = first + x
+                run_starts[run[b] + b] = pair[b]
+                run[b] += 1
+            positives[pair[b]] = place[y]
+            origins[pair[b]] = i - offsets[x]
+            pair[b] += 1
+    for b in range(n_blocks):
+        run_starts[run_bounds[b + 1] + b] = pair_bounds[b + 1]
+
+
+@kernel
+def pair_sums(kind, only_unseen, first, offsets, items, U, V, bias, sums):
+    """Write the sum of pair costs of each positive: of users from `first` on, over all items.
+
+    Powers are taken once an item, and a logarithm once for many factors of their product.
+    """
+    n_items, d = V.shape
+    scores, power = np.empty(n_items), np.empty(n_items)
+    seen = np.zeros(n_items, np.bool_)
+    scale = np.log2(np.e) if kind == BPR else 1.0
+    for x in range(offsets.size - 1):
+        lo, hi = offsets[x], offsets[x + 1]
+        if lo == hi:
+            continue
+        top = -np.inf
+        for y in range(n_items):
+            score = np.float64(bias[y])
+            for j in range(d):
+                score += np.float64(U[first + x, j]) * np.float64(V[y, j])
+            scores[y] = scale * score
+            top = max(top, scores[y])
+        for y in range(n_items):
+            power[y] = 2.0 ** (scores[y] - top)
+        if only_unseen:
+            for i in range(lo, hi):
+                seen[items[i]] = True
+        for i in range(lo, hi):
+            y = items[i]
+            if not only_unseen:
+                seen[y] = True
+            sums[i] = _sum_of_costs(scores, power, seen, scores[y], top)
+            seen[y] = only_unseen
+        for i in range(lo, hi):
+            seen[items[i]] = False
+
+
+@kernel
+def _sum_of_costs(scores, power, seen, score, top):
+    total = 0.0
+    if top - score > 100.0:
+        for z in range(scores.size):
+            if not seen[z]:
+                gap = scores[z] - score
+                total += max(gap, 0.0) + np.log1p(2.0 ** -abs(gap)) / np.log(2.0)
+        return total
+    odds = 2.0 ** (top - score)
+    product = 1.0
+    for z in range(scores.size):
+        if not seen[z]:
+            product *= 1.0 + odds * power[z]
+            if product > _FULL:
+                total += np.log2(product)
+                product = 1.0
+    return total + np.log2(product)

@@ -1,0 +1,216 @@
+"""Positives: which user likes which items, and how much; read from a matrix or a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium import _check
+from podium.errors import ArgumentError, DataError
+
+Labels = NDArray[Any]
+
+GAINS = ("value", "exp2", "one")
+_MOST_ITEMS = 2**31 - 2
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Positive pairs in order of user and item, each once.
+
+    Attributes
+    ----------
+    offsets : int64, (n_users + 1,)
+    items : int32, (n_pairs,)
+    weights : float32, (n_pairs,)
+        s_xy > 0, divided by `scale`.
+    n_items : int
+    scale : float
+        Mean of s_xy, so that a step has the same unit whatever the weights' unit.
+    user_labels, item_labels : (n_users,), (n_items,), or None
+        Ids, rising, where the pairs came from a table; a matrix has positions only.
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    n_items: int
+    scale: float
+    user_labels: Labels | None = None
+    item_labels: Labels | None = None
+
+    @property
+    def n_users(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_users, self.n_items
+
+    def matrix(self, n_items: int | None = None) -> sparse.csr_array[Any]:
+        """Return the pairs as a matrix that shares their memory."""
+        width = self.n_items if n_items is None else n_items
+        return sparse.csr_array(
+            (self.weights, self.items, self.offsets), shape=(self.n_users, width)
+        )
+
+
+def read(
+    source: Any,
+    gain: str,
+    *,
+    name: str = "user_items",
+    item_labels: Labels | None = None,
+    scale: float | None = None,
+) -> Pairs:
+    """Read pairs from a sparse matrix, or from anything that `podium.data` reads.
+
+    Parameters
+    ----------
+    source : scipy.sparse matrix, path, frame, mapping or tuple of columns
+    gain : {"value", "exp2", "one"}
+        A pair weighs its value, ``2 ** value - 1``, or 1. A pair of value 0 is none.
+    item_labels : (n_items,), optional
+        Ids that a table may name; those of the table itself without it.
+
+    scale : float, optional
+        What to divide weights by; their mean without it, and then there must be some.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        For values that are not finite or negative, no pairs, or ids that are not in item_labels.
+    """
+    _check.choice(gain, "gain", GAINS)
+    if hasattr(source, "tocsr"):
+        matrix, users, items = _canonical(source), None, None
+    else:
+        matrix, users, items = _from_table(source, name, item_labels)
+    return _weighed(matrix, gain, name, users, items, scale)
+
+
+def read_same(source: Any, name: str, like: Pairs) -> Pairs:
+    """Read pairs of the same users and items as others: judged ones, for validation."""
+    if hasattr(source, "tocsr"):
+        if source.shape != like.shape:
+            raise ArgumentError(
+                f"{name} must have the shape of user_items, {like.shape}, got {source.shape}."
+            )
+        return read(source, "one", name=name)
+    if like.user_labels is None or like.item_labels is None:
+        raise ArgumentError(f"{name} must be a sparse matrix, as user_items is.")
+    matrix, users, items = _from_table(source, name, like.item_labels)
+    rows = known_codes(users, like.user_labels, f"user of {name}")
+    coo = matrix.tocoo()
+    wide = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
+    return _weighed(_canonical(wide), "one", name, like.user_labels, items)
+
+
+def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
+    """Return the position of each id among rising labels, or name the first that is not there."""
+    wanted = np.atleast_1d(np.asarray(ids))
+    if wanted.dtype.kind in "iu" and labels.dtype.kind == "U":
+        wanted = wanted.astype(str)
+    if wanted.size and (wanted.dtype.kind == "U") != (labels.dtype.kind == "U"):
+        raise ArgumentError(f"{name} must hold ids such as {_check.label(labels[0])}.")
+    place = np.minimum(np.searchsorted(labels, wanted), labels.size - 1)
+    unknown = labels[place] != wanted
+    if unknown.any():
+        first = wanted[int(np.argmax(unknown))]
+        raise ArgumentError(
+            f"{name} {_check.label(first)} is unknown to the model (and {int(unknown.sum()) - 1} "
+            "more). Leave it out, or fit with it."
+        )
+    return place.astype(np.int64)
+
+
+def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:
+    from podium.data import read_interactions
+    from podium.data.ids import codes_of
+
+    events = read_interactions(source)
+    users, user_labels = codes_of(events.user)
+    items, labels = codes_of(events.item)
+    if item_labels is not None:
+        items = known_codes(labels, item_labels, f"item of {name}")[items]
+        labels = item_labels
+    values = np.ones(users.size) if events.value is None else events.value
+    bad = ~np.isfinite(values) | (values < 0)  # before they are added up
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{name}: values must be finite and >= 0, got {values[row]:g} in row {row}."
+        )
+    shape = (user_labels.size, labels.size)
+    matrix = sparse.csr_array((values, (users, items)), shape=shape)
+    return _canonical(matrix), user_labels, labels
+
+
+def _canonical(matrix: Any) -> Any:
+    """Return CSR with sorted items, repeated pairs added up; the input stays as it is."""
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy() if csr is matrix else csr
+        csr.sum_duplicates()
+    return csr
+
+
+def _weighed(
+    matrix: Any,
+    gain: str,
+    name: str,
+    users: Labels | None,
+    items: Labels | None,
+    scale: float | None = None,
+) -> Pairs:
+    values = np.asarray(matrix.data, np.float64)
+    _refuse_bad(values, matrix, name)
+    if (values == 0).any():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+        values = np.asarray(matrix.data, np.float64)
+    if not values.size and scale is None:
+        raise ArgumentError(
+            f"{name} must hold at least one positive pair, got none in {matrix.shape[0]} users x "
+            f"{matrix.shape[1]} items."
+        )
+    if matrix.shape[1] > _MOST_ITEMS:
+        raise ArgumentError(f"{name} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}.")
+    if gain == "one":
+        values = np.ones(values.size)
+    elif gain == "exp2":
+        values = _exp2(values, name)
+    mean = float(values.mean()) if scale is None else scale
+    return Pairs(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        (values / mean).astype(np.float32),
+        int(matrix.shape[1]),
+        mean,
+        users,
+        items,
+    )
+
+
+def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    if values.max(initial=0.0) > 60:
+        raise ArgumentError(
+            f"gain='exp2' wants grades up to 60 in {name}, got {values.max():g}. Pass gain='value' "
+            "or 'one' for counts."
+        )
+    return np.exp2(values) - 1.0
+
+
+def _refuse_bad(values: NDArray[np.float64], matrix: Any, name: str) -> None:
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        first = int(np.argmax(bad))
+        user = int(np.searchsorted(matrix.indptr, first, side="right")) - 1
+        raise ArgumentError(
+            f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
+            f"{matrix.indices[first]} ({int(bad.sum())} such values). Drop them, or set them to 0."
+        )

@@ -1,0 +1,182 @@
+"""What a factorization must not depend on: workers, the order of rows, who else is folded in."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from podium.executors import Threads
+from podium.factorization import RoBiRank
+from podium.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
+
+N_USERS, N_ITEMS = 90, 200
+
+
+def _likes(seed: int = 0) -> csr_array[Any]:
+    rng = np.random.default_rng(seed)
+    density = rng.random((N_USERS, 1)) * rng.random(N_ITEMS)
+    likes = (rng.random((N_USERS, N_ITEMS)) < density) * rng.integers(1, 4, (N_USERS, N_ITEMS))
+    likes[3] = 0  # nothing
+    likes[4] = 1  # everything
+    return csr_array(likes.astype(float))
+
+
+def _model(**changes: Any) -> RoBiRank:
+    return RoBiRank(**{"n_factors": 20, "n_epochs": 3, "n_blocks": 5, "random_state": 7, **changes})
+
+
+def _bits(model: RoBiRank) -> list[bytes]:
+    return [f.tobytes() for f in (model.user_factors_, model.item_factors_, model.item_bias_)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"loss": "robirank"},
+        {"loss": "type2"},
+        {"loss": "identity", "negatives": "all"},
+        {"loss": "bpr", "item_bias": False},
+        {"xi": "exact", "n_blocks": 3},
+        {"n_blocks": None, "gain": "exp2"},
+    ],
+    ids=str,
+)
+def test_factors_are_the_same_bits_for_any_number_of_threads(changes: dict[str, Any]) -> None:
+    likes = _likes()
+    one, two, four = (_bits(_model(**changes).fit(likes, executor=Threads(n))) for n in (1, 2, 4))
+    assert one == two == four
+
+
+class _Backwards:
+    """An executor that does the tasks of a round last one first."""
+
+    n_workers = 1
+
+    def put(self, value: Any) -> Any:
+        return value
+
+    def get(self, reference: Any) -> Any:
+        return reference
+
+    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
+        return [function(task) for task in reversed(list(tasks))][::-1]
+
+
+def test_tasks_of_a_round_share_nothing() -> None:
+    likes = _likes()
+    assert _bits(_model().fit(likes, executor=_Backwards())) == _bits(_model().fit(likes))
+
+
+def test_refit_gives_the_same_bits_and_another_seed_others() -> None:
+    likes = _likes()
+    first = _bits(_model().fit(likes))
+    assert _bits(_model().fit(likes)) == first
+    assert _bits(_model(random_state=8).fit(likes)) != first
+
+
+def test_order_and_form_of_interactions_do_not_matter() -> None:
+    likes = coo_array(_likes())
+    turn = np.random.default_rng(1).permutation(likes.nnz)
+    shuffled = coo_array((likes.data[turn], (likes.row[turn], likes.col[turn])), shape=likes.shape)
+    columns = {"user": likes.row[turn], "item": likes.col[turn], "value": likes.data[turn]}
+    expected = _model().fit(likes)
+    assert _bits(_model().fit(shuffled)) == _bits(expected)
+    table = _model().fit(columns)  # user 3 has no pair: a table does not know it
+    assert table.user_labels_ is not None
+    assert table.user_labels_.tolist() == np.unique(likes.row).tolist()
+    assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(table)
+
+
+def test_folded_user_does_not_depend_on_who_else_is_there() -> None:
+    likes = _likes()
+    model = _model().fit(likes)
+    new = _likes(seed=5)
+    together = model.fold_in(new)
+    alone = np.vstack([model.fold_in(new[[i]]) for i in (0, 4, 17)])
+    assert together[[0, 4, 17]].tobytes() == alone.tobytes()
+    threads = model.fold_in(new, executor=Threads(3))
+    assert threads.tobytes() == together.tobytes()
+
+
+@st.composite
+def _matrices(draw: st.DrawFn) -> NDArray[np.int64]:
+    n_users, n_items = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    seed = draw(st.integers(0, 2**31))
+    share = draw(st.sampled_from([0.1, 0.5, 1.0]))
+    rng = np.random.default_rng(seed)
+    return (rng.random((n_users, n_items)) < share).astype(np.int64)
+
+
+@given(likes=_matrices(), n_blocks=st.integers(1, 9), seed=st.integers(0, 99))
+def test_cells_hold_each_pair_once_where_it_belongs(
+    likes: NDArray[np.int64], n_blocks: int, seed: int
+) -> None:
+    csr = csr_array(likes)
+    offsets, items = csr.indptr.astype(np.int64), csr.indices.astype(np.int32)
+    blocks = Blocks.draw(likes.shape[1], n_blocks, seed, 0)
+    cuts = cut_users(offsets, n_blocks).tolist()
+    found: list[tuple[int, int]] = []
+    item_at = np.argsort(blocks.place)
+    for first, stop in itertools.pairwise(cuts):
+        cells = Cells.lay_out(blocks, offsets, items, first, stop)
+        for b in range(n_blocks):
+            users, starts = cells.runs(b)
+            for user, lo, hi in zip(users, starts[:-1], starts[1:], strict=True):
+                assert first <= user < stop
+                assert lo < hi
+                places = cells.positives[lo:hi]
+                assert ((places >= blocks.bounds[b]) & (places < blocks.bounds[b + 1])).all()
+                origin = items[offsets[user] + cells.origins[lo:hi]]
+                assert origin.tolist() == item_at[places].tolist()
+                found += [(int(user), int(y)) for y in origin]
+    assert sorted(found) == [tuple(pair) for pair in np.argwhere(likes).tolist()]
+
+
+@given(
+    n_users=st.integers(1, 10**7),
+    n_items=st.integers(1, 10**7),
+    per_user=st.floats(0, 1000),
+    n_factors=st.integers(1, 512),
+)
+@settings(max_examples=200)
+def test_chosen_block_count_keeps_its_promises(
+    n_users: int, n_items: int, per_user: float, n_factors: int
+) -> None:
+    n_blocks = choose_n_blocks(n_users, n_items, int(per_user * n_users), n_factors)
+    assert 1 <= n_blocks <= min(n_users, max(1, n_items // 64))
+    assert n_blocks == 1 or int(per_user * n_users) / n_users / n_blocks >= 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((6_040, 3_706, 800_000), 8),  # all factors fit: enough blocks for a few workers
+        ((200_000, 50_000, 8_000_000), 13),  # 12.2 MiB of factors
+        ((1_129_318, 386_133, 49_824_519), 22),  # 44 pairs a user, two in each block
+    ],
+)
+def test_block_count_of_known_shapes(shape: tuple[int, int, int], expected: int) -> None:
+    assert choose_n_blocks(*shape, 64) == expected
+
+
+def test_pairs_of_all_parts_are_about_equal() -> None:
+    sizes = np.random.default_rng(0).integers(0, 30, 1000)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    parts = np.diff(offsets[cut_users(offsets, 8)])
+    assert parts.sum() == offsets[-1]
+    assert abs(parts - offsets[-1] / 8).max() <= 30
+
+
+def test_gap_grows_between_what_is_liked_and_what_is_not() -> None:
+    likes = _likes()
+    model = _model(n_epochs=30, xi="exact", learning_rate=0.02).fit(likes)
+    cost = model.history_["cost"]
+    assert cost[-1] < 0.7 * cost[0] < 0.75  # equal scores cost 1

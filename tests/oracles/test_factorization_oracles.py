@@ -1,0 +1,231 @@
+"""The factorization's objective, its linearisation and its steps, held to their definitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from podium.executors import Threads
+from podium.factorization import _kernels
+from podium.factorization._descent import KINDS, Factors, Settings, cost_sums, descend
+from podium.factorization._pairs import Pairs, read
+from podium.factorization._plan import Blocks, Cells
+
+Doubles = NDArray[np.float64]
+
+LIKES = np.array([[3, 0, 1, 0, 0], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 1, 2, 0]], float)
+N_ITEMS = LIKES.shape[1]
+ONE = Threads(1)
+
+
+def _settings(**changes: Any) -> Settings:
+    plain: dict[str, Any] = {
+        "loss": "robirank",
+        "n_factors": 3,
+        "n_negatives": 1,
+        "learning_rate": 0.1,
+        "decay": "none",
+        "l2": 0.0,
+        "n_epochs": 1,
+        "n_blocks": 2,
+        "seed": 0,
+        "memory": 0.5,
+        "exact": True,
+        "only_unseen": True,
+        "item_bias": True,
+    }
+    return Settings(**{**plain, **changes})
+
+
+def _problem(seed: int = 0, scale: float = 1.5) -> tuple[Pairs, Factors]:
+    pairs = read(csr_array(LIKES), "value")
+    rng = np.random.default_rng(seed)
+    drawn = [scale * rng.standard_normal(s) for s in ((4, 3), (N_ITEMS, 3), (N_ITEMS,))]
+    return pairs, Factors(*(each.astype(np.float32) for each in drawn))
+
+
+def _scores(factors: Factors) -> Doubles:
+    users, items, bias = (f.astype(float) for f in (factors.users, factors.items, factors.bias))
+    return users @ items.T + bias
+
+
+def _pairs_of(likes: Doubles, unseen: bool) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield each positive and the items that it is held to."""
+    for x, y in np.argwhere(likes > 0).tolist():
+        others = [z for z in range(likes.shape[1]) if z != y and not (unseen and likes[x, z] > 0)]
+        yield x, y, others
+
+
+def _cost(gap: float, loss: str = "robirank") -> float:
+    """Return sigma(gap), the bound of gap < 0."""
+    return math.log2(1 + math.exp(-gap) if loss == "bpr" else 1 + 2**-gap)
+
+
+def _exact(scores: Doubles, unseen: bool) -> float:
+    """Return the poster's type I objective, weights divided by their mean."""
+    weights = LIKES / LIKES[LIKES > 0].mean()
+    return sum(
+        weights[x, y] * math.log2(1 + sum(_cost(scores[x, y] - scores[x, z]) for z in others))
+        for x, y, others in _pairs_of(LIKES, unseen)
+    )
+
+
+def _linearised(scores: Doubles, xi: dict[tuple[int, int], float], unseen: bool) -> float:
+    """Return the bound at given xi: SPEC's -log2 xi + (xi (T + 1) - 1) / ln 2."""
+    weights = LIKES / LIKES[LIKES > 0].mean()
+    total = 0.0
+    for x, y, others in _pairs_of(LIKES, unseen):
+        cost = sum(_cost(scores[x, y] - scores[x, z]) for z in others)
+        bend = xi[x, y]
+        total += weights[x, y] * (-math.log2(bend) + (bend * (cost + 1) - 1) / math.log(2))
+    return total
+
+
+def _best_xi(scores: Doubles, unseen: bool) -> dict[tuple[int, int], float]:
+    return {
+        (x, y): 1 / (1 + sum(_cost(scores[x, y] - scores[x, z]) for z in others))
+        for x, y, others in _pairs_of(LIKES, unseen)
+    }
+
+
+@pytest.mark.parametrize("unseen", [True, False])
+def test_linearised_objective_touches_the_exact_one_at_the_best_xi(unseen: bool) -> None:
+    scores = _scores(_problem()[1])
+    xi = _best_xi(scores, unseen)
+    assert _linearised(scores, xi, unseen) == pytest.approx(_exact(scores, unseen), rel=1e-12)
+    for factor in (0.5, 0.9, 1.1, 2.0):  # and bounds it from above at any other
+        elsewhere = {pair: factor * value for pair, value in xi.items()}
+        assert _linearised(scores, elsewhere, unseen) > _exact(scores, unseen)
+
+
+@pytest.mark.parametrize("loss", list(KINDS))
+@pytest.mark.parametrize("unseen", [True, False])
+@pytest.mark.parametrize("scale", [1.5, 8.0])  # also gaps beyond what products of powers take
+def test_cost_sums_equal_the_definition(loss: str, unseen: bool, scale: float) -> None:
+    pairs, factors = _problem(scale=scale)
+    scores = _scores(factors)
+    expected = [
+        sum(_cost(scores[x, y] - scores[x, z], loss) for z in others)
+        for x, y, others in _pairs_of(LIKES, unseen)
+    ]
+    sums = cost_sums(pairs, factors, _settings(loss=loss, only_unseen=unseen), ONE)
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
+def _moves(
+    pairs: Pairs, factors: Factors, settings: Settings, costs: Doubles, rate: float, seed: int
+) -> tuple[Factors, NDArray[np.float32]]:
+    """Take the steps of all positives inside one block that holds all items."""
+    blocks = Blocks(
+        np.array([0, N_ITEMS]), np.arange(N_ITEMS, dtype=np.int32), np.zeros(N_ITEMS, np.int32)
+    )
+    cells = Cells.lay_out(blocks, pairs.offsets, pairs.items, 0, pairs.n_users)
+    moved, mean = factors.copy(), costs.astype(np.float32)
+    bits = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    block = (0, N_ITEMS)
+    descend(settings, rate, bits, block, cells, cells.runs(0), pairs, mean, moved, np.zeros(2))
+    return moved, mean
+
+
+def _single(x: int, y: int) -> Pairs:
+    """Return the pairs of one user with one positive of weight 1; other items are unseen."""
+    likes = np.zeros(LIKES.shape)
+    likes[x, y] = 1
+    return read(csr_array(likes), "value")
+
+
+def _exact_gradient(scores: Doubles, x: int, y: int, loss: str) -> Doubles:
+    """Return the derivative of one positive's loss by its user's scores, by differences."""
+
+    def value(row: Doubles) -> float:
+        costs = [_cost(row[y] - row[z], loss) for z in range(N_ITEMS) if z != y]
+        total = sum(costs)
+        if loss == "robirank":
+            return math.log2(1 + total)
+        if loss == "type2":
+            return 1 - 1 / math.log2(total + 2)
+        mean = total / len(costs)
+        return mean * math.log(2) if loss == "bpr" else mean
+
+    gradient = np.zeros(N_ITEMS)
+    for z in range(N_ITEMS):
+        shift = np.zeros(N_ITEMS)
+        shift[z] = 1e-5
+        gradient[z] = (value(scores[x] + shift) - value(scores[x] - shift)) / 2e-5
+    return gradient
+
+
+@pytest.mark.parametrize("loss", list(KINDS))
+def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
+    """Every negative that may be drawn, each once: their mean is the objective's gradient."""
+    _, factors = _problem()
+    x, y, rate = 3, 2, 1.0  # one step is linear in its rate
+    pairs, settings = _single(x, y), _settings(loss=loss)
+    costs = cost_sums(pairs, factors, settings, ONE) / (N_ITEMS - 1)
+    by_negative: dict[int, Factors] = {}
+    for seed in itertools.count():
+        moved, _ = _moves(pairs, factors, settings, costs, rate, seed)
+        touched = set(np.flatnonzero((moved.items != factors.items).any(axis=1)).tolist()) - {y}
+        by_negative[touched.pop()] = moved
+        if len(by_negative) == N_ITEMS - 1:
+            break
+    gradient = _exact_gradient(_scores(factors), x, y, loss)
+    before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
+    expected = [
+        gradient @ before[1],
+        np.outer(gradient, before[0][x]),
+        gradient,
+    ]
+    steps = [
+        np.mean([getattr(m, name).astype(float) - start for m in by_negative.values()], axis=0)
+        for name, start in zip(("users", "items", "bias"), before, strict=True)
+    ]
+    np.testing.assert_allclose(steps[0][x] / -rate, expected[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(steps[1] / -rate, expected[1], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(steps[2] / -rate, expected[2], rtol=1e-4, atol=1e-6)
+    assert np.abs(expected[0]).max() > 0.01  # neither side is near zero by accident
+
+
+@pytest.mark.parametrize("n_negatives", [1, 3, 8])
+def test_running_mean_takes_the_costs_that_were_drawn(n_negatives: int) -> None:
+    _, factors = _problem()
+    pairs, settings = _single(1, 1), _settings(exact=False, n_negatives=n_negatives, memory=1.0)
+    scores = _scores(factors)
+    possible = [_cost(scores[1, 1] - scores[1, z]) for z in range(N_ITEMS) if z != 1]
+    means = {
+        float(_moves(pairs, factors, settings, np.ones(1), 1e-6, seed)[1][0]) for seed in range(300)
+    }
+    if n_negatives == 1:
+        assert len(means) == len(possible)
+        np.testing.assert_allclose(sorted(means), sorted(possible), rtol=1e-5)
+    assert min(possible) - 1e-6 < min(means) < max(means) < max(possible) + 1e-6
+    assert np.mean(list(means)) == pytest.approx(np.mean(possible), abs=0.6)
+
+
+@pytest.mark.parametrize("likes", [[1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 1, 1, 0, 0]])
+def test_negatives_are_the_unseen_items_and_all_of_them(likes: list[int]) -> None:
+    pairs = read(csr_array(np.array([likes, [0] * 5], float)), "value")
+    drawn: set[int] = set()
+    factors = _problem()[1]
+    factors.bias[:] = 0
+    for seed in range(60):
+        moved, _ = _moves(pairs, factors, _settings(), np.ones(pairs.items.size), 0.1, seed)
+        drawn |= set(np.flatnonzero(moved.bias < 0).tolist())
+    assert drawn == set(np.flatnonzero(np.array(likes) == 0).tolist())
+
+
+def test_powers_and_logarithms_are_those_of_the_library() -> None:
+    gaps = np.concatenate([np.linspace(-130, 130, 5001), np.linspace(-2, 2, 5001)])
+    odds, cost = gaps.astype(np.float32), np.empty(gaps.size, np.float32)
+    power = np.empty(gaps.size, np.float32)
+    _kernels.odds_and_costs(odds, power, power.view(np.int32), cost, cost.view(np.int32))
+    held = np.clip(gaps.astype(np.float32).astype(float), -100, 100)
+    np.testing.assert_allclose(odds, 1 / (1 + 2.0**-held), rtol=1e-6)
+    np.testing.assert_allclose(cost, np.log2(1 + 2.0**held), rtol=1e-6, atol=3e-7)

@@ -1,0 +1,324 @@
+"""RoBiRank: what it learns, what it shows, when it stops, and every error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from podium.errors import ArgumentError, ConvergenceWarning, DataError
+from podium.executors import Threads
+from podium.factorization import RoBiRank
+from podium.factorization._descent import Descent
+
+ONE = Threads(1)
+
+
+def _tastes(n_users: int = 40, n_items: int = 24, share: float = 0.7) -> csr_array[Any]:
+    """Return likes of two groups of users: even users like even items."""
+    rng = np.random.default_rng(0)
+    same = np.arange(n_users)[:, None] % 2 == np.arange(n_items) % 2
+    return csr_array((same & (rng.random((n_users, n_items)) < share)).astype(float))
+
+
+def _fitted(**changes: Any) -> RoBiRank:
+    plain = {"n_factors": 8, "n_epochs": 60, "random_state": 1}
+    return RoBiRank(**{**plain, **changes}).fit(_tastes(), executor=ONE)
+
+
+@pytest.mark.parametrize("loss", ["robirank", "identity", "bpr"])
+def test_unseen_items_of_the_own_taste_come_first(loss: str) -> None:
+    items, scores = _fitted(loss=loss, learning_rate=0.3).recommend(k=2)
+    left = 12 - np.diff(_tastes().indptr)  # unseen items of the own taste
+    assert (left > 1).sum() > 30
+    own = items % 2 == np.arange(40)[:, None] % 2
+    assert own[left > 1].mean() > 0.98
+    assert (np.diff(scores, axis=1) <= 0).all()
+
+
+def test_type2_lowers_its_cost_with_a_longer_step() -> None:
+    cost = _fitted(loss="type2", learning_rate=3.0).history_["cost"]
+    assert cost[-1] < 0.7 * cost[0]
+
+
+def test_seen_items_are_left_out_unless_they_are_asked_for() -> None:
+    model, likes = _fitted(), _tastes().toarray() > 0
+    shown, _ = model.recommend([0, 5], k=24)
+    for row, user in zip(shown, (0, 5), strict=True):
+        assert set(row[row >= 0]) == set(np.flatnonzero(~likes[user]))
+        assert (row[: (~likes[user]).sum()] >= 0).all()
+    everything, _ = model.recommend([0], k=24, exclude_seen=False)
+    assert sorted(everything[0]) == list(range(24))
+
+
+def test_scores_are_products_and_biases() -> None:
+    model = _fitted()
+    items, scores = model.recommend([3], k=1, exclude_seen=False)
+    y = int(items[0, 0])
+    product = model.user_factors_[3].astype(float) @ model.item_factors_[y].astype(float)
+    assert scores[0, 0] == pytest.approx(product + model.item_bias_[y], rel=1e-5)
+
+
+def test_allowed_and_denied_items() -> None:
+    model = _fitted()
+    assert model.recommend([0], 3, exclude_seen=False, allow=[5, 2])[0][0, 2] == -1
+    shown = model.recommend([0], 2, exclude_seen=False, allow=[5, 2, 7], deny=[5])[0]
+    assert sorted(shown[0]) == [2, 7]
+    everything = model.recommend([0], 24, exclude_seen=False, deny=[4])[0][0]
+    assert set(everything) == {-1, *range(24)} - {4}
+    seen = np.flatnonzero(_tastes().toarray()[0])
+    assert (model.recommend([0], 3, allow=seen)[0] == -1).all()  # allowed, but seen
+    with pytest.raises(ArgumentError, match="allow and deny leave no item"):
+        model.recommend([0], 1, allow=[3], deny=[3])
+
+
+def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
+    likes = _tastes().toarray()
+    likes[6], likes[7] = 1, 0
+    model = RoBiRank(4, n_epochs=5).fit(csr_array(likes), executor=ONE)
+    items, scores = model.recommend([6, 7], k=3)
+    assert items[0].tolist() == [-1, -1, -1]
+    assert (scores[0] == -np.inf).all()
+    assert not model.user_factors_[7].any()
+    assert items[1].tolist() == np.argsort(-model.item_bias_, kind="stable")[:3].tolist()
+
+
+def test_similar_items_are_of_the_same_taste() -> None:
+    items, cosines = _fitted().similar_items([0, 3], k=4)
+    assert (items % 2 == [[0], [1]]).all()
+    assert 0 not in items[0]
+    assert ((cosines <= 1 + 1e-6) & (cosines > 0)).all()
+
+
+def test_new_users_are_shown_their_taste() -> None:
+    model = _fitted()
+    new = np.zeros((3, 24))
+    new[0, [0, 2, 4, 6, 8, 10]] = 1
+    new[1, [1, 3, 5, 7, 9, 11]] = 1
+    factors = model.fold_in(csr_array(new))
+    assert factors.shape == (3, 8)
+    assert not factors[2].any()
+    items, _ = model.recommend_new(csr_array(new), 3)
+    assert (items[0] % 2 == 0).all()
+    assert (items[1] % 2 == 1).all()
+    assert not set(items[0]) & {0, 2, 4, 6, 8, 10}
+    assert {0, 2, 4, 6, 8, 10} & set(
+        model.recommend_new(csr_array(new), 3, exclude_seen=False)[0][0]
+    )
+
+
+def test_folding_in_leaves_the_items_alone() -> None:
+    model = _fitted()
+    before = model.item_factors_.tobytes(), model.item_bias_.tobytes()
+    model.fold_in(_tastes())
+    assert (model.item_factors_.tobytes(), model.item_bias_.tobytes()) == before
+
+
+def test_table_is_spoken_to_in_its_ids() -> None:
+    table = {"user": ["b", "b", "a", "a"], "item": [30, 10, 20, 10]}
+    model = RoBiRank(3, n_epochs=5).fit(table, executor=ONE)
+    assert model.user_labels_ is not None
+    assert model.user_labels_.tolist() == ["a", "b"]
+    assert model.recommend(["b"], 2)[0].tolist() == [[20, -1]]
+    assert sorted(model.similar_items([30], 2)[0][0]) == [10, 20]
+    items, _ = model.recommend_new({"user": ["z"], "item": [20]}, 1, deny=[10])
+    assert items.tolist() == [[30]]
+    with pytest.raises(ArgumentError, match=r"users 'c' is unknown to the model \(and 0 more\)"):
+        model.recommend(["c"])
+    with pytest.raises(ArgumentError, match="item of user_items 99 is unknown"):
+        model.fold_in({"user": ["z"], "item": [99]})
+
+
+def test_names_of_items_fill_up_with_empty_text() -> None:
+    table = {"user": [1, 2], "item": ["x", "y"]}
+    model = RoBiRank(2, n_epochs=2).fit(table, executor=ONE)
+    assert model.recommend([1], 2)[0].tolist() == [["y", ""]]
+
+
+def test_weights_have_no_unit_and_no_pairs_at_zero() -> None:
+    likes = _tastes()
+    doubled = _fitted().user_factors_
+    same = RoBiRank(8, n_epochs=60, random_state=1).fit(4 * likes, executor=ONE)
+    assert same.user_factors_.tobytes() == doubled.tobytes()
+    zero = coo_array(
+        (np.append(likes.data, 0.0), (np.append(likes.tocoo().row, 0), np.append(likes.indices, 1)))
+    )
+    assert _bits(zero) == _bits(likes)
+
+
+def _bits(likes: Any, **changes: Any) -> bytes:
+    model = RoBiRank(4, n_epochs=2, **changes).fit(likes, executor=ONE)
+    return model.user_factors_.tobytes()
+
+
+def test_gain_turns_values_into_weights() -> None:
+    likes = _tastes()
+    likes.data[::2] = 3.0
+    raised, flat = likes.copy(), likes.copy()
+    raised.data, flat.data = 2.0**likes.data - 1, np.ones(likes.nnz)
+    assert _bits(likes, gain="exp2") == _bits(raised) != _bits(likes)
+    assert _bits(likes, gain="one") == _bits(flat)
+    likes.data[0] = 99
+    with pytest.raises(ArgumentError, match="gain='exp2' wants grades up to 60"):
+        _bits(likes, gain="exp2")
+
+
+def test_input_is_left_as_it_was() -> None:
+    likes = csr_array((np.array([1.0, 0.0, 2.0]), np.array([3, 1, 0]), np.array([0, 2, 3])))
+    RoBiRank(2, n_epochs=1).fit(likes, executor=ONE)
+    assert likes.indices.tolist() == [3, 1, 0]
+    assert likes.data.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_progress_hears_of_every_pass() -> None:
+    heard: list[tuple[int, int, str]] = []
+    RoBiRank(2, n_epochs=3).fit(_tastes(), executor=ONE, progress=lambda *each: heard.append(each))
+    assert [each[:2] for each in heard] == [(1, 3), (2, 3), (3, 3)]
+    assert heard[0][2].startswith("cost 0.") or heard[0][2].startswith("cost 1.")
+
+
+def _held_out() -> tuple[csr_array[Any], csr_array[Any]]:
+    likes = _tastes(share=0.9).toarray()
+    hidden = likes * (np.random.default_rng(3).random(likes.shape) < 0.3)
+    return csr_array(likes - hidden), csr_array(hidden)
+
+
+def test_best_pass_on_held_out_pairs_is_kept() -> None:
+    train, hidden = _held_out()
+    plain = {"n_factors": 8, "random_state": 1, "decay": "none", "eval_measure": "ndcg@5"}
+    model = RoBiRank(n_epochs=20, **plain).fit(train, eval_set=hidden, executor=ONE)
+    validation = model.history_["validation"]
+    assert validation.size == 20
+    assert model.n_epochs_ == int(np.argmax(validation)) + 1
+    again = RoBiRank(n_epochs=model.n_epochs_, **plain).fit(train, executor=ONE)
+    assert again.user_factors_.tobytes() == model.user_factors_.tobytes()
+
+
+def test_patience_ends_a_fit_that_gets_no_better() -> None:
+    train, hidden = _held_out()
+    model = RoBiRank(8, n_epochs=300, patience=3, eval_measure="precision@1", random_state=1)
+    model.fit(train, eval_set=hidden, executor=ONE)
+    assert model.stop_reason_ == "patience"
+    assert model.history_["validation"].size == model.n_epochs_ + 3
+
+
+def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
+    table = {"user": ["a", "a", "b"], "item": [1, 2, 3]}
+    model = RoBiRank(2, n_epochs=2, eval_measure="rr")
+    model.fit(table, eval_set={"user": ["b", "a"], "item": [1, 3]}, executor=ONE)
+    assert model.history_["validation"].size == 2
+    with pytest.raises(ArgumentError, match="user of eval_set 'c' is unknown"):
+        model.fit(table, eval_set={"user": ["c"], "item": [1]})
+    with pytest.raises(ArgumentError, match="eval_set has no user on whom rr is defined"):
+        model.fit(table, eval_set=table, executor=ONE)
+    with pytest.raises(ArgumentError, match=r"shape of user_items, \(40, 24\)"):
+        RoBiRank().fit(_tastes(), eval_set=csr_array((3, 24)))
+
+
+def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, calls = Descent._steps, []
+
+    def interrupted(self: Descent, epoch: int, *others: Any) -> None:
+        calls.append(epoch)
+        if calls.count(2) == 3:  # in the middle of the third pass
+            raise KeyboardInterrupt
+        steps(self, epoch, *others)
+
+    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none")
+    with monkeypatch.context() as patch:
+        patch.setattr(Descent, "_steps", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(_tastes(), executor=ONE)
+    assert (model.stop_reason_, model.n_epochs_) == ("interrupted", 2)
+    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
+    assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
+
+
+def test_steps_that_go_wild_stop_and_keep_the_pass_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Descent._steps
+
+    def wild(self: Descent, epoch: int, *others: Any) -> None:
+        steps(self, epoch, *others)
+        if epoch == 2:
+            self.factors.users[0, 0] = np.inf
+
+    monkeypatch.setattr(Descent, "_steps", wild)
+    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none", learning_rate=0.1)
+    with pytest.warns(ConvergenceWarning, match=r"diverged in pass 3; .* learning_rate=0\.025"):
+        model.fit(_tastes(), executor=ONE)
+    assert (model.stop_reason_, model.n_epochs_) == ("diverged", 2)
+    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
+    assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
+
+
+def test_step_that_diverges_at_once_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+08 diverges in the first pass"):
+        RoBiRank(4, learning_rate=1e8, l2=0).fit(_tastes(), executor=ONE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_factors": 0}, "n_factors must be an integer >= 1, got 0"),
+        ({"loss": "robirnk"}, "loss must be one of .* Did you mean 'robirank'"),
+        ({"n_negatives": 0}, "n_negatives must be an integer >= 1"),
+        ({"learning_rate": 0}, "learning_rate must be a number > 0"),
+        ({"decay": "cosine"}, "decay must be one of 'linear' or 'none'"),
+        ({"l2": -1}, "l2 must be a number >= 0"),
+        ({"n_epochs": 0}, "n_epochs must be an integer >= 1"),
+        ({"n_blocks": 25}, r"n_blocks must be at most .* \(40, 24\), got 25"),
+        ({"xi": "best"}, "xi must be one of 'running' or 'exact'"),
+        ({"xi_rate": 1.5}, "xi_rate must be a number > 0 and <= 1"),
+        ({"negatives": "popular"}, "negatives must be one of 'unseen' or 'all'"),
+        ({"item_bias": "no"}, "item_bias must be True or False"),
+        ({"gain": "log"}, "gain must be one of"),
+        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
+        ({"patience": 0}, "patience must be an integer >= 1"),
+        ({"eval_measure": "ndgc@10"}, "Did you mean"),
+    ],
+)
+def test_parameter_out_of_range_is_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        RoBiRank(**changes).fit(_tastes())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -2.0])
+def test_bad_weight_is_named_by_user_and_item(bad: float) -> None:
+    likes = csr_array(np.array([[0, 1.0], [1.0, bad]]))
+    with pytest.raises(
+        ArgumentError, match=f"finite values >= 0, got {bad:g} for user 1 and item 1"
+    ):
+        RoBiRank().fit(likes)
+    with pytest.raises(DataError):
+        RoBiRank().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3, 3)])
+def test_nothing_to_learn_from_is_an_error(shape: tuple[int, int]) -> None:
+    with pytest.raises(ArgumentError, match="at least one positive pair, got none in"):
+        RoBiRank().fit(csr_array(shape))
+
+
+def test_positions_and_widths_are_checked() -> None:
+    model = _fitted(n_epochs=2)
+    with pytest.raises(ArgumentError, match=r"users must lie in \[0, 40\), got 40"):
+        model.recommend([0, 40])
+    with pytest.raises(ArgumentError, match="items must be a list of integers below 24"):
+        model.similar_items(["x"])
+    with pytest.raises(ArgumentError, match="must have the model's 24 items, got 9"):
+        model.fold_in(csr_array((2, 9)))
+    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
+        model.recommend([0], 0)
+
+
+def test_parameters_are_those_of_scikit_learn() -> None:
+    from sklearn.base import clone
+
+    model = _fitted(n_epochs=2, loss="bpr")
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "user_factors_")

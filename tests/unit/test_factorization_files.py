@@ -1,0 +1,113 @@
+"""Saved factorizations: the same model again, and every file that is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+
+from podium.errors import ArgumentError, DataError
+from podium.executors import Threads
+from podium.factorization import RoBiRank, _files
+from podium.metrics import parse
+
+TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
+
+
+def _fitted(source: Any = TABLE, **changes: Any) -> RoBiRank:
+    model = RoBiRank(**{"n_factors": 3, "n_epochs": 2, **changes})
+    return model.fit(source, executor=Threads(1))
+
+
+@pytest.mark.parametrize("source", [TABLE, csr_array(np.eye(4))], ids=["table", "matrix"])
+def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
+    model = _fitted(source, eval_measure=parse("ndcg@5"), loss="type2")
+    model.save(tmp_path / "model.safetensors")
+    again = RoBiRank.load(tmp_path / "model.safetensors")
+    assert again.get_params() == {**model.get_params(), "eval_measure": "ndcg@5"}
+    users = None if model.user_labels_ is None else ["é", "b"]
+    for ours, theirs in zip(model.recommend(users, 2), again.recommend(users, 2), strict=True):
+        assert np.array_equal(ours, theirs)
+    new = {"user": ["z"], "item": [3]} if users else csr_array(np.eye(4))
+    assert model.fold_in(new).tobytes() == again.fold_in(new).tobytes()
+    for name in ("n_blocks_", "n_epochs_", "stop_reason_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert again.history_["cost"].tolist() == model.history_["cost"].tolist()
+
+
+def test_unfitted_model_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        RoBiRank().save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="folder that does not exist"):
+        _fitted().save(tmp_path / "absent" / "model")
+
+
+def test_broken_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model"
+    _fitted().save(path)
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        _fitted(random_state=5).save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with pytest.raises(DataError, match="is not a file"):
+        RoBiRank.load(path)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match="cut short or no model file"):
+        RoBiRank.load(path)
+    save_file({"x": np.zeros(2)}, path)
+    with pytest.raises(DataError, match=r"holds no factorization of podium's"):
+        RoBiRank.load(path)
+    _fitted().save(path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DataError, match="cut short"):
+        RoBiRank.load(path)
+
+
+def _rewritten(path: Path, **changes: Any) -> None:
+    """Write a model's file with a changed header or changed arrays."""
+    _fitted().save(path)
+    header, _ = _files.read(path)
+    arrays = load_file(path)
+    arrays |= {k: v for k, v in changes.items() if k in arrays}
+    header |= {k: v for k, v in changes.items() if k not in arrays}
+    save_file(arrays, path, metadata={"podium_factorization": json.dumps(header)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 2}, "has model format 2, and this version of podium reads 1"),
+        ({"params": {"n_factors": 4}}, r"user_factors_ has shape \(2, 3\), not \(2, 4\)"),
+        ({"params": {"factors": 4}}, "describes no valid model"),
+        ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),
+        ({"seen_items_": np.array([0, 1, 8], np.int32)}, "items that are not there"),
+        ({"fitted": {}}, "describes no valid model"),
+    ],
+    ids=str,
+)
+def test_file_that_contradicts_itself_is_refused(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    _rewritten(tmp_path / "model", **changes)
+    with pytest.raises(DataError, match=message):
+        RoBiRank.load(tmp_path / "model")
