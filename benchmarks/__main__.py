@@ -16,6 +16,7 @@ PARTS = (
     "pap_training",
     "boosting",
     "svmlight",
+    "factorization",
 )
 
 
