@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
+import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -21,6 +22,7 @@ from podium.errors import ArgumentError, MissingExtraError
 T = TypeVar("T", bound=str)
 
 _LARGEST = 2**63 - 1
+_WORDS = {"none": None, "true": True, "false": False}
 
 
 @overload
@@ -229,3 +231,37 @@ def seed(value: Any) -> int:
     if result < 0:
         raise ArgumentError(f"seed must be an integer >= 0, got {value!r}.")
     return result
+
+
+def parameters(inside: str, name: str, text: str) -> dict[str, Any]:
+    """Read "param=value, …": none, true, false, numbers and else text; commas in () are text."""
+    found: dict[str, Any] = {}
+    for part in filter(None, re.split(r",(?![^()]*\))", inside)):
+        param, equals, value = (word.strip() for word in part.partition("="))
+        if not param or not equals or not value or param in found:
+            raise ArgumentError(
+                f"{name} must have parameters as param=value, each once, got {text!r}."
+            )
+        found[param] = _value(value)
+    return found
+
+
+def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> None:
+    """Raise for a parameter that is not among the known ones."""
+    for param in given:
+        if param not in known:
+            raise ArgumentError(
+                f"{name} has no parameter {param!r}.{nearest(param, known)} "
+                f"It takes {listed(known) if known else 'none'}."
+            )
+
+
+def _value(word: str) -> Any:
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word

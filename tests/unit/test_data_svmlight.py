@@ -15,6 +15,7 @@ from podium import data
 from podium.data import svmlight
 from podium.data._archive import Member
 from podium.data._letor.rows import Rows
+from podium.data.files import sniff
 from podium.errors import ArgumentError, DataError
 
 TEXT = (
@@ -43,6 +44,20 @@ def test_svmlight_reads_labels_qids_and_features(tmp_path: Path, name: str) -> N
     assert np.asarray(got.item).tolist() == [0, 0, 1]
     assert np.asarray(got.X).tolist() == [[0.5, -1.25, 1e-3], [1, 2, 3], [4, 0.5, 6]]
     assert got.feature_names == ("1", "2", "3")
+
+
+@pytest.mark.parametrize("comments", ["# of 5 May, 12:30\n", "#\n\n# a,b\n#c\td\n", "\n# a\r\n"])
+def test_svmlight_is_told_by_what_follows_its_comments(tmp_path: Path, comments: str) -> None:
+    path = put(tmp_path, comments + "1 qid:3 1:2\n0 qid:3 1:4\n")
+    assert np.asarray(data.read_features(path).X).tolist() == [[2.0], [4.0]]
+
+
+def test_other_text_with_a_comment_stays_what_it_was(tmp_path: Path) -> None:
+    assert sniff(put(tmp_path, "#user\titem\n1\t2\n")) == "tsv"
+    assert sniff(put(tmp_path, "#user,item\n1,2\n")) == "csv"
+    for content in ("# a\nuser,item\n", "# a\n", "# 12:30 1:5\n# a\n"):
+        with pytest.raises(DataError, match="has no format that its name or first line tells"):
+            sniff(put(tmp_path, content))
 
 
 def test_svmlight_takes_comments_and_gz(tmp_path: Path) -> None:

@@ -13,6 +13,22 @@ def test_get_reads_the_cutoff_from_the_name() -> None:
     assert losses.get("pap-avg@7") == losses.get("pap-avg", k=7) == losses.PApAverage(7)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("pap-avg", True),
+        (" pap-avg @7", True),
+        ("listmle(head=relevant)@10", True),
+        ("listmle(", True),  # what is wrong with it is for parse to say
+        ("lambdarank", False),
+        ("pap", False),
+        ("", False),
+    ],
+)
+def test_registered_name_is_seen_in_a_text(text: str, is_one: bool) -> None:
+    assert losses.is_registered(text) is is_one
+
+
 def test_names_are_these() -> None:
     assert sorted(losses.REGISTRY) == [
         "group-logistic",

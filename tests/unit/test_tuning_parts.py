@@ -10,7 +10,7 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, NeuralRanker
-from podium.rankers.baselines import RankBoost
+from podium.rankers.baselines import RankBoost, SGDAtK
 from podium.tuning import (
     Integers,
     LogUniform,
@@ -168,3 +168,20 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
     assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))
     # A smooth loss has steps that its curvature tells.
     assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))
+    assert "learning_rate" in default_grid(SGDAtK(k=3))
+
+
+@pytest.mark.parametrize("loss", [None, "logistic", "pap-logistic", "pap-avg@7", "pap-ts@3"])
+@pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
+@pytest.mark.parametrize("radius", [None, 2.0])
+def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
+    loss: str | None, solver: str, radius: float | None
+) -> None:
+    grid = default_grid(LinearRanker(loss, solver=solver, radius=radius))
+    smooth = loss in (None, "logistic", "pap-logistic")
+    assert ("learning_rate" in grid) == (solver != "lbfgs" and not smooth)
+
+
+def test_default_grid_refuses_a_solver_that_is_none() -> None:
+    with pytest.raises(ArgumentError, match="solver must be one of"):
+        default_grid(LinearRanker("pap-avg@7", solver="newton"))

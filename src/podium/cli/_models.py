@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import re
 import warnings
 from typing import Any
 
@@ -41,7 +40,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         _check.cutoff(model.k, name="-k")
     cls = _class(model.model)
     known = inspect.signature(cls).parameters
-    params: dict[str, Any] = {**solver.given(), **_own(model, known), **_set(model.set)}
+    params: dict[str, Any] = {**solver.given(), **_own(model, known), **assignments(model.set)}
     if model.no_intercept:
         params["fit_intercept"] = False
     params |= _unscaled(model, known)
@@ -225,8 +224,7 @@ def _is_foreign(model: Model) -> bool:
     """Tell an objective of a boosting library from a loss of podium."""
     from podium import losses
 
-    known = re.split(r"[@(]", str(model.loss))[0].strip() in losses.REGISTRY
-    return not known and "boosting" in MODELS[model.model][0]
+    return not losses.is_registered(str(model.loss)) and "boosting" in MODELS[model.model][0]
 
 
 def _foreign(model: Model) -> str | None:
@@ -240,7 +238,7 @@ def _foreign(model: Model) -> str | None:
     return model.loss
 
 
-def _set(given: list[str] | None) -> dict[str, Any]:
+def assignments(given: list[str] | None) -> dict[str, Any]:
     """Read ``--set name=value``."""
     from podium.errors import ArgumentError
     from podium.tuning import parse_values

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
+from podium.cli._choosing import Tuning, Validation
 from podium.cli._models import loss_of, measure_of
 from podium.cli._options import check_target
-from podium.cli._training import Model, Solver, Tuning, Validation
+from podium.cli._training import Model, Solver
 
 if TYPE_CHECKING:
     from podium.tuning import Search, Trial
@@ -160,7 +161,7 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
     for text in tuning.grid or []:
         name, _, values = (part.strip() for part in text.partition("="))
         first = _loss_names(values)[0]
-        if name == "loss" and re.split(r"[@(]", first)[0] in losses.REGISTRY:
+        if name == "loss" and losses.is_registered(first):
             named = dataclasses.replace(model, loss=first)
             return measure_of(named, loss_of(model, first), None)
     return None

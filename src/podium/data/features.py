@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium.data import _columns, svmlight
-from podium.data._convert import Ids, finite, of_user, one_chunk, to_ids, to_numbers
+from podium.data._convert import Ids, finite, of_user, to_ids, to_numbers
+from podium.data._feature_columns import chosen_columns, feature, is_feature
 from podium.data._letor.rows import Piece, Rows
 from podium.data._source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
@@ -128,7 +128,7 @@ def read_features(
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
     found = _columns.resolve(table.names, roles, explicit, table.name)
-    chosen = _chosen(table, found, features, ignore)
+    chosen = chosen_columns(table, found, features, ignore)
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
     kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
@@ -213,33 +213,6 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} … ({len(names)} in all)"
 
 
-def _chosen(
-    table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
-) -> list[str]:
-    for name in [*(features or ()), *ignore]:
-        if name not in table.names:
-            raise DataError(
-                f"{table.name} has no column {name!r}: {_columns.there(table.names)}."
-                f"{_check.nearest(name, table.names)}"
-            )
-    if features is not None:
-        return _distinct(table, found, list(features))
-    return [name for name in table.names if name not in {*found.values(), *ignore}]
-
-
-def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
-    roles = {column: role for role, column in found.items()}
-    for place, name in enumerate(features):
-        if name in roles:
-            raise DataError(
-                f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
-                f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
-            )
-        if name in features[:place]:
-            raise DataError(f"features names {name!r} twice. Keep one.")
-    return features
-
-
 def _of_columns(
     table: Source,
     found: Mapping[str, str],
@@ -262,7 +235,7 @@ def _of_columns(
                 f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
                 f"{of_user(qid, row)}. Use 0 for what is not relevant."
             )
-    used = [name for name in chosen if named or _is_feature(columns[name], name, table)]
+    used = [name for name in chosen if named or is_feature(columns[name], name, table)]
     if not used:
         raise DataError(
             f"{table.name} has no feature column: {_columns.there(table.names)}. "
@@ -271,39 +244,10 @@ def _of_columns(
     matrix = np.empty((len(qid), len(used)), dtype)
     with np.errstate(over="ignore"):  # infinite, as the ranker will say
         for place, name in enumerate(used):
-            matrix[:, place] = _feature(columns[name], name, table)
+            matrix[:, place] = feature(columns[name], name, table)
     items = (
         to_ids(columns[found["item"]], found["item"], table)
         if "item" in found
         else svmlight.positions(qid)
     )
     return Features(matrix, target, qid, items, tuple(used), "item" in found)
-
-
-def _is_feature(column: Column, name: str, table: Source) -> bool:
-    """Tell numbers from text; refuse text where some of it is numbers, and a slip the rest."""
-    if _is_number(column):
-        return True
-    series = pl.Series(column)
-    if not table.text or series.dtype != pl.String:
-        return False
-    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
-    if not numbers.is_finite().any():  # "inf" and "nan" are words as well
-        return False
-    row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
-    raise DataError(
-        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.at(row)}. "
-        f"Mend it, or name it in ignore= to leave {name} out."
-    )
-
-
-def _is_number(column: Column) -> bool:
-    kind = pl.Series(column).dtype
-    return kind.is_numeric() or kind == pl.Boolean
-
-
-def _feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
-    series = pl.Series(column)
-    if not _is_number(series):
-        return to_numbers(series, name, table)  # raises, with what is wrong
-    return one_chunk(series.cast(pl.Float64).fill_null(float("nan")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, cast
 
@@ -39,13 +39,16 @@ def check_file(path: Path, what: str) -> str | None:
 
 
 def sniff(path: Path) -> str:
-    """Return the format that the content tells: magic bytes, else the first line's shape."""
+    """Return the format that the content tells: magic bytes, else the first line's shape.
+
+    Lines of svmlight may be preceded by comments, which begin with "#"; a table's header may too.
+    """
     head = first_line(path)
     if head.startswith("PAR1"):
         return "parquet"
     if head.startswith("ARROW1"):
         return "arrow"
-    if re.match(r"\S+\s+(qid:|\d+:\S)", head):
+    if _is_svmlight(_uncommented(path) if head.startswith("#") else head):
         return "svmlight"
     if _is_trec(head.split()):
         return "trec"
@@ -58,6 +61,15 @@ def sniff(path: Path) -> str:
     )
 
 
+def _uncommented(path: Path) -> str:
+    """Return the first line that is no comment of svmlight; nothing where all are."""
+    return next((line for line in _lines(path) if not line.startswith("#")), "")
+
+
+def _is_svmlight(line: str) -> bool:
+    return re.match(r"\S+\s+(qid:|\d+:\S)", line) is not None
+
+
 def _is_trec(fields: list[str]) -> bool:
     """Tell a run's or qrels' line; an unused second field keeps headless tables out."""
     if len(fields) not in (4, 6) or fields[1].upper() not in ("0", "Q0"):
@@ -67,14 +79,20 @@ def _is_trec(fields: list[str]) -> bool:
 
 def first_line(path: Path) -> str:
     """Return the first line that is not blank, unpacking .gz."""
+    for line in _lines(path):
+        return line
+    raise DataError(f"{path} is empty.")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines that are not blank, unpacking .gz."""
     try:
         with open_bytes(path) as file:
             for line in file:
                 if line.strip():
-                    return line.decode("utf-8-sig", "replace").rstrip("\r\n")
+                    yield line.decode("utf-8-sig", "replace").rstrip("\r\n")
     except (OSError, EOFError, zlib.error) as error:
         raise broken(path, error) from error
-    raise DataError(f"{path} is empty.")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -7,7 +7,6 @@ an interrupted run leaves the old file, or no file, and never half of one.
 from __future__ import annotations
 
 import gzip
-import secrets
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
+from podium._files import replacing
 from podium.errors import ArgumentError, DataError
 
 
@@ -41,15 +41,11 @@ def atomic(path: str | Path) -> Generator[Path]:
     target = Path(path)
     if not target.parent.is_dir():
         raise DataError(f"{target} can't be written: there is no folder {target.parent}.")
-    # The suffixes stay at the end, for writers that read the format off the name.
-    place = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
     try:
-        yield place
-        place.replace(target)
+        with replacing(target) as place:
+            yield place
     except OSError as error:
         raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
-    finally:
-        place.unlink(missing_ok=True)
 
 
 def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:

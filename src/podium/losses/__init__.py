@@ -31,11 +31,12 @@ from podium.losses._pairwise import (
 )
 from podium.losses._pap import PApAverage, PApMax, PApRamp, PAUCHinge
 from podium.losses._pap_base import PApTarget
-from podium.losses._pointwise import Logistic, LogisticTarget, Squared, SquaredTarget
+from podium.losses._pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses._registry import (
     REGISTRY,
     from_spec,
     get,
+    is_registered,
     parse,
     register,
     register_as,
@@ -47,6 +48,7 @@ from podium.losses._structural import PApStruct, PApTightStruct
 
 __all__ = [
     "REGISTRY",
+    "BinaryTarget",
     "CosineTarget",
     "GroupLogistic",
     "GroupLogisticTarget",
@@ -55,7 +57,6 @@ __all__ = [
     "ListNet",
     "ListNetLuce",
     "Logistic",
-    "LogisticTarget",
     "LuceTarget",
     "PAUCHinge",
     "PApAverage",
@@ -80,6 +81,7 @@ __all__ = [
     "SquaredTarget",
     "from_spec",
     "get",
+    "is_registered",
     "parse",
     "register",
     "register_as",

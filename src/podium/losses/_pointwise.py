@@ -15,8 +15,8 @@ from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticTarget:
-    """What the logistic loss needs to know of the labels.
+class BinaryTarget:
+    """What losses of single rows need to know of binary labels.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Logistic:
         *,
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
-    ) -> LogisticTarget:
+    ) -> BinaryTarget:
         """Mark the positives and weigh the rows; nothing here is random.
 
         Parameters
@@ -112,16 +112,16 @@ class Logistic:
         """
         positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
         share, defined = _inputs.row_shares(weights, groups, self.per)
-        return LogisticTarget(groups, positive, groups.index, share, defined)
+        return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def value_and_grad(self, scores: PerRow, target: LogisticTarget) -> tuple[PerGroup, PerRow]:
+    def value_and_grad(self, scores: PerRow, target: BinaryTarget) -> tuple[PerGroup, PerRow]:
         """Return each group's value, and the gradient of their mean by each row's score.
 
         Parameters
         ----------
         scores : float64, (n_rows,)
             Finite log-odds, in the caller's row order.
-        target : LogisticTarget
+        target : BinaryTarget
             From `prepare`.
 
         Returns
@@ -139,7 +139,7 @@ class Logistic:
         grad /= max(1, int(np.count_nonzero(target.defined)))
         return values, grad
 
-    def curvature(self, scores: PerRow, target: LogisticTarget) -> PerRow:
+    def curvature(self, scores: PerRow, target: BinaryTarget) -> PerRow:
         """Return the second derivative of the mean value by each row's score, kept above 0."""
         from podium.losses._kernels import logistic_curvature
 
@@ -151,7 +151,7 @@ class Logistic:
         )
         return out
 
-    def why_undefined(self, target: LogisticTarget) -> str:
+    def why_undefined(self, target: BinaryTarget) -> str:
         """Say what a group needs."""
         return f"{self.name} needs a row with weight > 0: none of the groups has one."
 

@@ -22,7 +22,6 @@ parameters a name stands for, and read the declarations from that.
 
 _FIXED: dict[str, dict[str, Any]] = {}
 _FORM = re.compile(r"\s*([^\s()@]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S*))?\s*")
-_WORDS = {"none": None, "true": True, "false": False}
 
 
 def register(cls: L) -> L:
@@ -103,17 +102,21 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
             f"loss {text!r} is not of the form name@k or name(param=value)@k, as pap-ramp@30."
         )
     name, inside, cutoff = match.groups()
-    params: dict[str, Any] = {}
-    for part in filter(None, (inside or "").split(",")):
-        param, equals, value = (word.strip() for word in part.partition("="))
-        if not param or not equals or not value or param in params:
-            raise ArgumentError(
-                f"loss must have parameters as param=value, each once, got {text!r}."
-            )
-        params[param] = _value(value)
+    params = _check.parameters(inside or "", "loss", text)
     if cutoff is not None:
         params["k"] = _cutoff(text, cutoff, params)
     return name, params
+
+
+def is_registered(text: str) -> bool:
+    """Tell whether a text begins with a name of `REGISTRY`; what follows is for `parse` to say.
+
+    Examples
+    --------
+    >>> is_registered("listmle(head=relevant)@10"), is_registered("lambdarank")
+    (True, False)
+    """
+    return re.split(r"[@(]", text)[0].strip() in REGISTRY
 
 
 def spec(loss: Any) -> dict[str, Any]:
@@ -168,18 +171,6 @@ def _cutoff(text: str, cutoff: str, params: Mapping[str, Any]) -> int:
     return int(cutoff)
 
 
-def _value(word: str) -> Any:
-    """Read none, true, false, a number, or else text."""
-    if word.lower() in _WORDS:
-        return _WORDS[word.lower()]
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
-
-
 def _fixed(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the name stands for, unless a parameter says something else."""
     fixed = _FIXED.get(name, {})
@@ -194,13 +185,7 @@ def _fixed(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make(name: str, cls: type[Any], params: Mapping[str, Any]) -> Any:
     fields = dataclasses.fields(cls)
-    known = [f.name for f in fields]
-    for param in params:
-        if param not in known:
-            raise ArgumentError(
-                f"{name} has no parameter {param!r}.{_check.nearest(param, known)} "
-                f"It takes {_check.listed(known) if known else 'none'}."
-            )
+    _check.known_parameters(name, [f.name for f in fields], params)
     for field in fields:
         if field.default is dataclasses.MISSING and field.name not in params:
             raise ArgumentError(

@@ -11,6 +11,7 @@ import numpy as np
 from podium import _check, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses._inputs import TINY
 from podium.progress import or_silent
 from podium.rankers._draws import generator, redraws
 from podium.rankers._inputs import Rows
@@ -18,7 +19,6 @@ from podium.rankers.objective import Labels, LinearObjective, Parameters, define
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
 from podium.types import Loss, PerRow, RowIndex
 
-TINY = float(np.finfo(np.float64).tiny)
 STARTS = ("zero", "normal", "logistic")
 
 STEPPING = ("subgradient", "stochastic")

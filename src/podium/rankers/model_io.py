@@ -6,24 +6,21 @@ Reading such a file runs no code from it, whoever wrote it.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
+from podium._arrays import read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 
 FORMAT = 1
-"""Version of the file's layout; a file of a later one is refused."""
+"""Version of the file's layout; a file of another one is refused."""
 
 MODELS = {
     "GreedyPAp": "podium.rankers.baselines._greedy",
@@ -39,7 +36,7 @@ MODELS = {
 }
 """Classes that a file may name, and the module of each; nothing else is ever imported."""
 
-_KEY = "podium"  # of the JSON text in the header
+_KIND = "podium"
 _HISTORY = "history_."  # prefix of the arrays of history_
 
 
@@ -82,8 +79,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     learned = {key: value for key, value in attributes.items() if key.endswith("_")}
     arrays = {key: value for key, value in learned.items() if _is_numeric(value)}
     arrays |= {_HISTORY + key: value for key, value in getattr(model, "history_", {}).items()}
-    header = json.dumps(_describe(model), allow_nan=False)
-    _write(Path(path), to_bytes(arrays, metadata={_KEY: header}))
+    write_arrays(path, _KIND, FORMAT, arrays, _describe(model))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -94,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     DataError
         If the file is missing, cut short, not a model, or of a later format; one sentence.
     """
-    header, arrays = _read(Path(path))
+    header, arrays = read_arrays(path, _KIND, FORMAT)
     try:
         return _build(header, arrays)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as wrong:
@@ -115,7 +111,6 @@ def _describe(model: Any) -> dict[str, Any]:
         fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
     fitted = {key: None if value != value else value for key, value in fitted.items()}  # nan
     return {
-        "format": FORMAT,
         "class": type(model).__name__,
         "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
         "fitted": fitted,
@@ -175,57 +170,6 @@ def _check_coefficients(coef: NDArray[Any], width: int) -> None:
         raise ArgumentError(f"coef_ has shape {coef.shape}")
     if coef.dtype != np.float64 or not np.isfinite(coef).all():
         raise ArgumentError(f"coef_ holds {coef.dtype}, not float64, or is not finite")
-
-
-def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
-    if not path.is_file():
-        raise DataError(f"{path} is not a file. Give the path of a model that podium saved.")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {}).get(_KEY)
-            arrays = {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as wrong:
-        raise DataError(
-            f"{path} is cut short or no model file ({wrong}). Save the model again."
-        ) from None
-    except (AttributeError, TypeError) as wrong:
-        raise DataError(
-            f"{path} has numbers of a type that podium saves none of ({wrong}). Save the model "
-            "again."
-        ) from None
-    header = _header(text)
-    if header is None:
-        raise DataError(f"{path} is a safetensors file, but not one that podium saved a model to.")
-    if header.get("format") != FORMAT:
-        raise DataError(
-            f"{path} has model format {header.get('format')!r}, and this version of podium reads "
-            f"{FORMAT}. Update podium, or save the model again."
-        )
-    return header, arrays
-
-
-def _header(text: str | None) -> dict[str, Any] | None:
-    try:
-        header = json.loads(text or "")
-    except (RecursionError, ValueError):
-        return None
-    return cast("dict[str, Any]", header) if isinstance(header, dict) else None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write beside the path and move into place, so that no reader sees half a file."""
-    if not path.parent.is_dir():
-        raise ArgumentError(f"path {path} lies in a folder that does not exist. Create it first.")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def _is_numeric(value: Any) -> bool:

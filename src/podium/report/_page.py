@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import _check
+from podium._files import replacing
 from podium.report import _svg, _text, figures, tables
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
@@ -89,14 +89,8 @@ def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     ['may.html']
     """
     page = render(report)
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        draft.write_text(page, encoding="utf-8", newline="\n")
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with replacing(Path(path)) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:

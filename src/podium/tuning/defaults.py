@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from podium import losses
+from podium.rankers import _fitting
 from podium.tuning.candidates import Params
 from podium.tuning.fitting import last_step
 
@@ -21,7 +21,6 @@ _NEURAL: dict[str, list[Any]] = {
 }
 _THRESHOLDS = [10, 30, 100]  # of a feature: fewer learn less from noise
 _STEPS = [0.1, 0.5, 2.0]  # first lengths, of the solvers that have one
-_STEPPING = ("subgradient", "stochastic")
 _WIDER = (1, 3, 10)  # times the loss's own k
 
 
@@ -50,8 +49,7 @@ def default_grid(estimator: Any) -> Params:
     if "n_thresholds" in known:
         return {**grid, "n_thresholds": _THRESHOLDS}
     grid |= {name: values for name, values in _LINEAR.items() if name in known}
-    smooth = bool(getattr(loss, "smooth", False))  # then its curvature tells the step
-    if "learning_rate" in known and not smooth and _solver(known, loss) in _STEPPING:
+    if "learning_rate" in known and _steps(known, loss):
         grid["learning_rate"] = _STEPS
     return grid
 
@@ -66,15 +64,16 @@ def _of_loss(loss: Any) -> Params:
 def _loss(known: Params) -> Any:
     """Return the loss that will be learned from; None for a library's own objective."""
     loss = known.get("loss")
-    if isinstance(loss, str) and re.split(r"[@(]", loss)[0] not in losses.REGISTRY:
+    if isinstance(loss, str) and not losses.is_registered(loss):
         return None
     return losses.get(loss) if isinstance(loss, str) else loss
 
 
-def _solver(known: Params, loss: Any) -> str:
-    """Return the solver that will run; see `solver` of LinearRanker for what "auto" takes."""
-    if known.get("solver", "subgradient") != "auto":
-        return str(known.get("solver", "subgradient"))
-    if getattr(loss, "redraws", False):
-        return "stochastic"
-    return "lbfgs" if loss is None or getattr(loss, "smooth", False) else "subgradient"
+def _steps(known: Params, loss: Any) -> bool:
+    """Tell whether a linear model's solver has steps whose length the loss does not tell."""
+    if "loss" in known:
+        loss = _fitting.loss_of(loss)
+    if getattr(loss, "smooth", False):  # then its curvature tells the length
+        return False
+    solver = _fitting.solver_name(known.get("solver", "auto"), loss, known.get("radius"))
+    return solver in _fitting.STEPPING

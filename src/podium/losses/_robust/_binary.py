@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.groups import Groups
 from podium.losses import _inputs
-from podium.losses._pointwise import LogisticTarget
+from podium.losses._pointwise import BinaryTarget
 from podium.losses._registry import register
 from podium.losses._robust._parts import Sigma, Type, checked_sigma, checked_type, codes
 from podium.types import PerGroup, PerRow
@@ -103,7 +103,7 @@ class RobustBinary:
         *,
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
-    ) -> LogisticTarget:
+    ) -> BinaryTarget:
         """Mark the positives and weigh the rows; nothing here is random.
 
         Parameters
@@ -123,16 +123,16 @@ class RobustBinary:
         """
         positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
         share, defined = _inputs.row_shares(weights, groups, self.per)
-        return LogisticTarget(groups, positive, groups.index, share, defined)
+        return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def value_and_grad(self, scores: PerRow, target: LogisticTarget) -> tuple[PerGroup, PerRow]:
+    def value_and_grad(self, scores: PerRow, target: BinaryTarget) -> tuple[PerGroup, PerRow]:
         """Return each group's value, and the (sub)gradient of their mean by each row's score.
 
         Parameters
         ----------
         scores : float64, (n_rows,)
             Finite, in the caller's row order; a positive is right above 0.
-        target : LogisticTarget
+        target : BinaryTarget
             From `prepare`.
 
         Returns
@@ -143,24 +143,22 @@ class RobustBinary:
         """
         return self._run(scores, target, _EMPTY)
 
-    def curvature(self, scores: PerRow, target: LogisticTarget) -> PerRow:
+    def curvature(self, scores: PerRow, target: BinaryTarget) -> PerRow:
         """Return a bound of the second derivative of the mean by each row's score, above 0."""
         return self.value_grad_and_curvature(scores, target)[2]
 
     def value_grad_and_curvature(
-        self, scores: PerRow, target: LogisticTarget
+        self, scores: PerRow, target: BinaryTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass, for boosting."""
         bound = np.empty(target.groups.n_rows)
         return *self._run(scores, target, bound), bound
 
-    def why_undefined(self, target: LogisticTarget) -> str:
+    def why_undefined(self, target: BinaryTarget) -> str:
         """Say what a group needs."""
         return f"{self.name} needs a row with weight > 0: none of the groups has one."
 
-    def _run(
-        self, scores: PerRow, target: LogisticTarget, bound: PerRow
-    ) -> tuple[PerGroup, PerRow]:
+    def _run(self, scores: PerRow, target: BinaryTarget, bound: PerRow) -> tuple[PerGroup, PerRow]:
         from podium.losses._robust._kernels import robust_rows
 
         checked = _inputs.scores_of(scores, target.groups)

@@ -1,0 +1,182 @@
+"""Arrays and a description in one file: safetensors, with JSON in its header.
+
+Reading such a file runs no code from it, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from podium._files import replacing
+from podium.errors import ArgumentError, DataError
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+_TEXT, _ENDS = ".utf8", ".ends"  # of an array of strings: its letters, and where each ends
+
+
+def write_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    format: int,
+    arrays: Mapping[str, NDArray[Any]],
+    header: Mapping[str, Any],
+) -> None:
+    """Write a file whole or not at all: a full disk leaves the one that was there.
+
+    Parameters
+    ----------
+    path : path
+        In a folder that exists.
+    kind : str
+        What the file holds, as "podium_factorization": only what asks for this kind reads it.
+    format : int
+        Version of what `arrays` and `header` hold; only the same one is read.
+    arrays : mapping of str to array
+        Of numbers, of any shape, or of strings, of one axis. C-ordered ones are not copied.
+    header : mapping
+        The rest, as JSON can hold it.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such folder.
+    OSError
+        If the file can't be written.
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise ArgumentError(f"path {place} lies in a folder that does not exist. Create it first.")
+    plain: Arrays = {}
+    for name, array in arrays.items():
+        plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
+    text = json.dumps({"format": format, **header}, allow_nan=False)
+    with replacing(place) as beside:
+        beside.touch()
+        usual = beside.stat().st_mode  # safetensors leaves a file that only its owner may read
+        _save(plain, beside, {kind: text})
+        beside.chmod(usual)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], kind: str, format: int, *, what: str = "model"
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a file that `write_arrays` wrote.
+
+    Parameters
+    ----------
+    path : path
+    kind, format
+        As they were written.
+    what : str
+        What messages call such a file.
+
+    Returns
+    -------
+    header : dict
+        With its "format".
+    arrays : dict of arrays
+        In memory of their own.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, cut short, of another kind, or of another format; one sentence.
+    """
+    place = Path(path)
+    text, arrays = _opened(place, kind, what)
+    header = _header(text)
+    if header is None:
+        raise DataError(
+            f"{place} is a safetensors file, but not one that podium saved a {what} to."
+        )
+    if header.get("format") != format:
+        raise DataError(
+            f"{place} has {what} format {header.get('format')!r}, and this version of podium reads "
+            f"{format}. Update podium, or save the {what} again."
+        )
+    try:
+        return header, _with_strings(arrays)
+    except (KeyError, TypeError, ValueError) as wrong:
+        raise DataError(
+            f"{place} has strings that can't be read ({wrong}). Save the {what} again."
+        ) from None
+
+
+def _opened(place: Path, kind: str, what: str) -> tuple[str | None, Arrays]:
+    """Return the JSON text of a kind, and all arrays."""
+    if not place.is_file():
+        raise DataError(f"{place} is not a file. Give the path of a {what} that podium saved.")
+    try:
+        with safe_open(place, framework="numpy") as file:
+            text = (file.metadata() or {}).get(kind)
+            return text, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as wrong:
+        raise DataError(
+            f"{place} is cut short or no {what} file ({wrong}). Save the {what} again."
+        ) from None
+    except (AttributeError, TypeError) as wrong:
+        raise DataError(
+            f"{place} has numbers of a type that podium saves none of ({wrong}). Save the {what} "
+            "again."
+        ) from None
+
+
+def _header(text: str | None) -> dict[str, Any] | None:
+    try:
+        header = json.loads(text or "")
+    except (RecursionError, ValueError):
+        return None
+    return cast("dict[str, Any]", header) if isinstance(header, dict) else None
+
+
+def _save(arrays: Arrays, place: Path, metadata: Mapping[str, str]) -> None:
+    """Write without the bytes of all arrays in memory once more."""
+    try:
+        save_file(arrays, place, metadata=metadata)
+    except SafetensorError as error:
+        failed = re.search(r"I/O error: (.+) \(os error (\d+)\)", str(error))
+        if failed is None:
+            raise
+        raise OSError(int(failed[2]), failed[1], str(place)) from None
+
+
+def _ordered(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array whose bytes lie in C order: safetensors writes them as they lie."""
+    return np.asarray(array, order="C")
+
+
+def _letters(name: str, array: NDArray[np.str_]) -> Arrays:
+    """Return strings as their UTF-8 bytes, one after the other, and where each ends."""
+    words = [word.encode() for word in array.tolist()]
+    ends = np.cumsum([len(word) for word in words], dtype=np.int64)
+    return {
+        f"{name}{_TEXT}": np.frombuffer(b"".join(words), np.uint8),
+        f"{name}{_ENDS}": ends,
+    }
+
+
+def _with_strings(arrays: Arrays) -> Arrays:
+    """Put bytes and ends together again."""
+    texts = {name.removesuffix(_TEXT) for name in arrays if name.endswith(_TEXT)}
+    strings = {
+        name: _words(arrays[f"{name}{_TEXT}"].tobytes(), arrays[f"{name}{_ENDS}"].tolist())
+        for name in texts
+    }
+    parts = {f"{name}{end}" for name in texts for end in (_TEXT, _ENDS)}
+    return {**{name: array for name, array in arrays.items() if name not in parts}, **strings}
+
+
+def _words(letters: bytes, ends: list[int]) -> NDArray[np.str_]:
+    return np.array([letters[a:b].decode() for a, b in pairwise([0, *ends])], np.str_)

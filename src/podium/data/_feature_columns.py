@@ -1,0 +1,73 @@
+"""Which columns of a table are features, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data import _columns
+from podium.data._convert import one_chunk, to_numbers
+from podium.data._source import Column, Source
+from podium.errors import DataError
+
+
+def chosen_columns(
+    table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
+) -> list[str]:
+    """Return the columns that are wanted; unless they are named, all that have no role."""
+    for name in [*(features or ()), *ignore]:
+        if name not in table.names:
+            raise DataError(
+                f"{table.name} has no column {name!r}: {_columns.there(table.names)}."
+                f"{_check.nearest(name, table.names)}"
+            )
+    if features is not None:
+        return _distinct(table, found, list(features))
+    return [name for name in table.names if name not in {*found.values(), *ignore}]
+
+
+def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
+    roles = {column: role for role, column in found.items()}
+    for place, name in enumerate(features):
+        if name in roles:
+            raise DataError(
+                f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
+                f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
+            )
+        if name in features[:place]:
+            raise DataError(f"features names {name!r} twice. Keep one.")
+    return features
+
+
+def is_feature(column: Column, name: str, table: Source) -> bool:
+    """Tell numbers from text; refuse text where some of it is numbers, and a slip the rest."""
+    if _is_number(column):
+        return True
+    series = pl.Series(column)
+    if not table.text or series.dtype != pl.String:
+        return False
+    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
+    if not numbers.is_finite().any():  # "inf" and "nan" are words as well
+        return False
+    row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
+    raise DataError(
+        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.at(row)}. "
+        f"Mend it, or name it in ignore= to leave {name} out."
+    )
+
+
+def _is_number(column: Column) -> bool:
+    kind = pl.Series(column).dtype
+    return kind.is_numeric() or kind == pl.Boolean
+
+
+def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
+    """Return a column's numbers, nan where there is none."""
+    series = pl.Series(column)
+    if not _is_number(series):
+        return to_numbers(series, name, table)  # raises, with what is wrong
+    return one_chunk(series.cast(pl.Float64).fill_null(float("nan")))

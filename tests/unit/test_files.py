@@ -1,0 +1,207 @@
+"""Files of arrays, and files that appear whole: what is read back, and what a full disk leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from podium import data, rankers, report
+from podium._arrays import read_arrays, replacing, write_arrays
+from podium.data.appending import append_table
+from podium.errors import ArgumentError, DataError
+from podium.factorization import RoBiRank
+
+SAVED = Path(__file__).parent / "saved"  # by the first version of each format
+
+TABLE = np.arange(12.0).reshape(3, 4)
+ARRAYS = {
+    "plain": TABLE,
+    "transposed": TABLE.T,
+    "strided": TABLE[:, 1:3],
+    "backwards": TABLE[::-1],
+    "fortran": np.asfortranarray(TABLE),
+    "scalar": np.array(3.5),
+    "empty": np.zeros((0, 3), np.float32),
+    "swapped": np.array([1, 2], ">i4"),
+    "flags": np.array([True, False]),
+    "bytes": np.array([7], np.uint8),
+    "words": np.array(["é", "", "b c"]),
+    "no_words": np.array([], np.str_),
+    "odd.ends": np.array([1, 2]),
+}
+
+
+def _write(path: Path, **changes: Any) -> None:
+    given = {"kind": "podium_test", "format": 3, "arrays": ARRAYS, "header": {"a": [1, "é"]}}
+    write_arrays(path, **{**given, **changes})
+
+
+def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
+    _write(tmp_path / "a")
+    header, arrays = read_arrays(tmp_path / "a", "podium_test", 3)
+    assert header == {"format": 3, "a": [1, "é"]}
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array, strict=name != "swapped")
+        assert arrays[name].flags.writeable
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no mode there")
+def test_file_may_be_read_by_whom_other_new_files_may(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    _write(tmp_path / "a")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("podium_other", 3), "safetensors file, but not one that podium saved a checkpoint to"),
+        (("podium_test", 4), "has checkpoint format 3, and this version of podium reads 4"),
+    ],
+)
+def test_other_kind_and_format_are_refused(
+    asked: tuple[str, int], message: str, tmp_path: Path
+) -> None:
+    _write(tmp_path / "a")
+    with pytest.raises(DataError, match=message):
+        read_arrays(tmp_path / "a", *asked, what="checkpoint")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_file_that_is_cut_short_is_refused(share: float, tmp_path: Path) -> None:
+    _write(tmp_path / "a")
+    whole = (tmp_path / "a").read_bytes()
+    (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(DataError, match="a is cut short or no checkpoint file") as caught:
+        read_arrays(tmp_path / "a", "podium_test", 3, what="checkpoint")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"w.utf8": np.array([98], np.uint8)},
+        {"w.utf8": np.array([255], np.uint8), "w.ends": np.array([1])},
+        {"w.utf8": np.array([98], np.uint8), "w.ends": np.array([1.0, 2.0])},
+    ],
+    ids=["without ends", "no UTF-8", "broken ends"],
+)
+def test_strings_that_are_none_are_refused(parts: dict[str, Any], tmp_path: Path) -> None:
+    save_file(parts, tmp_path / "a", metadata={"podium_test": json.dumps({"format": 3})})
+    with pytest.raises(DataError, match="has strings that can't be read"):
+        read_arrays(tmp_path / "a", "podium_test", 3)
+
+
+def test_folder_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="folder that does not exist"):
+        _write(tmp_path / "absent" / "a")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"header": {"a": np.nan}}, {"arrays": {"o": np.array([None])}}], ids=str
+)
+def test_what_cannot_be_written_leaves_the_old_file(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(Exception, match=r"JSON compliant|dtype"):
+        _write(tmp_path / "a", **changes)
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+@contextmanager
+def _small_disk() -> Iterator[None]:
+    """Let no file grow beyond 500 bytes."""
+    resource = pytest.importorskip("resource", reason="limits the size of files; of POSIX")
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def _write_text(path: Path) -> None:
+    with replacing(path) as beside:
+        beside.write_text("x" * 1000)
+
+
+def _append(path: Path) -> None:
+    with append_table(path) as append:
+        append({"x": np.arange(1000)})
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a", lambda path: _write(path, arrays={"x": np.zeros(1000)})),
+        ("a", _write_text),
+        ("a.html", lambda path: report.write({"title": "a"}, path)),
+        ("a.csv", _append),
+        ("a.csv", lambda path: data.write_table({"x": np.arange(1000)}, path)),
+    ],
+    ids=["arrays", "text", "page", "pieces", "table"],
+)
+def test_full_disk_leaves_the_old_file(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text("old")
+    with _small_disk(), pytest.raises((OSError, DataError), match="File too large") as caught:
+        write(path)
+    assert "\n" not in str(caught.value)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert path.read_text() == "old"
+
+
+def test_file_is_on_the_disk_before_it_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, bool]] = []
+
+    def look(number: int) -> None:
+        seen.append((os.fstat(number).st_size, (tmp_path / "a").exists()))
+
+    monkeypatch.setattr(os, "fsync", look)
+    _write_text(tmp_path / "a")
+    assert seen == [(1000, False)]
+
+
+def test_model_of_the_first_version_is_read() -> None:
+    model = rankers.load(SAVED / "linear.safetensors")
+    assert model.coef_.tolist() == [0.7651650429449552, -0.1912912607362388]
+    assert (model.loss, model.l2, model.stop_reason_) == ("pap-ramp@1", 0.5, "max_iter")
+    assert model.history_["objective"].shape == (3,)
+
+
+def test_factorization_of_the_first_version_is_read() -> None:
+    path = SAVED / "robirank.safetensors"
+    model = RoBiRank.load(path)
+    assert model.user_labels_.tolist() == ["b", "é"]
+    assert model.item_labels_.tolist() == [3, 5, 7]
+    assert model.item_factors_.tobytes() == load_file(path)["item_factors_"].tobytes()
+
+
+def test_strings_of_the_first_version_are_read() -> None:
+    header, arrays = read_arrays(SAVED / "robirank.safetensors", "podium_factorization", 1)
+    assert (header["class"], header["params"]["n_factors"]) == ("RoBiRank", 2)
+    assert arrays["user_labels_"].tolist() == ["b", "é"]
+    assert arrays["seen_offsets_"].tolist() == [0, 2, 3]
+
+
+def test_same_bytes_are_written_again(tmp_path: Path) -> None:
+    for name, kind in (("linear", "podium"), ("robirank", "podium_factorization")):
+        old = SAVED / f"{name}.safetensors"
+        header, arrays = read_arrays(old, kind, 1)
+        write_arrays(tmp_path / name, kind, header.pop("format"), arrays, header)
+        assert (tmp_path / name).read_bytes() == old.read_bytes()
