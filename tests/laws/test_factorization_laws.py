@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable
+import pickle
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,24 +57,47 @@ def test_factors_are_the_same_bits_for_any_number_of_threads(changes: dict[str, 
     assert one == two == four
 
 
-class _Backwards:
-    """An executor that does the tasks of a round last one first."""
+class _Lazy(Threads):
+    """An executor that makes values as late as it can, the last one first, from copies."""
 
-    n_workers = 1
+    def get(self, references: list[Any]) -> list[Any]:
+        return [_made(reference) for reference in references[::-1]][::-1]
 
-    def put(self, value: Any) -> Any:
-        return value
-
-    def get(self, reference: Any) -> Any:
-        return reference
-
-    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
-        return [function(task) for task in reversed(list(tasks))][::-1]
+    def hold(self, things: Sequence[Any]) -> Any:
+        return _LazyHeld(pickle.loads(pickle.dumps(list(things))))
 
 
-def test_tasks_of_a_round_share_nothing() -> None:
+class _LazyHeld:
+    def __init__(self, things: list[Any]) -> None:
+        self._things = things
+        self._last: list[Any] = [None] * len(things)
+
+    def call(self, number: int, method: str, *arguments: Any) -> Callable[[], Any]:
+        before, thing = self._last[number], self._things[number]
+
+        def make() -> Any:
+            _made(before)
+            return getattr(thing, method)(*pickle.loads(pickle.dumps(_all_made(arguments))))
+
+        self._last[number] = functools.cache(make)
+        return self._last[number]
+
+    def release(self) -> None: ...
+
+
+def _made(reference: Any) -> Any:
+    return reference() if callable(reference) else reference
+
+
+def _all_made(references: Iterable[Any]) -> list[Any]:
+    return [_made(reference) for reference in references]
+
+
+@pytest.mark.parametrize("changes", [{}, {"xi": "exact", "n_blocks": 3}], ids=str)
+def test_calls_share_nothing_but_what_they_are_given(changes: dict[str, Any]) -> None:
     likes = _likes()
-    assert _bits(_model().fit(likes, executor=_Backwards())) == _bits(_model().fit(likes))
+    expected = _bits(_model(**changes).fit(likes, executor=Threads(1)))
+    assert _bits(_model(**changes).fit(likes, executor=_Lazy(1))) == expected
 
 
 def test_refit_gives_the_same_bits_and_another_seed_others() -> None:
@@ -126,13 +151,14 @@ def test_cells_hold_each_pair_once_where_it_belongs(
     found: list[tuple[int, int]] = []
     item_at = np.argsort(blocks.place)
     for first, stop in itertools.pairwise(cuts):
-        cells = Cells.lay_out(blocks, offsets, items, first, stop)
+        own = offsets[first : stop + 1] - offsets[first]
+        cells = Cells.lay_out(blocks, own, items[offsets[first] : offsets[stop]])
         for b in range(n_blocks):
             users, starts = cells.runs(b)
-            for user, lo, hi in zip(users, starts[:-1], starts[1:], strict=True):
+            for user, lo, hi in zip(first + users, starts[:-1], starts[1:], strict=True):
                 assert first <= user < stop
                 assert lo < hi
-                places = cells.positives[lo:hi]
+                places = blocks.bounds[b] + cells.positives[lo:hi]
                 assert ((places >= blocks.bounds[b]) & (places < blocks.bounds[b + 1])).all()
                 origin = items[offsets[user] + cells.origins[lo:hi]]
                 assert origin.tolist() == item_at[places].tolist()

@@ -12,17 +12,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.executors import Threads
 from podium.factorization import _kernels
-from podium.factorization._descent import KINDS, Factors, Settings, cost_sums, descend
+from podium.factorization._descent import Factors
 from podium.factorization._pairs import Pairs, read
+from podium.factorization._parts import KINDS, Block, Settings, cost_sums, descend
 from podium.factorization._plan import Blocks, Cells
 
 Doubles = NDArray[np.float64]
 
 LIKES = np.array([[3, 0, 1, 0, 0], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 1, 2, 0]], float)
 N_ITEMS = LIKES.shape[1]
-ONE = Threads(1)
 
 
 def _settings(**changes: Any) -> Settings:
@@ -115,22 +114,24 @@ def test_cost_sums_equal_the_definition(loss: str, unseen: bool, scale: float) -
         sum(_cost(scores[x, y] - scores[x, z], loss) for z in others)
         for x, y, others in _pairs_of(LIKES, unseen)
     ]
-    sums = cost_sums(pairs, factors, _settings(loss=loss, only_unseen=unseen), ONE)
+    sums = _cost_sums(pairs, factors, _settings(loss=loss, only_unseen=unseen))
     np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
+def _cost_sums(pairs: Pairs, factors: Factors, settings: Settings) -> Doubles:
+    return cost_sums(settings, pairs, factors.users, Block(factors.items, factors.bias))
 
 
 def _moves(
     pairs: Pairs, factors: Factors, settings: Settings, costs: Doubles, rate: float, seed: int
 ) -> tuple[Factors, NDArray[np.float32]]:
     """Take the steps of all positives inside one block that holds all items."""
-    blocks = Blocks(
-        np.array([0, N_ITEMS]), np.arange(N_ITEMS, dtype=np.int32), np.zeros(N_ITEMS, np.int32)
-    )
-    cells = Cells.lay_out(blocks, pairs.offsets, pairs.items, 0, pairs.n_users)
+    cells = Cells.lay_out(Blocks.whole(N_ITEMS), pairs.offsets, pairs.items)
     moved, mean = factors.copy(), costs.astype(np.float32)
     bits = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    block = (0, N_ITEMS)
-    descend(settings, rate, bits, block, cells, cells.runs(0), pairs, mean, moved, np.zeros(2))
+    block = Block(moved.items, moved.bias)
+    state = (pairs, mean, moved.users, block)
+    descend(settings, rate, bits, N_ITEMS, (cells, 0), *state, np.zeros(2))
     return moved, mean
 
 
@@ -168,7 +169,7 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     _, factors = _problem()
     x, y, rate = 3, 2, 1.0  # one step is linear in its rate
     pairs, settings = _single(x, y), _settings(loss=loss)
-    costs = cost_sums(pairs, factors, settings, ONE) / (N_ITEMS - 1)
+    costs = _cost_sums(pairs, factors, settings) / (N_ITEMS - 1)
     by_negative: dict[int, Factors] = {}
     for seed in itertools.count():
         moved, _ = _moves(pairs, factors, settings, costs, rate, seed)

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
 from podium.factorization import RoBiRank
-from podium.factorization._descent import Descent
+from podium.factorization._parts import Block, Part
 
 ONE = Threads(1)
 
@@ -218,17 +218,17 @@ def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
 
 
 def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, calls = Descent._steps, []
+    step, calls = Part.step, []
 
-    def interrupted(self: Descent, epoch: int, *others: Any) -> None:
-        calls.append(epoch)
-        if calls.count(2) == 3:  # in the middle of the third pass
+    def interrupted(self: Part, block_number: int, block: Block) -> Block:
+        calls.append(block_number)
+        if len(calls) == 2 * 4 + 3:  # in the middle of the third pass
             raise KeyboardInterrupt
-        steps(self, epoch, *others)
+        return step(self, block_number, block)
 
     model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none")
     with monkeypatch.context() as patch:
-        patch.setattr(Descent, "_steps", interrupted)
+        patch.setattr(Part, "step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(_tastes(), executor=ONE)
     assert (model.stop_reason_, model.n_epochs_) == ("interrupted", 2)
@@ -238,14 +238,15 @@ def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_steps_that_go_wild_stop_and_keep_the_pass_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = Descent._steps
+    step = Part.step
 
-    def wild(self: Descent, epoch: int, *others: Any) -> None:
-        steps(self, epoch, *others)
-        if epoch == 2:
-            self.factors.users[0, 0] = np.inf
+    def wild(self: Part, block_number: int, block: Block) -> Block:
+        made = step(self, block_number, block)
+        if self._epoch == 2:
+            made.rows[0, 0] = np.inf
+        return made
 
-    monkeypatch.setattr(Descent, "_steps", wild)
+    monkeypatch.setattr(Part, "step", wild)
     model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none", learning_rate=0.1)
     with pytest.warns(ConvergenceWarning, match=r"diverged in pass 3; .* learning_rate=0\.025"):
         model.fit(_tastes(), executor=ONE)

@@ -46,7 +46,77 @@ def test_error_ends_the_map_once_running_tasks_have_ended(error: type[BaseExcept
 def test_reference_is_the_value_itself() -> None:
     value = [1]
     executor = Threads(2)
-    assert executor.get(executor.put(value)) is value
+    assert executor.get([executor.put(value)])[0] is value
+
+
+class _Counter:
+    """Counts, slowly enough that two calls at once would lose one."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def add(self, number: int) -> int:
+        before = self.total
+        time.sleep(0.001)
+        self.total = before + number
+        return self.total
+
+    def fail(self) -> None:
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_thing_does_its_calls_in_order_and_one_at_a_time(n_workers: int) -> None:
+    executor = Threads(n_workers)
+    held = executor.hold([_Counter(), _Counter()])
+    made = [held.call(i % 2, "add", 1) for i in range(40)]
+    assert executor.get(made) == [1 + i // 2 for i in range(40)]
+    held.release()
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_call_takes_what_another_thing_makes(n_workers: int) -> None:
+    executor = Threads(n_workers)
+    held = executor.hold([_Counter() for _ in range(3)])
+    made = 1
+    for i in range(30):
+        made = held.call(i % 3, "add", made)
+    totals = [0, 0, 0]
+    expected = 1
+    for i in range(30):
+        totals[i % 3] += expected
+        expected = totals[i % 3]
+    assert executor.get([made]) == [expected]
+    held.release()
+
+
+def test_error_reaches_all_that_need_the_value() -> None:
+    executor = Threads(2)
+    held = executor.hold([_Counter(), _Counter()])
+    failed = held.call(0, "fail")
+    with pytest.raises(ValueError, match="no"):
+        executor.get([held.call(1, "add", failed)])
+    held.release()
+
+
+def test_released_things_do_nothing_more() -> None:
+    counter, gate = _Counter(), threading.Event()
+
+    class Gate:
+        def wait(self) -> int:
+            gate.wait(30)
+            return 1
+
+    held = Threads(2).hold([counter, Gate()])
+    held.call(1, "wait")
+    for _ in range(3):
+        held.call(0, "add", held.call(1, "wait"))
+    threading.Timer(0.05, gate.set).start()
+    held.release()
+    after = counter.total
+    assert after <= 1
+    time.sleep(0.01)
+    assert counter.total == after
 
 
 def test_worker_count_is_checked() -> None:

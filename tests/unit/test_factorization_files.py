@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_broken_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         _fitted(random_state=5).save(path)
     assert path.read_bytes() == before
@@ -72,10 +73,10 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file"):
         RoBiRank.load(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="cut short or no model file"):
+    with pytest.raises(DataError, match="cut short or no factorization file"):
         RoBiRank.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match=r"holds no factorization of podium's"):
+    with pytest.raises(DataError, match="not one that podium saved a factorization to"):
         RoBiRank.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])
@@ -96,7 +97,7 @@ def _rewritten(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has model format 2, and this version of podium reads 1"),
+        ({"format": 2}, "has factorization format 2, and this version of podium reads 1"),
         ({"params": {"n_factors": 4}}, r"user_factors_ has shape \(2, 3\), not \(2, 4\)"),
         ({"params": {"factors": 4}}, "describes no valid model"),
         ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),

@@ -4,52 +4,24 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Thread
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.executors import Executor
-from podium.factorization import _kernels
+from podium.executors import Executor, Held, WorkerLost
 from podium.factorization._pairs import Pairs
-from podium.factorization._plan import Blocks, Cells, cut_users, task_seed
+from podium.factorization._parts import Block, Outcome, Part, Settings, aligned, fold_part
+from podium.factorization._plan import Blocks, cut_users
 
 Floats = NDArray[np.float32]
 
-KINDS = {
-    "robirank": _kernels.TYPE_1,
-    "type2": _kernels.TYPE_2,
-    "identity": _kernels.IDENTITY,
-    "bpr": _kernels.BPR,
-}
-"""Losses by name, as the kernels know them."""
-
-_INITIAL, _FOLD = 1, 4  # purpose numbers in the seeds of draws
-_LINE = 64  # bytes that memory is fetched in
+_INITIAL = 1  # purpose number in the seeds of draws
 _CHUNK = 2**14  # users whose factors are found at a time, with the items' fixed
-
-
-@dataclass(frozen=True)
-class Settings:
-    """All that the steps follow from, checked."""
-
-    loss: str
-    n_factors: int
-    n_negatives: int
-    learning_rate: float
-    decay: str
-    l2: float
-    n_epochs: int
-    n_blocks: int
-    seed: int
-    memory: float
-    exact: bool
-    only_unseen: bool
-    item_bias: bool
-
-    def rate(self, epoch: int) -> float:
-        """Return the step of a pass: falling in a straight line to zero, or constant."""
-        fallen = epoch / self.n_epochs if self.decay == "linear" else 0.0
-        return self.learning_rate * (1.0 - fallen)
+_MOST_LOSSES = 5  # of workers within one pass
+_HIGHEST = 10.0  # mean cost of a pair, 1 for equal scores: beyond, the steps have gone wild
 
 
 @dataclass(eq=False)
@@ -78,211 +50,130 @@ class Factors:
         same[0][:], same[1][:] = self.users, self.items
         return Factors(same[0], same[1], self.bias.copy())
 
-    def moved(self, place: NDArray[np.int32]) -> Factors:
-        """Return the same users, and items in new memory: item y at place[y]."""
-        items, bias = aligned(*self.items.shape), np.empty_like(self.bias)
-        items[place], bias[place] = self.items, self.bias
-        return Factors(self.users, items, bias)
 
-    @property
-    def finite(self) -> bool:
-        return all(bool(np.isfinite(f).all()) for f in (self.users, self.items, self.bias))
+@dataclass(eq=False)
+class State:
+    """All that a pass begins with: factors, and the running mean cost of each positive."""
 
+    factors: Factors
+    mean_costs: Floats
 
-def aligned(n_rows: int, width: int) -> Floats:
-    """Return float32 rows that begin where memory is fetched from: fewer fetches a row."""
-    n_bytes = n_rows * width * 4
-    memory = np.empty(n_bytes + _LINE, np.uint8)
-    start = -memory.ctypes.data % _LINE
-    return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
+    @classmethod
+    def draw(cls, pairs: Pairs, settings: Settings) -> State:
+        """Return the state before the first pass; equal scores cost 1."""
+        factors = Factors.draw(pairs, settings.n_factors, settings.seed)
+        return cls(factors, np.ones(pairs.items.size, np.float32))
 
 
 class Descent:
-    """Factors on their way: `epoch` makes a pass over all pairs, `undo` takes it back."""
+    """A state on its way: `epoch` makes a pass over all pairs.
 
-    def __init__(self, pairs: Pairs, settings: Settings, executor: Executor) -> None:
-        self.pairs, self.settings, self.executor = pairs, settings, executor
-        self.factors = Factors.draw(pairs, settings.n_factors, settings.seed)
-        self.mean_costs = np.ones(pairs.items.size, np.float32)  # what equal scores cost
-        self._cuts = cut_users(pairs.offsets, settings.n_blocks)
-        self._before = self.factors.copy()
+    The state changes when a pass has ended well, and then as a whole: an interrupted pass, one
+    that diverged and one that lost a worker leave it as it was.
 
-    def epoch(self, number: int) -> float:
+    Attributes
+    ----------
+    interrupted : bool
+        An interrupt came while the state changed, and had to wait.
+    """
+
+    def __init__(self, pairs: Pairs, settings: Settings, executor: Executor, state: State) -> None:
+        self.pairs, self.settings, self.executor, self.state = pairs, settings, executor, state
+        self._cuts = cut_users(pairs.offsets, settings.n_blocks).tolist()
+        self.interrupted = False
+        self._held: Held | None = None
+        self._layout, self._blocks = Blocks.whole(pairs.n_items), list[Any]()
+
+    def epoch(self, number: int) -> float | None:
         """Make a pass over all positives; return the mean cost of the pairs that were compared.
 
-        Nothing but `factors` and `mean_costs` changes, so an interrupted pass can be undone.
+        None if the steps have gone wild. A pass that lost a worker is made again from
+        its beginning, by those that are left or come instead: the factors are the same.
         """
-        factors, before = self.factors, self._before
-        np.copyto(before.users, factors.users)
-        before.items, before.bias = factors.items, factors.bias
-        pairs, settings = self.pairs, self.settings
-        blocks = Blocks.draw(pairs.n_items, settings.n_blocks, settings.seed, number)
-        bounds = list(itertools.pairwise(self._cuts.tolist()))
-        cells = self.executor.map(
-            lambda part: Cells.lay_out(blocks, pairs.offsets, pairs.items, *part), bounds
-        )
-        if settings.exact:
-            self._sweep()
-        moved = factors.moved(blocks.place)
-        sums = np.zeros((blocks.count, blocks.count, 2))
-        for turn in range(blocks.count):
-            tasks = [(part, (part + turn) % blocks.count) for part in range(blocks.count)]
-            self.executor.map(
-                lambda task: self._steps(number, task, blocks, cells[task[0]], moved, sums[task]),
-                tasks,
-            )
-        back = np.empty_like(blocks.place)
-        back[blocks.place] = np.arange(back.size, dtype=back.dtype)
-        self.factors = moved.moved(back)
-        cost, steps = sums.sum(axis=(0, 1))
-        return float(cost / steps) if steps else 0.0
+        for lost in itertools.count(1):
+            try:
+                return self._pass(number)
+            except WorkerLost:
+                self.close()
+                if lost == _MOST_LOSSES:
+                    raise
+        return None
 
-    def undo(self) -> None:
-        """Bring back the factors that the last pass, whole or not, began with."""
-        np.copyto(self.factors.users, self._before.users)
-        self.factors.items, self.factors.bias = self._before.items, self._before.bias
+    def close(self) -> None:
+        """Let the workers go; a later pass begins from the state with new ones."""
+        if self._held is not None:
+            self._held.release()
+        self._held, self._blocks = None, []
+        self._layout = Blocks.whole(self.pairs.n_items)
 
-    def _steps(
-        self,
-        epoch: int,
-        task: tuple[int, int],
-        blocks: Blocks,
-        cells: Cells,
-        factors: Factors,
-        sums: NDArray[np.float64],
-    ) -> None:
-        part, block = task
-        settings = self.settings
-        first, stop = blocks.bounds[block : block + 2].tolist()
-        descend(
-            settings,
-            settings.rate(epoch),
-            task_seed(settings.seed, epoch, part, block),
-            (first, stop - first),
-            cells,
-            cells.runs(block),
-            self.pairs,
-            self.mean_costs,
-            factors,
-            sums,
-        )
+    def _pass(self, number: int) -> float | None:
+        held, executor, count = self._hold(), self.executor, self.settings.n_blocks
+        layout = Blocks.draw(self.pairs.n_items, count, self.settings.seed, number)
+        shared = [executor.put(self._layout), *self._blocks]
+        told = executor.put(layout)
+        blocks = [held.call(part, "begin", number, told, *shared) for part in range(count)]
+        for turn in range(count):
+            for part in range(count):
+                block = (part + turn) % count
+                blocks[block] = held.call(part, "step", block, blocks[block])
+        outcomes: list[Outcome] = executor.get([held.call(p, "finish") for p in range(count)])
+        made: list[Block] = executor.get(blocks)
+        cost = _mean_cost(outcomes)
+        if not (cost < _HIGHEST and all(each.finite for each in (*outcomes, *made))):
+            return None
+        self._change(layout, outcomes, made)
+        self._layout, self._blocks = layout, blocks
+        return cost
 
-    def _sweep(self) -> None:
-        """Make the mean cost of each positive's pairs exact."""
-        totals = cost_sums(self.pairs, self.factors, self.settings, self.executor)
-        self.mean_costs[:] = totals / np.maximum(n_others(self.pairs, self.settings), 1)
+    def _hold(self) -> Held:
+        """Return the workers with their parts: made from the state where there are none."""
+        if self._held is None:
+            factors = self.state.factors
+            parts = [self._part(i, *ends) for i, ends in enumerate(itertools.pairwise(self._cuts))]
+            self._held = self.executor.hold(parts)
+            self._blocks = [self.executor.put(Block(factors.items, factors.bias))]
+        return self._held
 
-
-def descend(
-    settings: Settings,
-    rate: float,
-    seed: np.uint64,
-    block: tuple[int, int],
-    cells: Cells,
-    runs: tuple[NDArray[np.int32], NDArray[np.int64]],
-    pairs: Pairs,
-    mean_costs: Floats,
-    factors: Factors,
-    sums: NDArray[np.float64],
-    *,
-    learn_items: bool = True,
-) -> None:
-    """Take the steps of some users inside a block, given as its first place and its size."""
-    f = np.float32
-    _kernels.descend(
-        KINDS[settings.loss],
-        settings.n_negatives,
-        settings.only_unseen,
-        learn_items,
-        f(rate),
-        f(1.0 - rate * settings.l2),
-        f(0.0 if settings.exact else settings.memory),
-        seed,
-        1 if learn_items else 0,
-        *block,
-        *runs,
-        cells.positives,
-        cells.origins,
-        pairs.offsets,
-        pairs.weights,
-        mean_costs,
-        factors.users,
-        factors.items,
-        factors.bias,
-        f(settings.item_bias),
-        sums,
-    )
-
-
-def n_others(pairs: Pairs, settings: Settings) -> NDArray[np.int64]:
-    """Return how many items each positive is compared with."""
-    sizes = np.diff(pairs.offsets)
-    others = pairs.n_items - (sizes if settings.only_unseen else 1)
-    return np.repeat(np.broadcast_to(others, sizes.shape), sizes)
-
-
-def cost_sums(
-    pairs: Pairs, factors: Factors, settings: Settings, executor: Executor
-) -> NDArray[np.float64]:
-    """Return the exact sum of pair costs of each positive, over all items that it is held to.
-
-    Cost: pairs x items multiplications, users x items powers.
-    """
-    totals = np.empty(pairs.items.size)
-    cuts = cut_users(pairs.offsets, settings.n_blocks).tolist()
-
-    def part(bounds: tuple[int, int]) -> None:
-        first, stop = bounds
+    def _part(self, number: int, first: int, stop: int) -> Part:
+        pairs, state = self.pairs, self.state
         own = slice(int(pairs.offsets[first]), int(pairs.offsets[stop]))
-        _kernels.pair_sums(
-            KINDS[settings.loss],
-            settings.only_unseen,
-            first,
-            pairs.offsets[first : stop + 1] - pairs.offsets[first],
-            pairs.items[own],
-            factors.users,
-            factors.items,
-            factors.bias,
-            totals[own],
-        )
+        users, costs = state.factors.users[first:stop], state.mean_costs[own]
+        return Part(number, self.settings, pairs.part(first, stop), users, costs)
 
-    executor.map(part, itertools.pairwise(cuts))
-    return totals
+    def _change(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
+        """Write a pass into the state, in a thread of its own: an interrupt has to wait."""
+        writing = Thread(target=self._write, args=(layout, outcomes, blocks))
+        writing.start()
+        while writing.is_alive():
+            try:
+                writing.join()
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+    def _write(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
+        factors = self.state.factors
+        for (first, stop), outcome in zip(itertools.pairwise(self._cuts), outcomes, strict=True):
+            factors.users[first:stop] = outcome.users
+            own = slice(int(self.pairs.offsets[first]), int(self.pairs.offsets[stop]))
+            self.state.mean_costs[own] = outcome.mean_costs
+        for items, block in zip(layout.items(), blocks, strict=True):
+            factors.items[items], factors.bias[items] = block.rows, block.bias
+
+
+def _mean_cost(outcomes: list[Outcome]) -> float:
+    n_steps = sum(outcome.n_steps for outcome in outcomes)
+    return sum(outcome.cost for outcome in outcomes) / n_steps if n_steps else 0.0
 
 
 def fold_in(
     pairs: Pairs, items: Floats, bias: Floats, settings: Settings, executor: Executor
 ) -> Floats:
-    """Return factors of new users: the same descent from zero, the items' factors fixed.
-
-    A user draws the same negatives whoever else is there, so its factors depend on its own
-    pairs alone.
-    """
+    """Return factors of new users, the items' factors fixed: a chunk of users at a time."""
     settings = replace(settings, exact=False)
-    factors = Factors(aligned(pairs.n_users, settings.n_factors), items, bias)
-    factors.users[:] = 0.0
-    place = np.arange(pairs.n_items, dtype=np.int32)
-    bounds = np.array([0, pairs.n_items])
-    everything = Blocks(bounds, place, np.zeros(pairs.n_items, np.int32))
-    mean_costs = np.ones(pairs.items.size, np.float32)
-
-    def part(first: int) -> None:
-        stop = min(first + _CHUNK, pairs.n_users)
-        cells = Cells.lay_out(everything, pairs.offsets, pairs.items, first, stop)
-        for epoch in range(settings.n_epochs):
-            descend(
-                settings,
-                settings.rate(epoch),
-                task_seed(settings.seed, epoch, _FOLD, 0),
-                (0, pairs.n_items),
-                cells,
-                cells.runs(0),
-                pairs,
-                mean_costs,
-                factors,
-                np.zeros(2),
-                learn_items=False,
-            )
-
-    executor.map(part, range(0, pairs.n_users, _CHUNK))
-    return factors.users
+    users = np.empty((pairs.n_users, settings.n_factors), np.float32)
+    starts = range(0, pairs.n_users, _CHUNK)
+    parts = [pairs.part(start, min(start + _CHUNK, pairs.n_users)) for start in starts]
+    fold = partial(fold_part, settings=settings)
+    for start, rows in zip(starts, executor.map(fold, parts, Block(items, bias)), strict=True):
+        users[start : start + _CHUNK] = rows
+    return users

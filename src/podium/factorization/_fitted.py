@@ -24,7 +24,7 @@ Floats = NDArray[np.float32]
 
 _ARRAYS = ("user_factors_", "item_factors_", "item_bias_")
 _LABELS = ("user_labels_", "item_labels_")
-_SEEN = ("seen_offsets_", "seen_items_")
+_SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 _SCALARS = ("n_blocks_", "n_epochs_", "stop_reason_", "weight_scale_")
 
 
@@ -40,6 +40,7 @@ class Factorization(BaseEstimator, abc.ABC):
     item_labels_: Labels | None
     seen_offsets_: NDArray[np.int64]
     seen_items_: NDArray[np.int32]
+    seen_weights_: Floats
     weight_scale_: float
     n_blocks_: int
     n_epochs_: int
@@ -181,8 +182,9 @@ class Factorization(BaseEstimator, abc.ABC):
         return model
 
     def _restore(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        ones = np.ones(arrays["seen_items_"].size, np.float32)  # the first files held no weights
         for name in (*_ARRAYS, *_SEEN):
-            setattr(self, name, arrays[name])
+            setattr(self, name, arrays[name] if name != "seen_weights_" else arrays.get(name, ones))
         for name in _LABELS:
             setattr(self, name, arrays.get(name))
         for name in _SCALARS:
@@ -203,6 +205,7 @@ class Factorization(BaseEstimator, abc.ABC):
             "item_bias_": (n_items,),
             "seen_offsets_": (n_users + 1,),
             "seen_items_": (int(self.seen_offsets_[-1]),),
+            "seen_weights_": (int(self.seen_offsets_[-1]),),
         }
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:

@@ -119,8 +119,7 @@ def descend(
     memory,
     seed,
     user_step,
-    first,
-    n_block,
+    n_items,
     run_users,
     run_starts,
     positives,
@@ -136,12 +135,13 @@ def descend(
 ):
     """Take one step for each positive of a block, in a random order; add to `sums`.
 
-    The block is `n_block` items from `first`; `run_users[i]` has `positives[run_starts[i] :
-    run_starts[i + 1]]` there. A positive is compared with a batch of negatives drawn from the
-    block. `weights` and `mean_costs` (the running mean cost of a positive's pairs) lie in the
-    order of the input, where a user's pairs begin at `offsets`; `origins` counts from there.
+    `V` and `bias` are the block's items, of `n_items` that there are; `run_users[i]` has
+    `positives[run_starts[i] : run_starts[i + 1]]` among them. A positive is compared with a batch
+    of negatives drawn from the block. `weights` and `mean_costs` (the running mean cost of a
+    positive's pairs) lie in the order of the input, where a user's pairs begin at `offsets`;
+    `origins` counts from there.
     """
-    n_items, d = V.shape
+    n_block, d = V.shape
     K = n_negatives
     n_runs = run_users.size
     longest = 1
@@ -182,7 +182,7 @@ def descend(
         crowded = only_unseen and 2 * n > n_block
         if only_unseen:
             for i in range(lo, lo + n):
-                z = positives[i] - first
+                z = positives[i]
                 marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
         if crowded:
             filled = 0
@@ -197,8 +197,7 @@ def descend(
             p = lo + order[i]
             y = positives[p]
             if not only_unseen:
-                z = y - first
-                marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
+                marks[y >> 6] |= np.uint64(1) << np.uint64(y & 63)
             for k in range(K):
                 if crowded:
                     z = np.int64(free[below(state, n_free)])
@@ -209,12 +208,11 @@ def descend(
                         state = next_bits(state)
                         if not (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1):
                             break
-                drawn[k] = first + z
+                drawn[k] = z
                 for j in range(0, d, 16):
-                    prefetch(V, first + z, j)
+                    prefetch(V, z, j)
             if not only_unseen:
-                z = y - first
-                marks[z >> 6] = np.uint64(0)
+                marks[y >> 6] = np.uint64(0)
             good = V[y]
             score = bias[y]
             for j in range(d):
@@ -265,21 +263,21 @@ def descend(
             row[j] = u[j]
         if only_unseen:
             for i in range(lo, lo + n):
-                marks[(positives[i] - first) >> 6] = np.uint64(0)
+                marks[positives[i] >> 6] = np.uint64(0)
     sums[0] += total_cost
     sums[1] += n_steps
 
 
 @kernel
-def count_cells(offsets, items, first, block_of, n_pairs, n_runs):
-    """Count the pairs in each item block, and the users that have some; users from `first` on."""
+def count_cells(offsets, items, block_of, n_pairs, n_runs):
+    """Count the pairs in each item block, and the users that have some."""
     last = np.full(n_pairs.size, -1, np.int64)
     for x in range(offsets.size - 1):
         for i in range(offsets[x], offsets[x + 1]):
             b = block_of[items[i]]
             n_pairs[b] += 1
-            if last[b] != first + x:
-                last[b] = first + x
+            if last[b] != x:
+                last[b] = x
                 n_runs[b] += 1
 
 
@@ -287,9 +285,9 @@ def count_cells(offsets, items, first, block_of, n_pairs, n_runs):
 def fill_cells(
     offsets,
     items,
-    first,
     block_of,
     place,
+    bounds,
     pair_bounds,
     run_bounds,
     positives,
@@ -311,12 +309,12 @@ def fill_cells(
         for i in range(offsets[x], offsets[x + 1]):
             y = items[i]
             b = block_of[y]
-            if last[b] != first + x:
-                last[b] = first + x
-                run_users[run[b]] = first + x
+            if last[b] != x:
+                last[b] = x
+                run_users[run[b]] = x
                 run_starts[run[b] + b] = pair[b]
                 run[b] += 1
-            positives[pair[b]] = place[y]
+            positives[pair[b]] = place[y] - bounds[b]
             origins[pair[b]] = i - offsets[x]
             pair[b] += 1
     for b in range(n_blocks):
@@ -324,8 +322,8 @@ def fill_cells(
 
 
 @kernel
-def pair_sums(kind, only_unseen, first, offsets, items, U, V, bias, sums):
-    """Write the sum of pair costs of each positive: of users from `first` on, over all items.
+def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
+    """Write the sum of pair costs of each positive, over all items.
 
     Powers are taken once an item, and a logarithm once for many factors of their product.
     """
@@ -341,7 +339,7 @@ def pair_sums(kind, only_unseen, first, offsets, items, U, V, bias, sums):
         for y in range(n_items):
             score = np.float64(bias[y])
             for j in range(d):
-                score += np.float64(U[first + x, j]) * np.float64(V[y, j])
+                score += np.float64(U[x, j]) * np.float64(V[y, j])
             scores[y] = scale * score
             top = max(top, scores[y])
         for y in range(n_items):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,24 @@ class Pairs:
     @property
     def shape(self) -> tuple[int, int]:
         return self.n_users, self.n_items
+
+    def part(self, first: int, stop: int) -> Pairs:
+        """Return the pairs of users first : stop alone, who count from 0; memory is shared."""
+        lo, hi = int(self.offsets[first]), int(self.offsets[stop])
+        return Pairs(
+            self.offsets[first : stop + 1] - lo,
+            self.items[lo:hi],
+            self.weights[lo:hi],
+            self.n_items,
+            self.scale,
+        )
+
+    def writeable(self) -> Pairs:
+        """Return itself, or a copy where its memory may only be read: kernels take one kind."""
+        if self.items.flags.writeable:
+            return self
+        copies = (self.offsets.copy(), self.items.copy(), self.weights.copy())
+        return replace(self, offsets=copies[0], items=copies[1], weights=copies[2])
 
     def matrix(self, n_items: int | None = None) -> sparse.csr_array[Any]:
         """Return the pairs as a matrix that shares their memory."""

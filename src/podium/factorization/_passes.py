@@ -2,76 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
-
 from podium.catalogue import rankings
 from podium.errors import ArgumentError
 from podium.evaluate.measuring import evaluate
+from podium.factorization._checkpoint import Checkpoint
 from podium.factorization._descent import Descent, Factors
+from podium.factorization._history import History, Judge
 from podium.factorization._pairs import Pairs
 from podium.factorization._shown import with_bias
-from podium.metrics import Measure
 from podium.types import Progress
-
-_HIGHEST = 10.0  # mean cost of a pair, 1 for equal scores: beyond, the steps have gone wild
-
-
-@dataclass(eq=False)
-class History:
-    """What became of a fit."""
-
-    factors: Factors
-    n_epochs: int = 0
-    stop_reason: str = "n_epochs"
-    costs: list[float] = field(default_factory=list[float])
-    validation: list[float] = field(default_factory=list[float])
 
 
 def run(
     descent: Descent,
-    judged: Pairs | None,
-    measure: Measure,
-    patience: int | None,
+    history: History,
+    judge: Judge | None,
+    checkpoint: Checkpoint | None,
     progress: Progress,
-) -> History:
-    """Make the passes; return the factors of the last good one, or of the best one."""
+) -> Factors:
+    """Make the passes that are left; return the factors of the last good one, or of the best one.
+
+    `history` goes on from the passes that it has, and tells why they ended.
+    """
     total = descent.settings.n_epochs
-    history = History(descent.factors)
-    validated: Factors | None = None
-    best = -np.inf
-    for epoch in range(total):
-        try:
+    try:
+        for epoch in range(history.n_done, total):
+            if history.impatient(judge):
+                history.stop_reason = "patience"
+                break
             cost = descent.epoch(epoch)
-        except KeyboardInterrupt:
-            if not epoch:
-                raise
-            descent.undo()
-            history.stop_reason = "interrupted"
-            break
-        if not (cost < _HIGHEST and descent.factors.finite):
-            _refuse_first(epoch, descent)
-            descent.undo()
-            history.stop_reason = "diverged"
-            break
-        history.costs.append(cost)
-        note = f"cost {cost:.4f}"
-        if judged is None:
-            history.n_epochs = epoch + 1
-        else:
-            value = _validate(descent, judged, measure)
-            history.validation.append(value)
-            note += f", {measure} {abs(value):.4f}"
-            if value > best:
-                best, history.n_epochs = value, epoch + 1
-                validated = descent.factors.copy()
-        progress(epoch + 1, total, note)
-        if judged is not None and patience and epoch + 1 - history.n_epochs >= patience:
-            history.stop_reason = "patience"
-            break
-    history.factors = descent.factors if validated is None else validated
-    return history
+            if cost is None:
+                _refuse_first(epoch, descent)
+                history.stop_reason = "diverged"
+                break
+            history.costs.append(cost)
+            note = f"cost {cost:.4f}" + _judged(history, descent, judge)
+            if checkpoint is not None:
+                checkpoint.write(descent.state, history)
+            progress(epoch + 1, total, note)
+            if descent.interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not history.n_done:
+            raise
+        history.stop_reason = "interrupted"
+    finally:
+        descent.close()
+    return descent.state.factors if history.best is None else history.best
+
+
+def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
+    """Measure a pass, and keep its factors if none was better; return a note of it."""
+    if judge is None:
+        return ""
+    value = _measured(descent.state.factors, descent.pairs, judge)
+    history.validation.append(value)
+    if history.best_epoch == len(history.validation):
+        history.best = descent.state.factors.copy()
+    return f", {judge.measure} {abs(value):.4f}"
 
 
 def _refuse_first(epoch: int, descent: Descent) -> None:
@@ -83,13 +71,13 @@ def _refuse_first(epoch: int, descent: Descent) -> None:
         )
 
 
-def _validate(descent: Descent, judged: Pairs, measure: Measure) -> float:
+def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     """Return the mean of the measure, signed so that higher is better."""
-    factors = descent.factors
+    measure = judge.measure
     blocks = rankings(
         with_bias(factors.users, factors.items, factors.bias),
-        judged.matrix(),
-        exclude=descent.pairs.matrix(),
+        judge.pairs.matrix(),
+        exclude=pairs.matrix(),
         overlap="drop",
         depth=None if measure.k is None else 2 * measure.k,  # what pap@k needs at most
     )

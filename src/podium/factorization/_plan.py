@@ -83,21 +83,39 @@ class Blocks:
         block_of = np.repeat(np.arange(n_blocks, dtype=np.int32), np.diff(bounds))[place]
         return cls(bounds, place, block_of)
 
+    @classmethod
+    def whole(cls, n_items: int) -> Blocks:
+        """Return the one block of all items, each at its own place."""
+        place = np.arange(n_items, dtype=np.int32)
+        return cls(np.array([0, n_items]), place, np.zeros(n_items, np.int32))
+
+    def writeable(self) -> Blocks:
+        """Return itself, or a copy where its memory may only be read: kernels take one kind."""
+        if self.place.flags.writeable:
+            return self
+        return Blocks(self.bounds.copy(), self.place.copy(), self.block_of.copy())
+
     @property
     def count(self) -> int:
         return self.bounds.size - 1
 
+    def items(self) -> list[Codes]:
+        """Return the items of each block, in the order of their places."""
+        at = np.empty_like(self.place)
+        at[self.place] = np.arange(at.size, dtype=at.dtype)
+        return np.split(at, self.bounds[1:-1])
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The pairs of one user part in each item block: by user, and a user's by its input order.
+    """The pairs of some users in each item block: by user, and a user's by its input order.
 
     Attributes
     ----------
     pair_bounds, run_bounds : int64, (n_blocks + 1,)
         Where the pairs and the users of each cell begin.
     positives : int32, (n_pairs,)
-        Places of items, cell after cell.
+        Places of items in their block, cell after cell.
     origins : int32, (n_pairs,)
         Which of its user's pairs each one is.
     run_users, run_starts
@@ -112,26 +130,24 @@ class Cells:
     run_starts: Ints
 
     @classmethod
-    def lay_out(cls, blocks: Blocks, offsets: Ints, items: Codes, first: int, stop: int) -> Cells:
-        """Sort the pairs of users first : stop of a CSR matrix into cells, by counting."""
-        own = offsets[first : stop + 1] - offsets[first]
-        part = items[offsets[first] : offsets[stop]]
+    def lay_out(cls, blocks: Blocks, offsets: Ints, items: Codes) -> Cells:
+        """Sort the pairs of a CSR matrix into cells, by counting."""
         n_pairs, n_runs = np.zeros(blocks.count, np.int64), np.zeros(blocks.count, np.int64)
-        _kernels.count_cells(own, part, first, blocks.block_of, n_pairs, n_runs)
+        _kernels.count_cells(offsets, items, blocks.block_of, n_pairs, n_runs)
         cells = cls(
             _bounds(n_pairs),
             _bounds(n_runs),
-            np.empty(part.size, np.int32),
-            np.empty(part.size, np.int32),
+            np.empty(items.size, np.int32),
+            np.empty(items.size, np.int32),
             np.empty(int(n_runs.sum()), np.int32),
             np.empty(int(n_runs.sum()) + blocks.count, np.int64),
         )
         _kernels.fill_cells(
-            own,
-            part,
-            first,
+            offsets,
+            items,
             blocks.block_of,
             blocks.place,
+            blocks.bounds,
             cells.pair_bounds,
             cells.run_bounds,
             cells.positives,

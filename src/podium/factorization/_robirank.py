@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Self
 
@@ -11,10 +12,13 @@ from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.executors import Executor, Threads
 from podium.factorization import _pairs
-from podium.factorization._descent import KINDS, Descent, Settings, fold_in
+from podium.factorization._checkpoint import Checkpoint
+from podium.factorization._descent import Descent, Factors, State, fold_in
 from podium.factorization._fitted import Factorization, Floats
+from podium.factorization._history import History, Judge
 from podium.factorization._pairs import Pairs
-from podium.factorization._passes import History, run
+from podium.factorization._parts import KINDS, Settings
+from podium.factorization._passes import run
 from podium.factorization._plan import choose_n_blocks
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
@@ -159,6 +163,8 @@ class RoBiRank(Factorization):
         eval_set: Any = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Self:
         """Learn factors of all users and items.
 
@@ -175,12 +181,21 @@ class RoBiRank(Factorization):
             Who does the work; threads on all of this process's processors without it.
         progress : callable, optional
             Called as ``progress(done, total, note)`` after each pass.
+        checkpoint : path, optional
+            A file that is replaced after each pass by one of the state then, whole or not at
+            all. It takes 4 bytes a factor and a pair, twice for the factors with an `eval_set`.
+        resume : bool
+            Go on from the pass that the checkpoint is of, to the same factors as without a stop;
+            from the beginning where there is no such file.
 
         Raises
         ------
         ArgumentError
             For a parameter out of range; values that are negative or not finite (first user and
             item); no pairs; a step that diverges in the first pass.
+        DataError
+            For a checkpoint to resume from that is damaged, or of other data, settings, or
+            another version.
         KeyboardInterrupt
             As it came. The factors of the last whole pass are kept, if there was one.
 
@@ -195,20 +210,28 @@ class RoBiRank(Factorization):
         pairs = _pairs.read(user_items, self.gain)
         settings = self._settings(self._blocks(pairs))
         judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
+        judge = None if judged is None else Judge(judged, measure, patience)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
+        begun = _resumed(saved) if _check.flag(resume, "resume") else None
+        state, history = begun or (State.draw(pairs, settings), History())
         workers = Threads() if executor is None else executor
-        descent = Descent(pairs, settings, workers)
-        history = run(descent, judged, measure, patience, or_silent(progress))
-        self._keep(pairs, settings, history)
-        if history.stop_reason == "interrupted":
-            raise KeyboardInterrupt
-        if history.stop_reason == "diverged":
-            warnings.warn(
-                f"RoBiRank diverged in pass {history.n_epochs + 1}; the factors are of the pass "
-                f"before it. Try learning_rate={settings.learning_rate / 4:g}.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        descent = Descent(pairs, settings, workers, state)
+        factors = run(descent, history, judge, saved, or_silent(progress))
+        self._keep(pairs, settings, factors, history)
+        self._tell(history.stop_reason, history.n_done, settings.learning_rate)
         return self
+
+    def _tell(self, stop_reason: str, n_done: int, rate: float) -> None:
+        """Raise the interrupt that ended a fit, or warn of steps that went wild."""
+        if stop_reason == "interrupted":
+            raise KeyboardInterrupt
+        if stop_reason == "diverged":
+            warnings.warn(
+                f"RoBiRank diverged in pass {n_done + 1}; the factors are of the pass before it. "
+                f"Try learning_rate={rate / 4:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _settings(self, n_blocks: int) -> Settings:
         _check.flag(self.item_bias, "item_bias")
@@ -240,15 +263,15 @@ class RoBiRank(Factorization):
             )
         return asked
 
-    def _keep(self, pairs: Pairs, settings: Settings, history: History) -> None:
-        factors = history.factors
+    def _keep(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
         self.item_bias_ = factors.bias
         self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
         self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
+        self.seen_weights_ = pairs.weights
         self.weight_scale_ = pairs.scale
         self.n_blocks_ = settings.n_blocks
-        self.n_epochs_ = history.n_epochs
+        self.n_epochs_ = history.best_epoch
         self.stop_reason_ = history.stop_reason
         self.history_ = {"cost": np.array(history.costs)}
         if history.validation:
@@ -258,6 +281,12 @@ class RoBiRank(Factorization):
         workers = Threads() if executor is None else executor
         settings = self._settings(n_blocks=1)
         return fold_in(pairs, self.item_factors_, self.item_bias_, settings, workers)
+
+
+def _resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
+    if checkpoint is None:
+        raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
+    return checkpoint.read()
 
 
 def _seed(value: Any) -> int:

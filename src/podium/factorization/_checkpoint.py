@@ -1,0 +1,131 @@
+"""The state of a fit in a file, written whole after each pass, from which a fit goes on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+import podium
+from podium._arrays import Arrays, read_arrays, write_arrays
+from podium.errors import DataError
+from podium.factorization._descent import Factors, State
+from podium.factorization._history import History, Judge
+from podium.factorization._pairs import Pairs
+from podium.factorization._parts import Settings, aligned
+
+_KIND, _FORMAT = "podium_factorization_checkpoint", 1
+_FACTORS = ("users", "items", "bias")
+
+
+class Checkpoint:
+    """A file that holds the state and the history of a fit, and of which fit they are.
+
+    Parameters
+    ----------
+    path : path
+    pairs, settings, judge
+        Of the fit: a file of another one is refused.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        pairs: Pairs,
+        settings: Settings,
+        judge: Judge | None,
+    ) -> None:
+        self.path = path
+        self._of = {
+            "podium": podium.__version__,
+            "data": _fingerprint(pairs),
+            "settings": asdict(settings),
+            "eval_set": None if judge is None else _judged(judge),
+        }
+
+    def write(self, state: State, history: History) -> None:
+        """Replace the file by one of this state; the old one stays if that fails."""
+        arrays: Arrays = {
+            "mean_costs": state.mean_costs,
+            "costs": np.array(history.costs),
+            "validation": np.array(history.validation),
+            **_named("", state.factors),
+        }
+        if history.best is not None and history.best_epoch < history.n_done:
+            arrays |= _named("best_", history.best)
+        write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._of})
+
+    def read(self) -> tuple[State, History] | None:
+        """Return what the file holds, or None where there is none yet.
+
+        Raises
+        ------
+        DataError
+            If it is of another fit, or damaged.
+        """
+        if not os.path.lexists(self.path):
+            return None
+        header, arrays = read_arrays(self.path, _KIND, _FORMAT, what="checkpoint")
+        self._refuse_other(header.get("of"))
+        state = State(_factors("", arrays), arrays["mean_costs"])
+        history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
+        if history.validation:
+            earlier = history.best_epoch < history.n_done
+            history.best = _factors("best_", arrays) if earlier else state.factors.copy()
+        return state, history
+
+    def _refuse_other(self, found: Any) -> None:
+        other = found if isinstance(found, dict) else {}
+        for part, what in (
+            ("podium", "by podium {theirs}, and this is {ours}"),
+            ("data", "of other interactions"),
+            ("settings", "of other settings: {differences}"),
+            ("eval_set", "of another eval_set, eval_measure or patience"),
+        ):
+            theirs, ours = other.get(part), self._of[part]
+            if theirs != ours:
+                told = what.format(theirs=theirs, ours=ours, differences=_differences(theirs, ours))
+                raise DataError(
+                    f"checkpoint {os.fspath(self.path)} is {told}. Give another checkpoint, or "
+                    "begin anew without resume."
+                )
+
+
+def _differences(theirs: Any, ours: Any) -> str:
+    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+        return "they are not told"
+    return ", ".join(
+        f"{k} was {theirs.get(k)!r}, is {v!r}" for k, v in ours.items() if theirs.get(k) != v
+    )
+
+
+def _fingerprint(pairs: Pairs) -> str:
+    """Return what tells these pairs from others: a sum of their shape, places and weights."""
+    digest = blake2b(repr((pairs.shape, pairs.scale)).encode(), digest_size=16)
+    for array in (pairs.offsets, pairs.items, pairs.weights):
+        digest.update(np.ascontiguousarray(array))
+    for labels in (pairs.user_labels, pairs.item_labels):
+        digest.update(b"" if labels is None else np.ascontiguousarray(labels))
+    return digest.hexdigest()
+
+
+def _judged(judge: Judge) -> dict[str, Any]:
+    return {
+        "pairs": _fingerprint(judge.pairs),
+        "measure": str(judge.measure),
+        "patience": judge.patience,
+    }
+
+
+def _named(prefix: str, factors: Factors) -> Arrays:
+    return {prefix + name: getattr(factors, name) for name in _FACTORS}
+
+
+def _factors(prefix: str, arrays: Arrays) -> Factors:
+    users, items, bias = (arrays[prefix + name] for name in _FACTORS)
+    rows = [aligned(*each.shape) for each in (users, items)]
+    rows[0][:], rows[1][:] = users, items
+    return Factors(rows[0], rows[1], bias)

@@ -1,0 +1,271 @@
+"""What the workers of a fit do: a part of the users stays with one, blocks of items come by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.factorization import _kernels
+from podium.factorization._pairs import Pairs
+from podium.factorization._plan import Blocks, Cells, task_seed
+
+Floats = NDArray[np.float32]
+
+KINDS = {
+    "robirank": _kernels.TYPE_1,
+    "type2": _kernels.TYPE_2,
+    "identity": _kernels.IDENTITY,
+    "bpr": _kernels.BPR,
+}
+"""Losses by name, as the kernels know them."""
+
+_LINE = 64  # bytes that memory is fetched in
+_FOLD = 4  # purpose number in the seeds of draws for new users
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that the steps follow from, checked."""
+
+    loss: str
+    n_factors: int
+    n_negatives: int
+    learning_rate: float
+    decay: str
+    l2: float
+    n_epochs: int
+    n_blocks: int
+    seed: int
+    memory: float
+    exact: bool
+    only_unseen: bool
+    item_bias: bool
+
+    def rate(self, epoch: int) -> float:
+        """Return the step of a pass: falling in a straight line to zero, or constant."""
+        fallen = epoch / self.n_epochs if self.decay == "linear" else 0.0
+        return self.learning_rate * (1.0 - fallen)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Factors and biases of some items, in the order of their places."""
+
+    rows: Floats
+    bias: Floats
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.rows).all() and np.isfinite(self.bias).all())
+
+    def writeable(self) -> Block:
+        """Return itself, or a copy where its memory may only be read."""
+        if self.rows.flags.writeable and self.bias.flags.writeable:
+            return self
+        rows = aligned(*self.rows.shape)
+        rows[:] = self.rows
+        return Block(rows, self.bias.copy())
+
+
+def aligned(n_rows: int, width: int) -> Floats:
+    """Return float32 rows that begin where memory is fetched from: fewer fetches a row."""
+    n_bytes = n_rows * width * 4
+    memory = np.empty(n_bytes + _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
+
+
+def regrouped(number: int, layout: Blocks, before: Blocks, old: tuple[Block, ...]) -> Block:
+    """Return a block of a layout, its items gathered from the blocks of the layout before."""
+    items = layout.items()[number]
+    source = before.block_of[items]
+    rows = aligned(items.size, old[0].rows.shape[1])
+    bias = np.empty(items.size, np.float32)
+    for b, block in enumerate(old):
+        here = np.flatnonzero(source == b)
+        place = before.place[items[here]] - int(before.bounds[b])
+        rows[here], bias[here] = block.rows[place], block.bias[place]
+    return Block(rows, bias)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a part brings back from a pass: its rows, running means, and the sum of costs."""
+
+    users: Floats
+    mean_costs: Floats
+    cost: float
+    n_steps: float
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.users).all())
+
+
+class Part:
+    """Users with their pairs and factors, which stay with a worker for a whole fit.
+
+    Parameters
+    ----------
+    number : int
+        Which part it is; it begins each pass with the block of this number.
+    settings : Settings
+    pairs : Pairs
+        Of its users alone.
+    users : float32, (n_users, n_factors)
+        What the first pass begins with. It copies them: the caller's rows stay what they are.
+    mean_costs : float32, (n_pairs,)
+        The mean cost that each positive begins with; copied too.
+    """
+
+    def __init__(
+        self, number: int, settings: Settings, pairs: Pairs, users: Floats, mean_costs: Floats
+    ) -> None:
+        self.number, self.settings, self.pairs = number, settings, pairs
+        self._users, self._mean_costs, self._is_own = users, mean_costs, False
+
+    def begin(self, epoch: int, layout: Blocks, before: Blocks, *old: Block) -> Block:
+        """Make ready for a pass; return the first block, gathered from those of the last pass."""
+        self._own()
+        layout = layout.writeable()
+        self._epoch, self._n_items = epoch, before.place.size
+        self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
+        self._sums = np.zeros(2)
+        if self.settings.exact:
+            self._sweep(before, old)
+        return regrouped(self.number, layout, before, old)
+
+    def step(self, block_number: int, block: Block) -> Block:
+        """Take a step for each of the part's positives inside a block; return the block."""
+        block = block.writeable()
+        settings = self.settings
+        descend(
+            settings,
+            settings.rate(self._epoch),
+            task_seed(settings.seed, self._epoch, self.number, block_number),
+            self._n_items,
+            (self._cells, block_number),
+            self.pairs,
+            self._mean_costs,
+            self._users,
+            block,
+            self._sums,
+        )
+        return block
+
+    def finish(self) -> Outcome:
+        """Return what the pass has made of the part."""
+        return Outcome(self._users, self._mean_costs, *self._sums.tolist())
+
+    def _own(self) -> None:
+        """Copy what came with the part into memory of its own, where it is to work from now on."""
+        if not self._is_own:
+            self.pairs = self.pairs.writeable()
+            users, self._mean_costs = self._users, self._mean_costs.copy()
+            self._users = aligned(*users.shape)
+            self._users[:] = users
+            self._is_own = True
+
+    def _sweep(self, before: Blocks, old: tuple[Block, ...]) -> None:
+        """Make the mean cost of each positive's pairs exact."""
+        everything = regrouped(0, Blocks.whole(before.place.size), before, old)
+        totals = cost_sums(self.settings, self.pairs, self._users, everything)
+        self._mean_costs[:] = totals / np.maximum(n_others(self.pairs, self.settings), 1)
+
+
+def descend(
+    settings: Settings,
+    rate: float,
+    seed: np.uint64,
+    n_items: int,
+    cell: tuple[Cells, int],
+    pairs: Pairs,
+    mean_costs: Floats,
+    users: Floats,
+    block: Block,
+    sums: NDArray[np.float64],
+    *,
+    learn_items: bool = True,
+) -> None:
+    """Take the steps of some users inside a block; users, block, mean costs and sums change."""
+    f = np.float32
+    cells, number = cell
+    _kernels.descend(
+        KINDS[settings.loss],
+        settings.n_negatives,
+        settings.only_unseen,
+        learn_items,
+        f(rate),
+        f(1.0 - rate * settings.l2),
+        f(0.0 if settings.exact else settings.memory),
+        seed,
+        1 if learn_items else 0,
+        n_items,
+        *cells.runs(number),
+        cells.positives,
+        cells.origins,
+        pairs.offsets,
+        pairs.weights,
+        mean_costs,
+        users,
+        block.rows,
+        block.bias,
+        f(settings.item_bias),
+        sums,
+    )
+
+
+def n_others(pairs: Pairs, settings: Settings) -> NDArray[np.int64]:
+    """Return how many items each positive is compared with."""
+    sizes = np.diff(pairs.offsets)
+    others = pairs.n_items - (sizes if settings.only_unseen else 1)
+    return np.repeat(np.broadcast_to(others, sizes.shape), sizes)
+
+
+def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> NDArray[np.float64]:
+    """Return the exact sum of pair costs of each positive, over all items that it is held to.
+
+    Cost: pairs x items multiplications, users x items powers.
+    """
+    totals = np.empty(pairs.items.size)
+    _kernels.pair_sums(
+        KINDS[settings.loss],
+        settings.only_unseen,
+        pairs.offsets,
+        pairs.items,
+        users,
+        items.rows,
+        items.bias,
+        totals,
+    )
+    return totals
+
+
+def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
+    """Return factors of users: the same descent from zero, the items' factors fixed.
+
+    A user draws the same negatives whoever else is there, so its factors depend on its own
+    pairs alone.
+    """
+    pairs, items = pairs.writeable(), items.writeable()
+    users = aligned(pairs.n_users, settings.n_factors)
+    users[:] = 0.0
+    cells = Cells.lay_out(Blocks.whole(pairs.n_items), pairs.offsets, pairs.items)
+    mean_costs = np.ones(pairs.items.size, np.float32)
+    for epoch in range(settings.n_epochs):
+        descend(
+            settings,
+            settings.rate(epoch),
+            task_seed(settings.seed, epoch, _FOLD, 0),
+            pairs.n_items,
+            (cells, 0),
+            pairs,
+            mean_costs,
+            users,
+            items,
+            np.zeros(2),
+            learn_items=False,
+        )
+    return users

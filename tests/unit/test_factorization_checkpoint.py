@@ -1,0 +1,130 @@
+"""A fit that stops goes on from its checkpoint to the same bits, or says why it can't."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import podium
+from podium.errors import ArgumentError, DataError
+from podium.executors import Threads
+from podium.factorization import RoBiRank
+
+ONE = Threads(1)
+
+
+def _likes(seed: int = 0) -> csr_array[Any]:
+    rng = np.random.default_rng(seed)
+    return csr_array((rng.random((50, 30)) < 0.3) * rng.integers(1, 4, (50, 30)).astype(float))
+
+
+def _held_out() -> csr_array[Any]:
+    return csr_array(((_likes().toarray() == 0) & (_likes(9).toarray() > 0)).astype(float))
+
+
+def _model(**changes: Any) -> RoBiRank:
+    return RoBiRank(**{"n_factors": 8, "n_epochs": 6, "n_blocks": 3, **changes})
+
+
+def _bits(model: RoBiRank) -> list[bytes]:
+    arrays = (model.user_factors_, model.item_factors_, model.item_bias_, model.history_["cost"])
+    return [array.tobytes() for array in arrays]
+
+
+def _stop_after(n_passes: int) -> Any:
+    def progress(done: int, total: int | None, note: str = "") -> None:
+        if done == n_passes:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("n_passes", [1, 4])
+@pytest.mark.parametrize("judged", [False, True])
+@pytest.mark.parametrize("xi", ["running", "exact"])
+def test_resumed_fit_ends_with_the_same_bits(
+    tmp_path: Path, n_passes: int, judged: bool, xi: str
+) -> None:
+    options: dict[str, Any] = {"eval_set": _held_out() if judged else None, "executor": ONE}
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        _model(xi=xi).fit(_likes(), **options, checkpoint=path, progress=_stop_after(n_passes))
+    resumed = _model(xi=xi).fit(_likes(), **options, checkpoint=path, resume=True)
+    straight = _model(xi=xi).fit(_likes(), **options)
+    assert _bits(resumed) == _bits(straight)
+    assert resumed.n_epochs_ == straight.n_epochs_
+    assert resumed.history_.keys() == straight.history_.keys()
+
+
+def test_fit_that_had_ended_is_there_again(tmp_path: Path) -> None:
+    path = tmp_path / "fit.checkpoint"
+    options: dict[str, Any] = {"eval_set": _held_out(), "executor": ONE, "checkpoint": path}
+    ended = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options)
+    assert ended.stop_reason_ == "patience"
+    again = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options, resume=True)
+    assert _bits(again) == _bits(ended)
+    assert (again.stop_reason_, again.n_epochs_) == ("patience", ended.n_epochs_)
+
+
+def test_resume_without_a_file_begins_anew(tmp_path: Path) -> None:
+    model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
+    assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
+    with pytest.raises(ArgumentError, match="resume wants a checkpoint"):
+        _model().fit(_likes(), resume=True)
+
+
+def test_checkpoint_of_another_fit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "fit.checkpoint"
+    _model().fit(_likes(), executor=ONE, checkpoint=path)
+
+    def resume(model: RoBiRank, likes: Any, **options: Any) -> RoBiRank:
+        return model.fit(likes, executor=ONE, checkpoint=path, resume=True, **options)
+
+    with pytest.raises(DataError, match="is of other interactions"):
+        resume(_model(), _likes(seed=1))
+    with pytest.raises(DataError, match=r"other settings: l2 was 0\.02, is 0\.1\."):
+        resume(_model(l2=0.1), _likes())
+    with pytest.raises(DataError, match="another eval_set"):
+        resume(_model(), _likes(), eval_set=_held_out())
+    monkeypatch.setattr(podium, "__version__", "99.0")
+    with pytest.raises(DataError, match=r"is by podium .*, and this is 99\.0"):
+        resume(_model(), _likes())
+
+
+def test_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "fit.checkpoint"
+    _model().fit(_likes(), executor=ONE, checkpoint=path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match="is cut short or no checkpoint file"):
+        _model().fit(_likes(), executor=ONE, checkpoint=path, resume=True)
+
+
+def test_full_disk_leaves_the_checkpoint_of_the_pass_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podium import _arrays
+
+    path = tmp_path / "fit.checkpoint"
+    save, calls = _arrays.save_file, []
+
+    def full(arrays: Any, place: Any, metadata: Any) -> None:
+        calls.append(place)
+        if len(calls) == 3:
+            Path(place).write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(arrays, place, metadata=metadata)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_arrays, "save_file", full)
+        with pytest.raises(OSError, match="No space left"):
+            _model().fit(_likes(), executor=ONE, checkpoint=path)
+    assert [each.name for each in tmp_path.iterdir()] == ["fit.checkpoint"]
+    resumed = _model().fit(_likes(), executor=ONE, checkpoint=path, resume=True)
+    assert _bits(resumed) == _bits(_model().fit(_likes(), executor=ONE))
