@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from podium import _check
 
@@ -97,7 +97,7 @@ def _after(previous: Any, function: Callable[..., Any], arguments: tuple[Any, ..
 
 
 def _value(reference: Any) -> Any:
-    return reference.result() if isinstance(reference, Future) else reference
+    return cast("Future[Any]", reference).result() if isinstance(reference, Future) else reference
 
 
 def processors() -> int:

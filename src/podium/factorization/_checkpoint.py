@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Checkpoint:
         judge: Judge | None,
     ) -> None:
         self.path = path
-        self._of = {
+        self._of: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
             "settings": asdict(settings),
@@ -78,7 +78,7 @@ class Checkpoint:
         return state, history
 
     def _refuse_other(self, found: Any) -> None:
-        other = found if isinstance(found, dict) else {}
+        other = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         for part, what in (
             ("podium", "by podium {theirs}, and this is {ours}"),
             ("data", "of other interactions"),
@@ -87,28 +87,27 @@ class Checkpoint:
         ):
             theirs, ours = other.get(part), self._of[part]
             if theirs != ours:
-                told = what.format(theirs=theirs, ours=ours, differences=_differences(theirs, ours))
+                differences = _differences(theirs, ours) if part == "settings" else ""
+                told = what.format(theirs=theirs, ours=ours, differences=differences)
                 raise DataError(
                     f"checkpoint {os.fspath(self.path)} is {told}. Give another checkpoint, or "
                     "begin anew without resume."
                 )
 
 
-def _differences(theirs: Any, ours: Any) -> str:
-    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+def _differences(theirs: Any, ours: dict[str, Any]) -> str:
+    if not isinstance(theirs, dict):
         return "they are not told"
-    return ", ".join(
-        f"{k} was {theirs.get(k)!r}, is {v!r}" for k, v in ours.items() if theirs.get(k) != v
-    )
+    before = cast("dict[str, Any]", theirs)
+    other = [name for name, value in ours.items() if before.get(name) != value]
+    return ", ".join(f"{name} was {before.get(name)!r}, is {ours[name]!r}" for name in other)
 
 
 def _fingerprint(pairs: Pairs) -> str:
     """Return what tells these pairs from others: a sum of their shape, places and weights."""
     digest = blake2b(repr((pairs.shape, pairs.scale)).encode(), digest_size=16)
-    for array in (pairs.offsets, pairs.items, pairs.weights):
-        digest.update(np.ascontiguousarray(array))
-    for labels in (pairs.user_labels, pairs.item_labels):
-        digest.update(b"" if labels is None else np.ascontiguousarray(labels))
+    for array in (pairs.offsets, pairs.items, pairs.weights, pairs.user_labels, pairs.item_labels):
+        digest.update(b"" if array is None else np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -215,6 +215,18 @@ class Factorization(BaseEstimator, abc.ABC):
         ):
             raise ArgumentError("seen_items_ has items that are not there")
 
+    def _pairs(self) -> Pairs:
+        """Return the pairs that the model was fitted to."""
+        return Pairs(
+            self.seen_offsets_,
+            self.seen_items_,
+            self.seen_weights_,
+            self.item_factors_.shape[0],
+            self.weight_scale_,
+            self.user_labels_,
+            self.item_labels_,
+        )
+
     def _new_pairs(self, user_items: Any) -> Pairs:
         n_items = self.item_factors_.shape[0]
         labels: Labels | None = self.item_labels_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +16,15 @@ from podium.factorization import _pairs
 from podium.factorization._checkpoint import Checkpoint
 from podium.factorization._descent import Descent, Factors, State, fold_in
 from podium.factorization._fitted import Factorization, Floats
+from podium.factorization._growth import Growth
 from podium.factorization._history import History, Judge
 from podium.factorization._pairs import Pairs
-from podium.factorization._parts import KINDS, Settings
+from podium.factorization._parts import Settings
 from podium.factorization._passes import run
-from podium.factorization._plan import choose_n_blocks
+from podium.factorization._settings import read_settings
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.types import Progress
-
-DECAYS = ("linear", "none")
-XI = ("running", "exact")
-NEGATIVES = ("unseen", "all")
 
 
 class RoBiRank(Factorization):
@@ -208,7 +206,7 @@ class RoBiRank(Factorization):
         if patience is not None:
             _check.cutoff(patience, name="patience")
         pairs = _pairs.read(user_items, self.gain)
-        settings = self._settings(self._blocks(pairs))
+        settings = read_settings(self, pairs)
         judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
         judge = None if judged is None else Judge(judged, measure, patience)
         saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
@@ -220,6 +218,76 @@ class RoBiRank(Factorization):
         self._keep(pairs, settings, factors, history)
         self._tell(history.stop_reason, history.n_done, settings.learning_rate)
         return self
+
+    def partial_fit(
+        self,
+        user_items: Any,
+        *,
+        n_epochs: int = 10,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Take in new interactions, of known and of new users and items.
+
+        Known items keep their factors, so users without a new pair keep their scores, to the bit.
+        New items get factors from passes over all pairs of the users that new pairs are of; then
+        those users' are learned anew with all items fixed, as `fold_in` does. Known items move in
+        a new `fit` only. A model that was never fitted is fitted.
+
+        Parameters
+        ----------
+        user_items : scipy.sparse matrix, (n_users, n_items), or table
+            The new pairs alone, a table if `fit` had one. A matrix may have more rows and columns
+            than the model has users and items: those are new. A weight adds to that of a pair
+            that the model has.
+        n_epochs : int
+            Passes for new items, from a step of ``learning_rate`` down; none without new items.
+        executor, progress
+            As in `fit`.
+
+        Raises
+        ------
+        ArgumentError, KeyboardInterrupt
+            As in `fit`; the model is then as it was.
+        """
+        if not hasattr(self, "item_factors_"):
+            return self.fit(user_items, executor=executor, progress=progress)
+        n_epochs = _check.cutoff(n_epochs, name="n_epochs")
+        new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
+        if not new.items.size:
+            raise ArgumentError("user_items must hold at least one new pair, got none.")
+        growth = Growth.of(self._pairs(), new)
+        workers = Threads() if executor is None else executor
+        settings = read_settings(self)
+        old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
+        factors = growth.factors(old, settings.seed)
+        if growth.has_new_items:
+            made = self._passes(growth, factors, n_epochs, workers, progress)
+            growth.take_new_items(made, factors)
+        touched = growth.touched_pairs()
+        folded = fold_in(touched, factors.items, factors.bias, settings, workers)
+        factors.users[growth.touched] = folded
+        self._hold(growth.pairs, factors)
+        return self
+
+    def _passes(
+        self,
+        growth: Growth,
+        factors: Factors,
+        n_epochs: int,
+        executor: Executor,
+        progress: Progress | None,
+    ) -> Factors:
+        """Return factors after passes over the users that new pairs are of."""
+        pairs = growth.touched_pairs()
+        settings = replace(read_settings(self, pairs), n_epochs=n_epochs)
+        begin = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
+        state = State(begin, np.ones(pairs.items.size, np.float32))
+        history = History()
+        descent = Descent(pairs, settings, executor, state)
+        made = run(descent, history, None, None, or_silent(progress))
+        self._tell(history.stop_reason, history.n_done, settings.learning_rate)
+        return made
 
     def _tell(self, stop_reason: str, n_done: int, rate: float) -> None:
         """Raise the interrupt that ended a fit, or warn of steps that went wild."""
@@ -233,43 +301,8 @@ class RoBiRank(Factorization):
                 stacklevel=3,
             )
 
-    def _settings(self, n_blocks: int) -> Settings:
-        _check.flag(self.item_bias, "item_bias")
-        return Settings(
-            loss=_check.choice(self.loss, "loss", list(KINDS)),
-            n_factors=_check.cutoff(self.n_factors, name="n_factors"),
-            n_negatives=_check.cutoff(self.n_negatives, name="n_negatives"),
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
-            decay=_check.choice(self.decay, "decay", DECAYS),
-            l2=_check.number(self.l2, "l2", low=0.0),
-            n_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
-            n_blocks=n_blocks,
-            seed=_seed(self.random_state),
-            memory=_check.number(self.xi_rate, "xi_rate", low=0.0, high=1.0, strict=True),
-            exact=_check.choice(self.xi, "xi", XI) == "exact",
-            only_unseen=_check.choice(self.negatives, "negatives", NEGATIVES) == "unseen",
-            item_bias=self.item_bias,
-        )
-
-    def _blocks(self, pairs: Pairs) -> int:
-        asked = _check.cutoff(self.n_blocks, name="n_blocks", required=False)
-        if asked is None:
-            n_factors = _check.cutoff(self.n_factors, name="n_factors")
-            return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
-        if asked > min(pairs.shape):
-            raise ArgumentError(
-                f"n_blocks must be at most the number of users and of items, {pairs.shape}, "
-                f"got {asked}."
-            )
-        return asked
-
     def _keep(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
-        self.user_factors_, self.item_factors_ = factors.users, factors.items
-        self.item_bias_ = factors.bias
-        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
-        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
-        self.seen_weights_ = pairs.weights
-        self.weight_scale_ = pairs.scale
+        self._hold(pairs, factors)
         self.n_blocks_ = settings.n_blocks
         self.n_epochs_ = history.best_epoch
         self.stop_reason_ = history.stop_reason
@@ -277,9 +310,16 @@ class RoBiRank(Factorization):
         if history.validation:
             self.history_["validation"] = np.array(history.validation)
 
+    def _hold(self, pairs: Pairs, factors: Factors) -> None:
+        self.user_factors_, self.item_factors_ = factors.users, factors.items
+        self.item_bias_ = factors.bias
+        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
+        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
+        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
+
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         workers = Threads() if executor is None else executor
-        settings = self._settings(n_blocks=1)
+        settings = read_settings(self)
         return fold_in(pairs, self.item_factors_, self.item_bias_, settings, workers)
 
 
@@ -287,10 +327,3 @@ def _resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
     if checkpoint is None:
         raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
     return checkpoint.read()
-
-
-def _seed(value: Any) -> int:
-    try:
-        return _check.seed(value)
-    except ArgumentError:
-        raise ArgumentError(f"random_state must be an integer >= 0, got {value!r}.") from None

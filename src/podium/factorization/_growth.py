@@ -1,0 +1,113 @@
+"""New interactions of a fitted model: known users and items keep their rows, new ones get some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium.errors import ArgumentError
+from podium.factorization._descent import Factors
+from podium.factorization._pairs import Labels, Pairs
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Users, or items, of a model and of new pairs together.
+
+    Attributes
+    ----------
+    size : int
+    labels : (size,), or None
+        Ids, rising, where both have ids.
+    old, new : int64
+        Where those of the model are among them, and those of the new pairs.
+    """
+
+    size: int
+    labels: Labels | None
+    old: Ints
+    new: Ints
+
+    @classmethod
+    def of(cls, old: Labels | None, new: Labels | None, n_old: int, n_new: int) -> Side:
+        """Unite ids; where there are none, a position stands for the same row in both."""
+        if old is None or new is None:
+            if old is not new:
+                ids, rows = ("a table", "a matrix") if new is None else ("a matrix", "a table")
+                raise ArgumentError(f"user_items must be {ids}, as it was in fit, got {rows}.")
+            return cls(max(n_old, n_new), None, np.arange(n_old), np.arange(n_new))
+        if old.dtype.kind != new.dtype.kind and "U" in (old.dtype.kind, new.dtype.kind):
+            raise ArgumentError(
+                f"user_items must hold ids such as {old[0]!r}, as in fit, got {new[0]!r}."
+            )
+        labels = np.union1d(old, new)
+        places = [np.searchsorted(labels, each).astype(np.int64) for each in (old, new)]
+        return cls(labels.size, labels, *places)
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The pairs of a model and new ones in one; a pair that comes again has both weights' sum."""
+
+    pairs: Pairs
+    users: Side
+    items: Side
+    touched: Ints  # users that new pairs are of, rising
+
+    @classmethod
+    def of(cls, old: Pairs, new: Pairs) -> Growth:
+        """Put the pairs of a model and new ones of the same scale together."""
+        users = Side.of(old.user_labels, new.user_labels, old.n_users, new.n_users)
+        items = Side.of(old.item_labels, new.item_labels, old.n_items, new.n_items)
+        shape = (users.size, items.size)
+        total = _placed(old, users.old, items.old, shape) + _placed(
+            new, users.new, items.new, shape
+        )
+        touched = users.new[np.diff(new.offsets) > 0]
+        labels = (users.labels, items.labels)
+        return cls(_as_pairs(total, old.scale, *labels), users, items, touched)
+
+    def factors(self, old: Factors, seed: int) -> Factors:
+        """Return the model's factors where they belong, and others drawn as a fit draws them."""
+        grown = Factors.draw(self.pairs, old.users.shape[1], seed)
+        grown.users[self.users.old] = old.users
+        grown.items[self.items.old], grown.bias[self.items.old] = old.items, old.bias
+        return grown
+
+    @property
+    def has_new_items(self) -> bool:
+        """Tell whether the model knows fewer items than there are now."""
+        return self.items.size > self.items.old.size
+
+    def take_new_items(self, made: Factors, factors: Factors) -> None:
+        """Copy the rows of new items, and of no others, from one set of factors to another."""
+        new = np.setdiff1d(np.arange(self.items.size), self.items.old)
+        factors.items[new], factors.bias[new] = made.items[new], made.bias[new]
+
+    def touched_pairs(self) -> Pairs:
+        """Return all pairs, old and new, of the users that new pairs are of."""
+        return _as_pairs(self.pairs.matrix()[self.touched], self.pairs.scale, None, None)
+
+
+def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:
+    coo = pairs.matrix().tocoo()
+    return sparse.csr_array((coo.data, (users[coo.row], items[coo.col])), shape=shape)
+
+
+def _as_pairs(matrix: Any, scale: float, users: Labels | None, items: Labels | None) -> Pairs:
+    matrix.sort_indices()
+    return Pairs(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.float32),
+        int(matrix.shape[1]),
+        scale,
+        users,
+        items,
+    )

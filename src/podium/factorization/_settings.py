@@ -1,0 +1,58 @@
+"""A model's parameters, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.factorization._pairs import Pairs
+from podium.factorization._parts import KINDS, Settings
+from podium.factorization._plan import choose_n_blocks
+
+DECAYS = ("linear", "none")
+XI = ("running", "exact")
+NEGATIVES = ("unseen", "all")
+
+
+def read_settings(model: Any, pairs: Pairs | None = None) -> Settings:
+    """Return what the steps of a RoBiRank follow from, in blocks that suit the pairs.
+
+    Without pairs in one block, which is how new users are folded in.
+    """
+    _check.flag(model.item_bias, "item_bias")
+    return Settings(
+        loss=_check.choice(model.loss, "loss", list(KINDS)),
+        n_factors=_check.cutoff(model.n_factors, name="n_factors"),
+        n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
+        learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
+        decay=_check.choice(model.decay, "decay", DECAYS),
+        l2=_check.number(model.l2, "l2", low=0.0),
+        n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
+        n_blocks=1 if pairs is None else _n_blocks(model, pairs),
+        seed=_seed(model.random_state),
+        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=True),
+        exact=_check.choice(model.xi, "xi", XI) == "exact",
+        only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
+        item_bias=model.item_bias,
+    )
+
+
+def _n_blocks(model: Any, pairs: Pairs) -> int:
+    asked = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    if asked is None:
+        n_factors = _check.cutoff(model.n_factors, name="n_factors")
+        return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
+    if asked > min(pairs.shape):
+        raise ArgumentError(
+            f"n_blocks must be at most the number of users and of items, {pairs.shape}, "
+            f"got {asked}."
+        )
+    return asked
+
+
+def _seed(value: Any) -> int:
+    try:
+        return _check.seed(value)
+    except ArgumentError:
+        raise ArgumentError(f"random_state must be an integer >= 0, got {value!r}.") from None
