@@ -7,7 +7,8 @@
     │   ├── DataError                        a file or table is wrong: the file, where, what to do
     │   │   └── ScatteredQueriesError        a stream of rows meets a query again
     │   └── UnsettledError                   a list is too short for the measure that was asked for
-    └── MissingExtraError (also ImportError) an optional dependency is not installed
+    ├── MissingExtraError (also ImportError) an optional dependency is not installed
+    └── WorkerLost (also RuntimeError)       a worker of a cluster has gone, and its work with it
 
     PodiumWarning (UserWarning)
     └── ConvergenceWarning                   a solver stopped early: it quotes the reason
@@ -36,6 +37,10 @@ class UnsettledError(ArgumentError):
 
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is missing: the text gives the command that installs it."""
+
+
+class WorkerLost(PodiumError, RuntimeError):  # noqa: N818 (nothing was done wrong)
+    """A worker has gone, and what it held with it; nothing else is wrong."""
 
 
 class PodiumWarning(UserWarning):

@@ -28,6 +28,11 @@ from podium.cli._messages import as_options
         ("or lower learning_rate or l2.", "or lower --learning-rate or --l2."),
         ("k must be an integer >= 1, got 0.", "-k must be an integer >= 1, got 0."),
         ("level must be a number, got 2.", "--level must be a number, got 2."),
+        ("n_factors must be >= 1.", "--factors must be >= 1."),
+        ("other settings: n_blocks was 8, is 4.", "other settings: --blocks was 8, is 4."),
+        ("pairs that user_items does not hold", "pairs that INTERACTIONS does not hold"),
+        ("or begin anew without resume.", "or begin anew without --resume."),
+        ("address 'a:1': no Ray there", "--ray 'a:1': no Ray there"),
         ("k must be >= 1 or None (the whole list), got 0.", "-k must be >= 1, got 0."),
     ],
 )

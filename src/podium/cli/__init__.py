@@ -22,8 +22,10 @@ from podium.cli import _messages
 from podium.cli._options import expand
 from podium.cli.compare import compare
 from podium.cli.demo import demo
+from podium.cli.factorize import factorize
 from podium.cli.measure import measure
 from podium.cli.rank import rank
+from podium.cli.recommend import recommend
 from podium.cli.reproduce import reproduce
 from podium.cli.train import train
 from podium.errors import PodiumError, PodiumWarning
@@ -38,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (measure, compare, train, rank, demo, reproduce):
+for command in (measure, compare, train, rank, factorize, recommend, demo, reproduce):
     app.command()(expand(command))
 
 

@@ -23,6 +23,10 @@ _RENAMED = {
     "n_trials": "--budget",
     "n_jobs": "--jobs",
     "time": "--time-col",
+    "n_factors": "--factors",
+    "n_negatives": "--negatives-per-pair",
+    "n_epochs": "--epochs",
+    "n_blocks": "--blocks",
 }
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
@@ -42,12 +46,18 @@ _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@
 _BARE = re.compile(
     r"(?<![\w./'\"=-])"
     r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_measure|eval_set|n_trials"
-    r"|tol|l2)"
+    r"|n_factors|n_negatives|n_epochs|n_blocks|tol|l2)"
     r"(?![\w/'\"-]|\.\w)"
 )
 _FORMAT_CHOICE = re.compile(r"\bPass format= as [^.]*")
 _FORMAT = re.compile(r"\bpass format=")
 _WIDTH = re.compile(r"\bbut n_features is (\d+)")
+_ELSEWHERE = {
+    re.compile(r"\buser_items\b"): "INTERACTIONS",
+    re.compile(r"\bwithout resume\b"): "without --resume",
+    re.compile(r"^address\b"): "--ray",
+    re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
+}
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
 
@@ -97,6 +107,8 @@ def as_options(text: str) -> str:
     text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
     text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
     text = _WIDTH.sub(r"but the model has \1", text)
+    for name, here in _ELSEWHERE.items():
+        text = name.sub(here, text)
     text = _OF_GRID.sub(r"--grid \1", text)
     text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
     text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)

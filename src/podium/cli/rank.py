@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli import _runs
 from podium.cli._models import missing_allowed
 from podium.cli._options import check_target
 from podium.cli._rows import check_finite, normalized
 
 if TYPE_CHECKING:
     from podium.data import Features
-    from podium.data.appending import Append
     from podium.groups import Groups
 
 
@@ -38,7 +34,7 @@ def rank(
             "--out",
             "-o",
             metavar="RUN",
-            help="File to write, by suffix (.parquet, .csv, .tsv, .arrow); CSV to stdout "
+            help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
             "without it.",
         ),
     ] = None,
@@ -54,7 +50,7 @@ def rank(
     Where DATA names no items, an item is the row's position within its user, from 0. Of svmlight
     the first column is qid, and queries whose rows lie together stay in the order of the file.
     """
-    check_target(out, "--out")
+    check_target(out, "--out", _runs.SUFFIXES)
     from podium import _check, rankers
     from podium.data.tables import format_of
     from podium.errors import ScatteredQueriesError
@@ -86,7 +82,7 @@ def ranked(rows: Features, scores: Any, k: int | None, groups: Groups) -> dict[s
     }
 
 
-def _runs(qid: Any) -> Groups:
+def _grouped(qid: Any) -> Groups:
     """Group rows whose groups lie together, in their order."""
     import numpy as np
 
@@ -98,9 +94,9 @@ def _runs(qid: Any) -> Groups:
 
 def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
     """Score blocks of whole queries as they come; nothing shows of the run before it is whole."""
-    with _opened(out) as append:
+    with _runs.opened(out) as append:
         for rows in blocks:
-            run = ranked(rows, _scores(ranker, rows), k, _runs(rows.qid))
+            run = ranked(rows, _scores(ranker, rows), k, _grouped(rows.qid))
             append({"qid": run.pop("user"), **run})
 
 
@@ -111,23 +107,8 @@ def _write(rows: Features, ranker: Any, k: int | None, out: Path | None, user: s
     from podium.groups import Groups
 
     run = ranked(rows, _scores(ranker, rows), k, Groups.from_qid(np.asarray(rows.qid)))
-    with _opened(out) as append:
+    with _runs.opened(out) as append:
         append({user: run.pop("user"), **run})
-
-
-@contextmanager
-def _opened(out: Path | None) -> Generator[Append]:
-    from podium.data.appending import append_table, text_appender
-
-    if out is not None:
-        with append_table(out) as append:
-            yield append
-        return
-    with tempfile.TemporaryFile() as file:
-        yield text_appender(file)
-        file.seek(0)
-        with open(file.fileno(), encoding="utf-8", newline="", closefd=False) as text:
-            shutil.copyfileobj(text, sys.stdout)
 
 
 def _streamed(path: Path, ranker: Any) -> Iterator[Features]:

@@ -8,8 +8,9 @@ the task is.
 
 from typing import TYPE_CHECKING, Any
 
+from podium.errors import WorkerLost
 from podium.executors._local import Threads
-from podium.executors._protocol import Executor, Held, WorkerLost
+from podium.executors._protocol import Executor, Held
 
 if TYPE_CHECKING:
     from podium.executors.ray import Ray

@@ -9,10 +9,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class WorkerLost(RuntimeError):  # noqa: N818 (says what happened)
-    """A worker has gone, and what it held with it; nothing else is wrong."""
-
-
 class Held(Protocol):
     """Things that live with the workers: each stays where it is, and does its calls in order."""
 

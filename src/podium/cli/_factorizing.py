@@ -1,0 +1,280 @@
+"""The options of podium factorize, in the panels of its help."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli._models import assignments
+
+if TYPE_CHECKING:
+    from podium.executors import Executor
+
+GAINS = ("value", "exp2", "one")
+_MODEL, _DESCENT, _VALIDATION, _WORK = "Model", "Descent", "Validation", "Who does the work"
+_COLUMNS = "Columns that don't have their usual name"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is learned, and what is minimised."""
+
+    n_factors: Annotated[
+        int,
+        typer.Option(
+            "--factors",
+            metavar="N",
+            help="Length of a user's and of an item's vector.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = 64
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="LOSS",
+            help="robirank, type2, identity or bpr. The latter two want a --learning-rate about 3 "
+            "times as large.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "robirank"
+    n_negatives: Annotated[
+        int,
+        typer.Option(
+            "--negatives-per-pair",
+            metavar="N",
+            help="Items that a pair is compared with in a pass.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = 8
+    gain: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="What a pair of value v weighs: v (value), 2^v - 1 (exp2) or 1 (one).",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "value"
+    l2: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="Each step shrinks the vectors that it touches by the step times this.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = 0.02
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Any other parameter of podium.factorization.RoBiRank, as decay=none or xi=exact; "
+            "may be repeated.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How it is minimised."""
+
+    n_epochs: Annotated[
+        int,
+        typer.Option(
+            "--epochs", metavar="N", help="Passes over all pairs.", rich_help_panel=_DESCENT
+        ),
+    ] = 30
+    learning_rate: Annotated[
+        float,
+        typer.Option(metavar="X", help="First step; it falls to zero.", rich_help_panel=_DESCENT),
+    ] = 0.1
+    n_blocks: Annotated[
+        int | None,
+        typer.Option(
+            "--blocks",
+            metavar="N",
+            help="Parts of users and blocks of items; without it, what suits the data's shape. "
+            "It changes the model; the number of threads or workers does not.",
+            rich_help_panel=_DESCENT,
+        ),
+    ] = None
+    random_state: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Of all draws.", rich_help_panel=_DESCENT)
+    ] = 0
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which pairs the pass is chosen by."""
+
+    valid: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Pairs that are never learned from. The model is measured on them after each "
+            "pass, pairs of INTERACTIONS left out, and the best pass is kept.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+    eval_measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE", help="By what; ndcg@10 without it.", rich_help_panel=_VALIDATION
+        ),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Stop after N passes without a better value; never without it.",
+            rich_help_panel=_VALIDATION,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """Threads here, or a cluster; and whether a fit that was cut short goes on."""
+
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="As many as processors without it.", rich_help_panel=_WORK),
+    ] = None
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|local",
+            help="Do the work on a Ray cluster, or on Ray started here.",
+            rich_help_panel=_WORK,
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Of Ray; as many as it has without it.", rich_help_panel=_WORK
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from MODEL.checkpoint, which a fit that was cut short leaves; to the same "
+            "model.",
+            rich_help_panel=_WORK,
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        from podium import _check
+        from podium.errors import ArgumentError
+
+        if self.ray is not None and self.threads is not None:
+            raise ArgumentError(
+                "--threads is for work in this process, and --ray does it elsewhere. Pass one of "
+                "them; --workers says how many Ray has."
+            )
+        if self.ray is None and self.workers is not None:
+            raise ArgumentError("--workers needs --ray. Without it, pass --threads.")
+        _check.cutoff(self.threads, name="--threads", required=False)
+        _check.cutoff(self.workers, name="--workers", required=False)
+
+
+@dataclass(frozen=True)
+class PairColumns:
+    """Names of columns, where they are not the usual ones."""
+
+    user_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else user, user_id, qid, query_id or q_id.",
+            metavar="NAME",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None
+    item_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else item, item_id or doc_id.", metavar="NAME", rich_help_panel=_COLUMNS
+        ),
+    ] = None
+    value_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Else value, rating, relevance or label; without any, a pair counts 1.",
+            metavar="NAME",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None
+
+
+def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
+    """Return the model, unfitted, after a fit of its like to two made-up users.
+
+    Raises
+    ------
+    ArgumentError
+        For a parameter that is wrong whatever the data, or that only a validation reads.
+    """
+    from podium import _check
+    from podium.factorization import RoBiRank
+
+    _refuse_idle(held_out)
+    _check.choice(objective.gain, "--gain", GAINS)
+    _check.seed(passes.random_state)
+    named: dict[str, Any] = {
+        f.name: getattr(group, f.name)
+        for group in (objective, passes, held_out)
+        for f in fields(group)
+        if f.name not in ("set", "valid")
+    }
+    others = sorted(set(RoBiRank().get_params()) - set(named))
+    own = assignments(objective.set)
+    for name, value in own.items():
+        _check.choice(name, "the NAME of --set", others)
+        own[name] = "none" if value is None else value  # a word of decay's; no other takes None
+    given = {name: value for name, value in named.items() if value is not None}
+    model = RoBiRank(**given, **own)
+    _rehearse(model)
+    return model
+
+
+@contextmanager
+def executor(work: Work) -> Generator[Executor]:
+    """Give whoever does the work."""
+    if work.ray is None:
+        from podium.executors import Threads
+
+        yield Threads(work.threads)
+        return
+    from podium.executors import Ray
+
+    with Ray(work.ray, n_workers=work.workers) as cluster:
+        yield cluster
+
+
+def _refuse_idle(held_out: HeldOut) -> None:
+    from podium.errors import ArgumentError
+
+    if held_out.valid is not None:
+        return
+    for name in ("patience", "eval_measure"):
+        if getattr(held_out, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ArgumentError(f"{option} needs --valid: without it nothing is measured.")
+
+
+def _rehearse(model: Any) -> None:
+    """Fit a short copy to few pairs, so that a wrong parameter shows before a file is read."""
+    from podium.executors import Threads
+
+    params = model.get_params()
+    for name, most in (("n_factors", 2), ("n_epochs", 1), ("n_blocks", 2), ("learning_rate", 0.1)):
+        if isinstance(params[name], int | float):
+            params[name] = min(params[name], most)
+    pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
+    type(model)(**params).fit(pairs, executor=Threads(1))

@@ -1,0 +1,189 @@
+"""podium factorize: vectors of users and items, from what users did."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from podium.cli import _messages
+from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Work, executor, make
+from podium.cli._options import check_target
+from podium.cli._pairs import Events, known_pairs, read_pairs
+from podium.cli._progress import progress
+
+
+def factorize(
+    interactions: Annotated[
+        Path,
+        typer.Argument(
+            help="A row for each event: user, item, and its weight where it has one (value, "
+            "rating, …). Rows of the same pair add up.",
+            metavar="INTERACTIONS",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to.")
+    ],
+    objective: Objective,
+    passes: Passes,
+    held_out: HeldOut,
+    work: Work,
+    columns: PairColumns,
+) -> None:
+    """Learn what each user likes from what users did, for podium recommend.
+
+    Ctrl-C keeps the last whole pass, and --resume then goes on from there.
+    """
+    _check_files(interactions, held_out.valid, out)
+    work.check()
+    model = make(objective, passes, held_out)
+    with executor(work) as workers:
+        events = read_pairs(interactions, columns, objective.gain)
+        valid = _read_valid(held_out.valid, columns, events)
+        checkpoint = out.with_name(f"{out.name}.checkpoint")
+        _tell(checkpoint, resume=work.resume)
+        seconds, n_passes = _fit(model, events, valid, workers, out, checkpoint, resume=work.resume)
+    _save(model, out, checkpoint)
+    checkpoint.unlink(missing_ok=True)
+    _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
+    _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
+
+
+def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
+    """Refuse files that are not there, or can't be written, before hours of work."""
+    from podium.data.files import check_file
+    from podium.errors import ArgumentError
+
+    check_target(out, "--out", ("",))
+    check_file(interactions, "interactions")
+    if valid is not None:
+        check_file(valid, "pairs to validate on")
+    if out.exists() and any(out.samefile(path) for path in (interactions, valid or interactions)):
+        raise ArgumentError(f"--out {out} is what would be read. Name another file.")
+    try:
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"--out {out} can't be written: {error.strerror}.") from None
+
+
+def _read_valid(path: Path | None, columns: PairColumns, learned: Events) -> Events | None:
+    if path is None:
+        return None
+    events = read_pairs(path, columns, "one")
+    kept, n_left_out = known_pairs(events, path, learned)
+    if n_left_out:
+        _messages.say(
+            f"{path}: {n_left_out} of {events.n_rows} rows left out, of users or items that "
+            "INTERACTIONS lacks."
+        )
+    return kept
+
+
+def _tell(checkpoint: Path, *, resume: bool) -> None:
+    """Say where what was asked for is not what will happen, or may not be what was meant."""
+    if resume and not checkpoint.exists():
+        _messages.say(f"there is no {checkpoint}: beginning anew.")
+    elif checkpoint.exists() and not resume:
+        _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
+
+
+def _fit(
+    model: Any,
+    events: Events,
+    valid: Events | None,
+    workers: Any,
+    out: Path,
+    checkpoint: Path,
+    *,
+    resume: bool,
+) -> tuple[float, int]:
+    """Fit; return how long it took and how many passes were made. An interrupt leaves a model."""
+    n_passes, begun = 0, time.perf_counter()
+    try:
+        with progress("factorizing") as show:
+
+            def count(done: int, total: int, note: str) -> None:
+                nonlocal n_passes
+                n_passes += 1
+                show(done, total, note)
+
+            model.fit(
+                events.columns(),
+                eval_set=None if valid is None else valid.columns(),
+                executor=workers,
+                progress=count,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+    except KeyboardInterrupt:
+        _keep(model, out, checkpoint)
+        raise
+    return time.perf_counter() - begun, n_passes
+
+
+def _save(model: Any, out: Path, checkpoint: Path) -> None:
+    """Write the model; where there is no room for it, what was learned is in the checkpoint."""
+    from podium.errors import DataError
+
+    try:
+        model.save(out)
+    except OSError as error:
+        raise DataError(
+            f"{out} can't be written: {error.strerror or error}. What was learned is in "
+            f"{checkpoint}: pass --resume once there is room."
+        ) from error
+
+
+def _keep(model: Any, out: Path, checkpoint: Path) -> None:
+    """Write what an interrupted fit has, and say how to go on."""
+    go_on = f"--resume goes on from {checkpoint}" if checkpoint.exists() else ""
+    if not hasattr(model, "n_epochs_"):
+        _messages.say("interrupted before the first pass was whole: no model was written.")
+        return
+    _save(model, out, checkpoint)
+    made = f"interrupted after pass {_n_made(model)} of {model.n_epochs}{_kept(model)}"
+    _messages.say("; ".join(part for part in (made, f"wrote {out}", go_on) if part) + ".")
+
+
+def _counts(model: Any) -> str:
+    n_users, n_items = len(model.user_factors_), len(model.item_factors_)
+    counts = ((n_users, "user"), (n_items, "item"), (model.seen_items_.size, "pair"))
+    shape = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+    return f"{shape} in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"
+
+
+def _course(model: Any, seconds: float, n_passes: int, n_negatives: int) -> str:
+    """Say how many passes there were, how fast, and why they ended."""
+    speed = n_passes * n_negatives * model.seen_items_.size / max(seconds, 1e-9) / 1e6
+    validation = ", validation included" if "validation" in model.history_ else ""
+    passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
+    made = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
+    reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
+    return f"{made}{reasons.get(model.stop_reason_, '')}{_kept(model)}"
+
+
+def _n_made(model: Any) -> int:
+    return len(model.history_["cost"])
+
+
+def _kept(model: Any) -> str:
+    """Say which pass was kept, where it is not the last."""
+    return f", kept {model.n_epochs_}" if model.n_epochs_ < _n_made(model) else ""
+
+
+def _reached(model: Any, valid: Path | None) -> str:
+    """Return the cost of the pass that was kept, and what it was measured at."""
+    from podium.metrics import parse
+
+    kept = model.n_epochs_ - 1
+    value = f"cost {model.history_['cost'][kept]:.4f}"
+    if valid is None:
+        return value
+    measure = parse(model.eval_measure)
+    best = abs(model.history_["validation"][kept])
+    return f"{value}, {measure} on {valid.name} {best:.4f}"

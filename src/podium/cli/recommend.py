@@ -1,0 +1,160 @@
+"""podium recommend: the best items of users, as a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli import _messages, _runs
+from podium.cli._options import check_target
+from podium.cli._pairs import match, read_ids
+from podium.cli._progress import progress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROWS = 2**18  # of a piece: what is in memory of the run at a time
+_MOST_USERS = 2**14
+
+
+def recommend(
+    model: Annotated[Path, typer.Argument(help="What podium factorize wrote.", metavar="MODEL")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="RUN",
+            help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
+            "without it.",
+        ),
+    ] = None,
+    k: Annotated[
+        int,
+        typer.Option("-k", metavar="K", help="Items of each user; pap@10 wants 19 to be measured."),
+    ] = 20,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For whom: a table with a column of users, as the truth of podium measure, or a "
+            ".txt file with one a line. All users of the model without it.",
+        ),
+    ] = None,
+    allow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Items that alone may be shown, in such a file."),
+    ] = None,
+    deny: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Items that may not be shown.")
+    ] = None,
+    include_seen: Annotated[
+        bool,
+        typer.Option(
+            "--include-seen", help="Also show items that the user has in INTERACTIONS already."
+        ),
+    ] = False,
+    user_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")] = None,
+    item_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")] = None,
+) -> None:
+    """Write the best items of users as a run: user, item, score, best first within each user.
+
+    Items that a user has in INTERACTIONS are left out.
+    """
+    check_target(out, "--out", _runs.SUFFIXES)
+    from podium import _check
+    from podium.factorization import RoBiRank
+
+    width = _check.cutoff(k, name="-k")
+    fitted = RoBiRank.load(model)
+    options: dict[str, Any] = {
+        "k": min(width, len(fitted.item_factors_)),
+        "exclude_seen": not include_seen,
+        "allow": _items(fitted, allow, "--allow", item_col),
+        "deny": _items(fitted, deny, "--deny", item_col),
+    }
+    wanted = _users(fitted, users, user_col, model)
+    n_without = 0
+    with progress("recommending") as show, _runs.opened(out) as append:
+        for piece in _pieces(wanted, options["k"], show):
+            found, scores = fitted.recommend(piece, **options)
+            append(_rows(piece, found, scores))
+            n_without += int((~_shown(scores)).all(axis=1).sum())
+    if n_without:
+        _messages.say(f"{n_without} of {wanted.size} users have no item left to show.")
+
+
+def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
+    """Cut users into pieces whose lists fit in memory."""
+    size = max(1, min(_MOST_USERS, _ROWS // k))
+    for start in range(0, users.size, size):
+        yield users[start : start + size]
+        show(min(start + size, users.size), users.size, "users")
+
+
+def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dict[str, Any]:
+    """Return lists as rows, without the places that nothing fills."""
+    import numpy as np
+
+    shown = _shown(scores)
+    return {
+        "user": np.repeat(users, shown.sum(axis=1)),
+        "item": items[shown],
+        "score": scores[shown],
+    }
+
+
+def _shown(scores: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    return scores > -np.inf
+
+
+def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> NDArray[Any]:
+    """Return the users to make lists for, each once: those of a file in its order, or all."""
+    from podium import _check
+    from podium.errors import DataError
+
+    labels = _labels(fitted.user_labels_, len(fitted.user_factors_))
+    if path is None:
+        return labels
+    known, unknown = match(read_ids(path, "user", column), labels)
+    if unknown.size:
+        more = f" (and {unknown.size - 1} more)" if unknown.size > 1 else ""
+        raise DataError(
+            f"{path}: {model} knows no user {_check.label(unknown[0])}{more}; its users are such "
+            f"as {_check.label(labels[0])}. Leave them out, or fit with what they did."
+        )
+    return known
+
+
+def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> Any:
+    """Return the items of a list that the model knows; say how many it doesn't."""
+    from podium import _check
+    from podium.errors import DataError
+
+    if path is None:
+        return None
+    labels = _labels(fitted.item_labels_, len(fitted.item_factors_))
+    known, unknown = match(read_ids(path, "item", column), labels)
+    if not known.size and option == "--allow":
+        raise DataError(
+            f"{option} {path}: none of its items is known to the model, whose items are such as "
+            f"{_check.label(labels[0])}: first {_check.label(unknown[0])}."
+        )
+    if unknown.size:
+        _messages.say(
+            f"{option} {path}: {unknown.size} of {unknown.size + known.size} items are unknown to "
+            f"the model and left aside, first {_check.label(unknown[0])}."
+        )
+    return known
+
+
+def _labels(labels: Any, n: int) -> NDArray[Any]:
+    """Return ids, which are row numbers where the model was fitted to a matrix."""
+    import numpy as np
+
+    return np.arange(n) if labels is None else labels

@@ -1,0 +1,471 @@
+"""podium factorize: what it reads, learns, keeps and refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import inspect
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import data
+from podium.cli._factorizing import HeldOut, Objective, Passes
+from podium.factorization import RoBiRank
+from podium.factorization._descent import Descent
+
+Run = Callable[..., Any]
+N_USERS, N_ITEMS = 60, 40
+SMALL = ("--factors", "4", "--epochs", "6", "--threads", "1")
+FIT = ("factorize", "pairs.csv", *SMALL, "--out", "model")
+SUMMARY = re.compile(
+    r"podium: 60 users, 40 items, (\d+) pairs in \d blocks?; "
+    r"6 passes in \d+\.\d s \(\S+ million updates/s\)\n"
+    r"podium: cost (0\.\d{4}); wrote model\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def pairs() -> pl.DataFrame:
+    """Write pairs.csv, where users of two kinds like items of two kinds, and held-out pairs."""
+    rng = np.random.default_rng(0)
+    likes = rng.random((N_USERS, N_ITEMS))
+    likes = likes < np.where(np.add.outer(np.arange(N_USERS), np.arange(N_ITEMS)) % 2, 0.5, 0.02)
+    user, item = np.nonzero(likes)
+    held_out = rng.random(user.size) < 0.2
+    frame = pl.DataFrame({"user": user, "item": item, "value": 1.0 + item % 3})
+    frame.filter(~pl.Series(held_out)).write_csv("pairs.csv")
+    frame.filter(pl.Series(held_out)).select("user", "item").write_csv("valid.csv")
+    return pl.read_csv("pairs.csv")
+
+
+def fitted(podium: Run, *argv: str, out: str = "model") -> RoBiRank:
+    done = podium(*argv, "--out", out)
+    assert (done.status, done.out) == (0, ""), done.err
+    assert not Path(f"{out}.checkpoint").exists()
+    return RoBiRank.load(out)
+
+
+def same(one: RoBiRank, two: RoBiRank) -> bool:
+    return np.array_equal(one.user_factors_, two.user_factors_) and np.array_equal(
+        one.item_factors_, two.item_factors_
+    )
+
+
+def test_model_is_that_of_the_library(podium: Run, pairs: pl.DataFrame) -> None:
+    options = ("--l2", "0.01", "--learning-rate", "0.2", "--seed", "5", "--blocks", "2")
+    options += ("--loss", "type2", "--negatives-per-pair", "3", "--gain", "exp2")
+    options += ("--set", "xi_rate=0.5", "--set", "decay=none")
+    model = fitted(podium, *FIT, *options)
+    library = RoBiRank(4, n_epochs=6, l2=0.01, learning_rate=0.2, random_state=5, n_blocks=2)
+    library.set_params(loss="type2", n_negatives=3, gain="exp2", xi_rate=0.5, decay="none")
+    assert same(model, library.fit(pairs))
+    assert model.get_params() == library.get_params()
+
+
+def test_summary_says_what_was_learned_from_what(podium: Run, pairs: pl.DataFrame) -> None:
+    done = podium(*FIT)
+    assert (done.status, done.out) == (0, "")
+    found = SUMMARY.fullmatch(done.err)
+    assert found, done.err
+    assert int(found[1]) == pairs.height
+    cost = RoBiRank.load("model").history_["cost"][-1]
+    assert found[2] == f"{cost:.4f}"
+
+
+def test_defaults_in_the_help_are_those_of_the_library() -> None:
+    library = {name: p.default for name, p in inspect.signature(RoBiRank).parameters.items()}
+    own = {
+        f.name: f.default
+        for group in (Objective, Passes, HeldOut)
+        for f in dataclasses.fields(group)
+        if f.default is not None
+    }
+    assert set(own) >= {"n_factors", "n_epochs", "n_negatives", "learning_rate", "l2", "loss"}
+    assert own == {name: library[name] for name in own}
+    assert library["eval_measure"] == "ndcg@10"  # as the help of --eval-measure says
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv.gz", ".tsv", ".arrow"])
+def test_any_table_gives_the_same_model(podium: Run, pairs: pl.DataFrame, suffix: str) -> None:
+    data.write_table(pairs.to_dict(), f"pairs{suffix}")
+    one, two = fitted(podium, *FIT), fitted(podium, "factorize", f"pairs{suffix}", *SMALL)
+    assert same(one, two)
+    assert np.asarray(one.user_labels_).tolist() == np.asarray(two.user_labels_).tolist()
+
+
+def test_columns_are_named_and_times_not_looked_at(podium: Run, pairs: pl.DataFrame) -> None:
+    own = pairs.select(
+        pl.col("user").alias("who"),
+        pl.col("item").alias("what"),
+        pl.lit("31/12/99").alias("time"),
+        pl.lit(0.0).alias("value"),
+        pl.col("value").alias("stars"),
+    )
+    own.write_csv("own.csv")
+    names = ("--user-col", "who", "--item-col", "what", "--value-col", "stars")
+    assert same(fitted(podium, *FIT), fitted(podium, "factorize", "own.csv", *SMALL, *names))
+
+
+def test_without_values_a_pair_weighs_one(podium: Run, pairs: pl.DataFrame) -> None:
+    pairs.select("user", "item").write_csv("bare.csv")
+    bare = fitted(podium, "factorize", "bare.csv", *SMALL)
+    assert same(bare, fitted(podium, *FIT, "--gain", "one"))
+    assert not same(bare, fitted(podium, *FIT))
+
+
+def test_threads_change_nothing(podium: Run) -> None:
+    argv = ("factorize", "pairs.csv", "--factors", "4", "--epochs", "3", "--blocks", "4")
+    fitted(podium, *argv, "--threads", "1", out="one")
+    fitted(podium, *argv, "--threads", "3", out="three")
+    assert Path("one").read_bytes() == Path("three").read_bytes()
+
+
+def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
+    done = podium(*FIT, "--valid", "valid.csv", "--eval-measure", "recall@5", "--epochs", "12")
+    model = RoBiRank.load("model")
+    values = model.history_["validation"]
+    best = int(np.argmax(values))
+    assert values.size == 12
+    assert f"recall@5 on valid.csv {values[best]:.4f}; wrote model\n" in done.err
+    assert f"cost {model.history_['cost'][best]:.4f}, recall@5" in done.err
+    assert "validation included)" in done.err
+    assert (f", kept {best + 1}\n" in done.err) == (best + 1 < 12)
+
+
+def test_patience_stops(podium: Run) -> None:
+    argv = (*FIT, "--valid", "valid.csv", "--epochs", "200", "--patience", "2")
+    done = podium(*argv, "--set", "decay=none")
+    n_made = len(RoBiRank.load("model").history_["cost"])
+    assert n_made < 200
+    assert f"; {n_made} passes in " in done.err
+    assert f", stopped by --patience, kept {n_made - 2}\n" in done.err
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_held_out_pairs_of_strangers_are_left_out_and_told(podium: Run, text: bool) -> None:
+    known = pl.read_csv("valid.csv")
+    argv = (*FIT, "--valid")
+    alone = fitted(podium, *argv, "valid.csv")
+    strangers = pl.DataFrame({"user": [0, 999], "item": [777, 0]})
+    mixed = pl.concat([strangers, known]).cast(pl.String if text else pl.Int64)
+    if text:
+        mixed = mixed.with_columns(pl.col("user").replace("999", "u999"))
+    mixed.write_parquet("mixed.parquet")
+    done = podium(*argv, "mixed.parquet")
+    assert done.err.startswith(
+        f"podium: mixed.parquet: 2 of {mixed.height} rows left out, of users or items that "
+        "INTERACTIONS lacks.\n"
+    )
+    model = RoBiRank.load("model")
+    assert np.array_equal(alone.history_["validation"], model.history_["validation"])
+
+
+def stopping(at: int) -> Callable[[str], Any]:
+    """Return a progress bar that interrupts after a pass, as Ctrl-C would."""
+
+    @contextmanager
+    def progress(what: str) -> Generator[Any]:
+        del what
+
+        def show(done: int, total: int, note: str) -> None:
+            del total, note
+            if done == at:
+                raise KeyboardInterrupt
+
+        yield show
+
+    return progress
+
+
+@pytest.fixture
+def stopped(podium: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Interrupt a fit after its second pass."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["podium.cli.factorize"], "progress", stopping(2))
+        return podium(*FIT)
+
+
+def test_interrupt_keeps_the_last_pass(stopped: Any) -> None:
+    assert stopped.status == 130
+    assert stopped.err == (
+        "podium: interrupted after pass 2 of 6; wrote model; --resume goes on from "
+        "model.checkpoint.\npodium: interrupted.\n"
+    )
+    model = RoBiRank.load("model")
+    assert (model.n_epochs_, model.stop_reason_) == (2, "interrupted")
+
+
+@pytest.mark.usefixtures("stopped")
+def test_resumed_fit_ends_with_the_same_bits(podium: Run) -> None:
+    done = podium(*FIT, "--resume")
+    assert "; 4 passes in " in done.err
+    assert not Path("model.checkpoint").exists()
+    fitted(podium, *FIT, out="whole")
+    assert Path("model").read_bytes() == Path("whole").read_bytes()
+
+
+@pytest.mark.usefixtures("stopped")
+def test_checkpoint_that_is_not_gone_on_from_is_told(podium: Run) -> None:
+    done = podium(*FIT)
+    first, rest = done.err.split("\n", 1)
+    assert first == "podium: beginning anew; --resume would have gone on from model.checkpoint."
+    assert SUMMARY.fullmatch(rest)
+
+
+def test_resume_without_a_checkpoint_is_told(podium: Run) -> None:
+    first, rest = podium(*FIT, "--resume").err.split("\n", 1)
+    assert first == "podium: there is no model.checkpoint: beginning anew."
+    assert SUMMARY.fullmatch(rest)
+
+
+@pytest.mark.usefixtures("stopped")
+@pytest.mark.parametrize(
+    ("argv", "pattern"),
+    [
+        (
+            ("--learning-rate", "0.3"),
+            r"settings: --learning-rate was 0\.1, is 0\.3\. ",
+        ),
+        (("--epochs", "9", "--blocks", "2"), r"--epochs was 6, is 9, --blocks was \d, is 2\."),
+        (("--gain", "one"), r"^checkpoint model\.checkpoint is of other interactions\."),
+        (("--valid", "valid.csv"), r"is of another --valid,"),
+    ],
+)
+def test_checkpoint_of_another_fit_is_refused(
+    podium: Run, argv: tuple[str, ...], pattern: str
+) -> None:
+    before = Path("model.checkpoint").read_bytes(), Path("model").read_bytes()
+    done = podium(*FIT, "--resume", *argv)
+    assert done.status == 2
+    assert re.search(pattern, done.message), done.message
+    assert done.message.endswith(" without --resume.")
+    assert (Path("model.checkpoint").read_bytes(), Path("model").read_bytes()) == before
+
+
+@pytest.mark.usefixtures("stopped")
+def test_damaged_checkpoint_is_refused(podium: Run) -> None:
+    whole = Path("model.checkpoint").read_bytes()
+    Path("model.checkpoint").write_bytes(whole[: len(whole) // 2])
+    done = podium(*FIT, "--resume")
+    assert done.status == 2
+    assert done.message.startswith("model.checkpoint is cut short")
+
+
+def test_interrupt_in_the_first_pass_writes_nothing(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = Descent.epoch
+
+    def interrupted(descent: Any, number: int) -> Any:
+        if descent.pairs.n_users == N_USERS:
+            raise KeyboardInterrupt
+        return epoch(descent, number)
+
+    monkeypatch.setattr(Descent, "epoch", interrupted)
+    there = sorted(Path().iterdir())
+    done = podium(*FIT)
+    assert (done.status, done.out) == (130, "")
+    assert "no model was written" in done.err
+    assert sorted(Path().iterdir()) == there
+
+
+# Says on stdout when a pass is done, and takes signals whoever started it.
+ENDLESS = """
+import contextlib, signal, sys
+from podium.cli import main
+
+@contextlib.contextmanager
+def progress(what):
+    yield lambda done, total, note: print(done, flush=True) if done == 3 else None
+
+sys.modules["podium.cli.factorize"].progress = progress
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main(["factorize", "pairs.csv", "--factors", "4", "--epochs", "1000000", "--out", "model",
+      "--threads", sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, threads],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "3\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    found = re.fullmatch(
+        r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume goes on from "
+        r"model\.checkpoint\.\npodium: interrupted\.\n",
+        said,
+    )
+    assert found, said
+    assert RoBiRank.load("model").n_epochs_ == int(found[1]) >= 3
+    assert podium("recommend", "model", "-k", "3", "--out", "run.csv").status == 0
+    assert not list(Path().glob(".*"))  # nothing half-written beside them
+
+
+BAD_TABLES = {
+    "empty": ("", r"^bad\.csv is empty\."),
+    "header": ("user,item\n", r"^bad\.csv has a header and no rows\."),
+    "negative": (
+        "user,item,value\n7,1,1\n7,2,-3\n",
+        r"^bad\.csv: value must be >= 0, got -3 at line 3 \(user 7\)",
+    ),
+    "nan": ("user,item,value\n7,1,1\n7,2,nan\n", r"^bad\.csv: value has 1 non-finite .*line 3"),
+    "no number": ("user,item,value\n7,1,many\n", r"^bad\.csv, line 2: value must be a number"),
+    "zeros": ("user,item,value\n7,1,0\n", r"^bad\.csv: value is 0 in every row"),
+    "no user": ("who,item\n7,1\n", r"^bad\.csv has no user column: .* or pass --user-col\."),
+    "no item": ("user,what\n7,1\n", r"^bad\.csv has no item column: .* or pass --item-col\."),
+    "no item name": ("user,item\n7,\n", r"^bad\.csv: item has 1 missing value, first at line 2"),
+    "prose": ("hello\n", r"^bad\.csv has no user column: it has 'hello'"),
+    "grades": ("user,item,value\n7,1,1\n7,2,61\n", r"--gain exp2 takes grades up to 60, .*line 3"),
+}
+
+
+@pytest.mark.parametrize(("text", "pattern"), BAD_TABLES.values(), ids=BAD_TABLES)
+def test_bad_table_is_refused(podium: Run, text: str, pattern: str) -> None:
+    Path("bad.csv").write_text(text)
+    done = podium("factorize", "bad.csv", *SMALL, "--gain", "exp2", "--out", "model")
+    assert re.search(pattern, done.message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert not Path("model").exists()
+
+
+def test_file_that_is_no_table_is_refused(podium: Run) -> None:
+    Path("noise").write_bytes(np.random.default_rng(0).bytes(2000))
+    Path("pairs.parquet").write_bytes(gzip.compress(b"not parquet"))
+    for name in ("noise", "pairs.parquet", "none.csv", "."):
+        done = podium("factorize", name, "--out", "model")
+        assert done.status == 2
+        assert done.message.startswith(f"{name} ")
+
+
+BAD_OPTIONS = {
+    "factors": (("--factors", "0"), r"^--factors must be an integer >= 1, got 0"),
+    "epochs": (("--epochs", "0"), r"^--epochs must be an integer >= 1"),
+    "negatives": (("--negatives-per-pair", "0"), r"^--negatives-per-pair must be an integer >= 1"),
+    "blocks": (("--blocks", "0"), r"^--blocks must be an integer >= 1"),
+    "many blocks": (("--blocks", "41"), r"^--blocks must be at most .* \(60, 40\), got 41"),
+    "threads": (("--threads", "0"), r"^--threads must be an integer >= 1"),
+    "seed": (("--seed", "-1"), r"^--seed must be an integer >= 0"),
+    "rate": (("--learning-rate", "nan"), r"^--learning-rate must be a number > 0"),
+    "l2": (("--l2", "-1"), r"^--l2 must be a number >= 0"),
+    "loss": (("--loss", "robirnak"), r"^--loss must be .* Did you mean 'robirank'\?"),
+    "gain": (("--gain", "vlaue"), r"^--gain must be .* Did you mean 'value'\?"),
+    "set": (("--set", "dcay=none"), r"^the NAME of --set must be .* Did you mean 'decay'\?"),
+    "set an option": (("--set", "loss=bpr"), r"^the NAME of --set must be one of 'decay'"),
+    "set a value": (("--set", "xi=exat"), r"^xi must be .* Did you mean 'exact'\?"),
+    "patience": (("--patience", "3"), r"^--patience needs --valid"),
+    "measure": (("--eval-measure", "rr"), r"^--eval-measure needs --valid"),
+    "no measure": (("--valid", "valid.csv", "--eval-measure", "ndgc"), r"Did you mean 'ndcg'\?"),
+    "seen": (("--valid", "pairs.csv"), r"^--valid has no user on whom .* that INTERACTIONS does"),
+    "strangers": (("--valid", "truth.csv", "--user-col", "item"), r"^truth\.csv has no pair whose"),
+    "no valid": (("--valid", "none.csv"), r"^none\.csv does not exist"),
+    "workers": (("--workers", "2"), r"^--workers needs --ray"),
+    "both": (("--ray", "local"), r"^--threads is for work in this process, and --ray"),
+    "diverges": (("--learning-rate", "1e6"), r"^--learning-rate 1e\+06 diverges in the first pass"),
+    "folder": (("--out", "none/model"), r"there is no folder none\."),
+    "is one": (("--out", "."), r"^--out must be a file, but \. is a folder"),
+    "input": (("--out", "pairs.csv"), r"^--out pairs\.csv is what would be read"),
+}
+
+
+@pytest.mark.parametrize(("options", "pattern"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: str) -> None:
+    pl.DataFrame({"user": [5], "item": [99]}).write_csv("truth.csv")
+    there = {path: path.read_bytes() for path in Path().iterdir()}
+    done = podium(*FIT, *options)
+    assert re.search(pattern, done.message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == there
+
+
+def test_folder_that_takes_no_file_is_told_before_the_fit(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    done = podium(*FIT)
+    assert done.message == "--out model can't be written: No space left on device."
+
+
+def test_model_that_finds_no_room_is_in_the_checkpoint(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(model: RoBiRank, path: Path) -> None:
+        del model, path
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RoBiRank, "save", full)
+        done = podium(*FIT)
+    assert done.status == 2
+    assert done.message == (
+        "model can't be written: No space left on device. What was learned is in "
+        "model.checkpoint: pass --resume once there is room."
+    )
+    assert "; 0 passes in " in podium(*FIT, "--resume").err
+    fitted(podium, *FIT, out="whole")
+    assert Path("model").read_bytes() == Path("whole").read_bytes()
+
+
+def test_steps_that_diverge_later_leave_the_pass_before(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = Descent.epoch
+
+    def wild(descent: Any, number: int) -> Any:
+        if number == 3:
+            descent.close()
+            return None
+        return epoch(descent, number)
+
+    monkeypatch.setattr(Descent, "epoch", wild)
+    done = podium(*FIT)
+    warning, course, _ = done.err.splitlines()
+    assert warning.startswith("podium: warning: RoBiRank diverged in pass 4; ")
+    assert warning.endswith(" Try --learning-rate 0.025.")
+    assert "; 3 passes in " in course
+    assert course.endswith(", then it diverged")
+    assert RoBiRank.load("model").n_epochs_ == 3
+    assert not Path("model.checkpoint").exists()
+
+
+def test_missing_ray_is_told_how_to_install(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "podium.executors.ray", raising=False)
+    done = podium("factorize", "pairs.csv", "--ray", "local", "--out", "model")
+    assert done.status == 2
+    assert re.search(r"pip install .podium\[ray\]", done.message), done.message
+
+
+def test_ray_makes_the_same_bits(podium: Run) -> None:
+    pytest.importorskip("ray", reason="needs the extra ray")
+    argv = ("factorize", "pairs.csv", "--factors", "4", "--epochs", "2", "--blocks", "2")
+    fitted(podium, *argv, "--threads", "1", out="one")
+    done = subprocess.run(  # a process of its own: Ray starts threads that outlive a test
+        [sys.executable, "-m", "podium", *argv, "--ray", "local", "--workers", "2", "-o", "two"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert Path("one").read_bytes() == Path("two").read_bytes()

@@ -1,0 +1,320 @@
+"""podium recommend: whose lists, of which items, in which files; and that they measure."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from podium import data
+from podium.cli import _runs
+from podium.factorization import RoBiRank
+
+Run = Callable[..., Any]
+N_USERS, N_ITEMS = 30, 12
+
+
+@pytest.fixture(autouse=True)
+def model() -> RoBiRank:
+    """Write a model of users u0 … u29 and items 100 … 111; u7 has seen everything."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((N_USERS, N_ITEMS)) < 0.4)
+    user = np.concatenate([user, np.full(N_ITEMS, 7), np.arange(N_USERS)])
+    item = np.concatenate([item, np.arange(N_ITEMS), np.arange(N_USERS) % N_ITEMS])
+    table = {"user": [f"u{u}" for u in user], "item": item + 100}
+    fitted = RoBiRank(4, n_epochs=3).fit(table)
+    fitted.save("model")
+    return fitted
+
+
+def rows_of(model: RoBiRank, users: Any, **options: Any) -> list[tuple[str, int, float]]:
+    """Return the library's lists as rows."""
+    items, scores = model.recommend(users, **options)
+    return [
+        (user, item, score)
+        for user, its, theirs in zip(users, items.tolist(), scores.tolist(), strict=True)
+        for item, score in zip(its, theirs, strict=True)
+        if score > -np.inf
+    ]
+
+
+def lists(podium: Run, *argv: str, out: str = "run.parquet") -> list[Any]:
+    done = podium("recommend", "model", *argv, "--out", out)
+    assert (done.status, done.out) == (0, ""), done.err
+    return pl.read_parquet(out).rows()
+
+
+def test_all_users_get_the_lists_of_the_library(podium: Run, model: RoBiRank) -> None:
+    assert model.user_labels_ is not None
+    users = model.user_labels_.tolist()
+    wanted = rows_of(model, users, k=3)
+    assert lists(podium, "-k", "3") == wanted
+    assert {user for user, *_ in wanted} == set(users) - {"u7"}
+    table = pl.read_parquet("run.parquet")
+    assert table.columns == ["user", "item", "score"]
+    assert table.dtypes == [pl.String, pl.Int64, pl.Float32]
+
+
+def test_user_with_nothing_left_is_told(podium: Run) -> None:
+    done = podium("recommend", "model", "-o", "run.csv")
+    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to show.\n")
+
+
+def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: RoBiRank) -> None:
+    assert model.user_labels_ is not None
+    wanted = rows_of(model, model.user_labels_.tolist(), k=N_ITEMS)
+    assert lists(podium, "-k", "1000000000") == wanted
+
+
+def test_run_is_written_piece_by_piece(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = lists(podium, "-k", "5")
+    asked: list[int] = []
+    recommend = RoBiRank.recommend
+
+    def counted(self: RoBiRank, users: Any, *rest: Any, **options: Any) -> Any:
+        asked.append(len(users))
+        return recommend(self, users, *rest, **options)
+
+    monkeypatch.setattr(RoBiRank, "recommend", counted)
+    monkeypatch.setattr(sys.modules["podium.cli.recommend"], "_ROWS", 35)
+    assert lists(podium, "-k", "5") == whole
+    assert asked == [7, 7, 7, 7, 2]
+
+
+def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: RoBiRank) -> None:
+    users = ["u9", "u3", "u21"]
+    wanted = rows_of(model, users, k=2)
+    repeated = ["u9", "u9", "u3", "u9", "u21", "u3"]
+    data.write_table({"user": repeated, "item": [1] * 6}, "truth.csv.gz")
+    data.write_table({"who": repeated}, "who.parquet")
+    Path("bare.txt").write_text("\n".join(["", *repeated]))
+    Path("named.txt").write_text("\n".join(["User", *repeated, ""]))
+    for argv in (
+        ("--users", "truth.csv.gz"),
+        ("--users", "who.parquet", "--user-col", "who"),
+        ("--users", "bare.txt"),
+        ("--users", "named.txt"),
+    ):
+        assert lists(podium, "-k", "2", *argv) == wanted, argv
+
+
+def test_seen_items_are_shown_on_request(podium: Run, model: RoBiRank) -> None:
+    Path("users.txt").write_text("u7\nu1\n")
+    wanted = rows_of(model, ["u7", "u1"], k=4, exclude_seen=False)
+    assert len(wanted) == 8
+    assert lists(podium, "--users", "users.txt", "-k", "4", "--include-seen") == wanted
+
+
+def test_items_are_allowed_and_denied(podium: Run, model: RoBiRank) -> None:
+    assert model.user_labels_ is not None
+    users = model.user_labels_.tolist()
+    Path("allow.txt").write_text("103\n100\n104\n110\n")
+    data.write_table({"doc": ["110", "105"]}, "deny.parquet")  # as text, which the model's are not
+    argv = ("--allow", "allow.txt", "--deny", "deny.parquet")
+    data.write_table({"doc": [103, 100, 104, 110]}, "allow.parquet")
+    wanted = rows_of(model, users, k=20, allow=[100, 103, 104])
+    named = ("--allow", "allow.parquet", "--deny", "deny.parquet", "--item-col", "doc")
+    assert lists(podium, *named) == wanted
+    Path("deny.txt").write_text("110\n105\n")
+    assert lists(podium, *argv[:3], "deny.txt") == wanted
+
+
+def test_unknown_items_are_left_aside_and_told(podium: Run) -> None:
+    Path("deny.txt").write_text("100\n999\nboots\n")
+    done = podium("recommend", "model", "--deny", "deny.txt", "-o", "run.parquet")
+    assert done.status == 0
+    assert done.err.startswith(
+        "podium: --deny deny.txt: 2 of 3 items are unknown to the model and left aside, first "
+        "'999'.\n"
+    )
+    assert 100 not in pl.read_parquet("run.parquet")["item"].to_list()
+
+
+@pytest.mark.parametrize("some", [False, True])
+def test_row_numbers_are_the_ids_of_a_model_of_a_matrix(podium: Run, some: bool) -> None:
+    fitted = RoBiRank(4, n_epochs=2).fit(sparse.csr_array(np.tri(6, 8)))
+    fitted.save("model")
+    Path("users.csv").write_text("user\n4\n0\n")
+    found = lists(podium, "-k", "2", *(("--users", "users.csv") if some else ()))
+    assert found == rows_of(fitted, [4, 0] if some else list(range(6)), k=2)
+
+
+def test_stdout_is_the_csv_of_the_file(podium: Run) -> None:
+    assert podium("recommend", "model", "-o", "run.csv").status == 0
+    assert podium("recommend", "model", "-o", "run.csv.gz").status == 0
+    done = podium("recommend", "model")
+    assert done.out == Path("run.csv").read_text()
+    assert done.out == gzip.decompress(Path("run.csv.gz").read_bytes()).decode()
+    assert pl.read_csv(io.StringIO(done.out)).columns == ["user", "item", "score"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_trec_run_has_ranks_and_the_same_scores(podium: Run, packed: bool) -> None:
+    rows = lists(podium, "-k", "3")
+    name = "run.trec.gz" if packed else "run.trec"
+    assert podium("recommend", "model", "-k", "3", "-o", name).status == 0
+    content = Path(name).read_bytes()
+    text = (gzip.decompress(content) if packed else content).decode()
+    lines = [line.split(" ") for line in text.splitlines()]
+    assert [(u, int(i)) for u, _, i, *_ in lines] == [(u, i) for u, i, _ in rows]
+    assert [np.float32(line[4]) for line in lines] == [np.float32(score) for *_, score in rows]
+    assert {(line[1], line[5]) for line in lines} == {("Q0", "podium")}
+    run = data.read_run(name)
+    assert run.score.size == len(rows)
+    ranks = [int(line[3]) for line in lines]
+    first = [n for n, line in enumerate(lines) if n == 0 or line[0] != lines[n - 1][0]]
+    assert [ranks[n] for n in first] == [1] * len(first)
+    later = sorted(set(range(len(lines))) - set(first))
+    assert all(ranks[n] == ranks[n - 1] + 1 for n in later)
+
+
+def test_trec_run_of_rank_is_that_of_its_csv(podium: Run) -> None:
+    rows = "".join(f"{u},{i},{i % 2},{(i * 7) % 5}.25\n" for u in range(3) for i in range(6))
+    Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
+    assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
+    for name in ("run.csv", "run.trec"):
+        assert podium("rank", "ranker", "rows.csv", "-o", name).status == 0
+    one, two = data.read_run("run.csv"), data.read_run("run.trec")
+    assert np.array_equal(one.user, two.user)
+    assert [str(i) for i in one.item] == list(two.item)
+    assert np.array_equal(one.score, two.score)
+
+
+@pytest.mark.parametrize("name", ["a b", "\t"])
+@pytest.mark.parametrize("before", [None, "what was there"])
+def test_run_is_whole_or_not_at_all(podium: Run, name: str, before: str | None) -> None:
+    """The id that a TREC run can't hold is in a list, when the file has begun."""
+    RoBiRank(2, n_epochs=1).fit({"user": [1, 1, 2], "item": ["x", name, "x"]}).save("model")
+    if before is not None:
+        Path("run.trec").write_text(before)
+    there = sorted(Path().iterdir())
+    done = podium("recommend", "model", "-o", "run.trec")
+    assert done.status == 2
+    assert done.message.startswith(f"run.trec: item {name!r} has a blank or no letter")
+    assert sorted(Path().iterdir()) == there
+    assert before is None or Path("run.trec").read_text() == before
+
+
+def test_pieces_of_a_trec_run_count_ranks_anew_for_each_user(tmp_path: Path) -> None:
+    with _runs.opened(tmp_path / "run.trec") as append:
+        append({"user": [], "item": [], "score": np.empty(0)})
+        append({"user": [4, 4, 2], "item": [1, 2, 3], "score": np.array([2.0, 1.0, 0.1])})
+        append({"user": [3], "item": [9], "score": np.array([1e-300])})
+    assert (tmp_path / "run.trec").read_text() == (
+        "4 Q0 1 1 2.0 podium\n4 Q0 2 2 1.0 podium\n2 Q0 3 1 0.1 podium\n3 Q0 9 1 1e-300 podium\n"
+    )
+
+
+BAD = {
+    "unknown user": (
+        ("--users", "strangers.txt"),
+        r"^strangers\.txt: model knows no user 'u99' \(and 1 more\); its users are such as 'u0'\.",
+    ),
+    "numbers": (("--users", "numbers.csv"), r"^numbers\.csv: model knows no user 3; its users are"),
+    "no user column": (("--users", "items.csv"), r"^items\.csv has no user column"),
+    "unnamed column": (("--users", "items.csv", "--user-col", "u"), r"has no column 'u'"),
+    "empty list": (("--users", "empty.txt"), r"^empty\.txt is empty\."),
+    "blank list": (("--users", "blank.txt"), r"^blank\.txt has no rows\."),
+    "bytes": (("--users", "bytes.txt"), r"^bytes\.txt is no text in UTF-8"),
+    "no list": (("--users", "none.txt"), r"^none\.txt does not exist\."),
+    "no allowed item": (
+        ("--allow", "strangers.txt"),
+        r"^--allow strangers\.txt: none of its items is known .* such as 100: first 'u1'\.",
+    ),
+    "nothing left": (
+        ("--allow", "items.csv", "--deny", "items.csv"),
+        r"^--allow and --deny leave no item to show",
+    ),
+    "k": (("-k", "0"), r"^-k must be an integer >= 1, got 0\."),
+    "suffix": (("-o", "run.xls"), r"^--out must end in '\.parquet'.*'\.trec\.gz', got 'run\.xls'"),
+    "folder": (("-o", "none/run.csv"), r"there is no folder none\."),
+}
+
+
+@pytest.mark.parametrize(("options", "pattern"), BAD.values(), ids=BAD)
+def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: str) -> None:
+    Path("strangers.txt").write_text("u1\nu99\nu98\n")
+    Path("numbers.csv").write_text("user\n3\n")
+    Path("items.csv").write_text("item\n100\n101\n")
+    Path("empty.txt").write_text("")
+    Path("blank.txt").write_text("\n \n\n")
+    Path("bytes.txt").write_bytes(b"\xff\xfe\x00")
+    there = sorted(Path().iterdir())
+    done = podium("recommend", "model", "-o", "run.csv", *options)
+    assert re.search(pattern, done.message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert sorted(Path().iterdir()) == there
+
+
+def test_file_that_is_no_factorization_is_refused(podium: Run) -> None:
+    rows = "".join(f"{u},{i},{i % 2},{i}.25\n" for u in range(3) for i in range(6))
+    Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
+    assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
+    for name in ("none", "rows.csv", "ranker"):
+        done = podium("recommend", name)
+        assert (done.status, done.out) == (2, "")
+        assert done.message.startswith(f"{name} is ")
+    done = podium("rank", "model", "rows.csv")
+    assert (done.status, done.out) == (2, "")
+    assert done.message.startswith("model is ")
+
+
+@pytest.fixture
+def shop() -> None:
+    """Write what customers of Online Retail bought in nine months, and then for the first time."""
+    events = data.load_onlineretail()
+    bought = events.quantity > 0
+    table = pl.DataFrame(
+        {
+            "user": events.customer_id[events.user[bought]],
+            "item": events.stock_code[events.item[bought]],
+            "minute": events.minute[bought],
+        }
+    )
+    late = pl.col("minute") >= float(np.quantile(table["minute"].to_numpy(), 0.8))
+    pair = ["user", "item"]
+    past = table.filter(~late).select(pair).unique(maintain_order=True)
+    new = table.filter(late).select(pair).unique(maintain_order=True)
+    new = new.join(past, on=pair, how="anti").join(past.select("user").unique(), on="user")
+    past.write_csv("past.csv")
+    new.write_parquet("truth.parquet")
+
+
+def ndcg(podium: Run, run: str) -> float:
+    done = podium("measure", "truth.parquet", run, "-m", "ndcg@10", "--format", "json")
+    assert (done.status, done.err) == (0, "")
+    return json.loads(done.out)["measures"]["ndcg@10"]["mean"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_purchases_are_factorized_recommended_and_measured(podium: Run) -> None:
+    argv = ("factorize", "past.csv", "--factors", "16", "--epochs", "10", "--threads", "1")
+    assert podium(*argv, "--out", "model").status == 0
+    argv = ("recommend", "model", "--users", "truth.parquet", "--out")
+    for name in ("run.parquet", "run.csv.gz", "run.trec"):
+        done = podium(*argv, name)
+        assert (done.status, done.err) == (0, "")
+    usual = podium("measure", "truth.parquet", "run.parquet")
+    assert (usual.status, usual.err) == (0, "")  # its usual measures are of lists this long
+    own = ndcg(podium, "run.parquet")
+    assert ndcg(podium, "run.csv.gz") == own == pytest.approx(ndcg(podium, "run.trec"))
+    # What sells best, shown to everybody, whatever they have bought.
+    best = pl.read_csv("past.csv")["item"].value_counts(sort=True)["item"].head(10)
+    users = pl.read_parquet("truth.parquet")["user"].unique()
+    popular = {
+        "user": np.repeat(users.to_numpy(), 10),
+        "item": best.to_list() * len(users),
+        "rank": np.tile(np.arange(1, 11), len(users)),
+    }
+    data.write_table(popular, "popular.parquet")
+    assert own > 1.3 * ndcg(podium, "popular.parquet")
