@@ -17,6 +17,9 @@ PARTS = (
     "boosting",
     "svmlight",
     "factorization",
+    "sampled",
+    "recommending",
+    "updates",
 )
 
 

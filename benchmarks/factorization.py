@@ -90,7 +90,7 @@ def _implicit(method: str, **options: Any) -> Fit:
 # Name -> how to fit, and the updates of a pass for each pair (0: it makes no such updates).
 ENTRIES: dict[str, tuple[Fit, int]] = {
     "podium robirank": (_podium("robirank"), NEGATIVES),
-    "podium robirank, all items": (_podium("robirank", negatives="all"), NEGATIVES),
+    "podium robirank, unseen items": (_podium("robirank", negatives="unseen", l2=0.04), NEGATIVES),
     "podium identity": (_podium("identity", learning_rate=0.3), NEGATIVES),
     "podium bpr": (_podium("bpr", learning_rate=0.4), NEGATIVES),
     "implicit bpr": (_implicit("bpr", learning_rate=0.05, regularization=0.005), 1),

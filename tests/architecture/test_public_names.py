@@ -36,6 +36,7 @@ WITH_ALL = (
     "metrics",
     "rankers",
     "report",
+    "sampled",
     "theory",
     "tuning",
 )

@@ -35,7 +35,7 @@ def _settings(**changes: Any) -> Settings:
         "n_epochs": 1,
         "n_blocks": 2,
         "seed": 0,
-        "memory": 0.5,
+        "memory": 0.0,
         "exact": True,
         "only_unseen": True,
         "item_bias": True,

@@ -39,7 +39,7 @@ def test_unseen_items_of_the_own_taste_come_first(loss: str) -> None:
 
 
 def test_type2_lowers_its_cost_with_a_longer_step() -> None:
-    cost = _fitted(loss="type2", learning_rate=3.0).history_["cost"]
+    cost = _fitted(loss="type2", learning_rate=3.0, negatives="unseen").history_["cost"]
     assert cost[-1] < 0.7 * cost[0]
 
 

@@ -89,7 +89,7 @@ def test_checkpoint_of_another_fit_is_refused(
 
     with pytest.raises(DataError, match="is of other interactions"):
         resume(_model(), _likes(seed=1))
-    with pytest.raises(DataError, match=r"other settings: l2 was 0\.02, is 0\.1\."):
+    with pytest.raises(DataError, match=r"other settings: l2 was 0\.025, is 0\.1\."):
         resume(_model(l2=0.1), _likes())
     with pytest.raises(DataError, match="another eval_set"):
         resume(_model(), _likes(), eval_set=_held_out())

@@ -16,14 +16,14 @@ import numpy as np
 
 from podium._kernels import kernel, sort_falling
 
-FIRST, WORST, BEST, AVERAGE, ID, RANDOM = 0, 1, 2, 3, 4, 5
+WORST, BEST, AVERAGE, ID, RANDOM = 1, 2, 3, 4, 5
 
-_CHUNK = 64
+CHUNK = 64
 _SAMPLE = 512  # scores that the first floor of a row is guessed from
 _SPREAD = 2.0  # standard deviations by which the guess errs on the safe side
 _TINY = 2.0**-53
-_NONE = -1
-_ZERO, _ONE = np.int64(0), np.int64(1)  # literals would compile their callees once more
+NONE = -1
+ZERO, _ONE = np.int64(0), np.int64(1)  # literals would compile their callees once more
 
 # The place of a single bit: the six highest bits of bit x _DE_BRUIJN tell the 64 places apart.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -33,33 +33,33 @@ for _bit in range(64):
 
 
 @kernel
-def _advance(row, start, low, high, found):
+def advance(row, start, low, high, found):
     """Find the next chunk in which not all low <= score <= high, and which items those are.
 
     Returns where the chunk after it starts, and how many items were written into `found`.
     """
     bits = np.uint64(0)
-    while start + _CHUNK <= row.size and bits == 0:
-        part = row[start : start + _CHUNK]
-        for j in range(_CHUNK):  # becomes a few vector comparisons
+    while start + CHUNK <= row.size and bits == 0:
+        part = row[start : start + CHUNK]
+        for j in range(CHUNK):  # becomes a few vector comparisons
             bits |= np.uint64(not ((part[j] <= high) & (part[j] >= low))) << np.uint64(j)
-        start += _CHUNK
+        start += CHUNK
     if bits == 0:
         part = row[start:]
         for j in range(part.size):
             bits |= np.uint64(not ((part[j] <= high) & (part[j] >= low))) << np.uint64(j)
-        start += _CHUNK
+        start += CHUNK
     n_found = 0
     while bits:
         first = bits & (~bits + np.uint64(1))
-        found[n_found] = start - _CHUNK + _PLACE[(first * _DE_BRUIJN) >> np.uint64(58)]
+        found[n_found] = start - CHUNK + _PLACE[(first * _DE_BRUIJN) >> np.uint64(58)]
         n_found += 1
         bits ^= first
     return start, n_found
 
 
 @kernel
-def _select(values, n, k):
+def select(values, n, k):
     """Move the k greatest of the first n values to the front; return the least of those."""
     low, high = 0, n - 1
     while low < high:
@@ -91,10 +91,10 @@ def _scan(row, hidden, k, floor, lowest, best):
     visible item whose score is not finite, or -1. `best` is longer than k: whenever it is full,
     its k best stay and the least of them becomes the floor.
     """
-    found = np.empty(_CHUNK, np.int64)
-    count = start = _ZERO
+    found = np.empty(CHUNK, np.int64)
+    count = start = ZERO
     while start < row.size:
-        start, n_found = _advance(row, start, lowest, floor, found)
+        start, n_found = advance(row, start, lowest, floor, found)
         for f in range(n_found):
             item = found[f]
             if hidden[item]:
@@ -105,9 +105,9 @@ def _scan(row, hidden, k, floor, lowest, best):
             best[count] = score
             count += score > floor
             if count == best.size:
-                floor = _select(best, count, k)
+                floor = select(best, count, k)
                 count = k
-    return (_select(best, count, k) if count >= k else floor), count, _NONE
+    return (select(best, count, k) if count >= k else floor), count, NONE
 
 
 @kernel
@@ -129,7 +129,7 @@ def _guess_floor(row, hidden, k, lowest, below, sample, nothing, best):
     if 3 * place > n:
         return below
     floor, _, bad = _scan(sample[:n], nothing, place, below, lowest, best[: 3 * place])
-    return floor if bad == _NONE else below
+    return floor if bad == NONE else below
 
 
 @kernel
@@ -146,7 +146,7 @@ def kth_best(scores, lowest, below, seen_offsets, seen, k, out):
     """
     n_users, n_items = scores.shape
     hidden = np.zeros(n_items, np.bool_)
-    best = np.empty(4 * min(k, n_items) + _CHUNK, scores.dtype)
+    best = np.empty(4 * min(k, n_items) + CHUNK, scores.dtype)
     sample = np.empty(_SAMPLE, scores.dtype)
     sample_best = np.empty(_SAMPLE, scores.dtype)
     nothing = np.zeros(_SAMPLE, np.bool_)
@@ -159,13 +159,13 @@ def kth_best(scores, lowest, below, seen_offsets, seen, k, out):
         if not every:
             floor = _guess_floor(row, hidden, k, lowest, below, sample, nothing, sample_best)
         value, count, bad = _scan(row, hidden, k, floor, lowest, best)
-        if count < k and bad == _NONE and not every:
+        if count < k and bad == NONE and not every:
             value, count, bad = _scan(row, hidden, k, below, lowest, best)
         out[u] = below if every else value
-        if bad != _NONE:
+        if bad != NONE:
             return u, bad
         _set(hidden, ours, False)
-    return _NONE, _NONE
+    return NONE, NONE
 
 
 @kernel
@@ -216,16 +216,16 @@ def _key(rule, grade, item, stream):
 @kernel
 def _list(row, hidden, floor, lowest, below, rule, grade, stream, items, spare):
     """Write the visible items with score >= floor in order; return how many."""
-    found = np.empty(_CHUNK, np.int64)
+    found = np.empty(CHUNK, np.int64)
     under = np.nextafter(floor, below)
-    count = start = _ZERO
+    count = start = ZERO
     while start < row.size:
-        start, n_found = _advance(row, start, lowest, under, found)
+        start, n_found = advance(row, start, lowest, under, found)
         for f in range(n_found):
             items[count] = found[f]
             count += not hidden[found[f]]
     sort_falling(row, items, count, spare)
-    if rule == FIRST or rule == AVERAGE:
+    if rule == AVERAGE:
         return count
     start = 0
     for i in range(1, count + 1):
@@ -316,7 +316,7 @@ def target_ranks(
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
         _, _, bad = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
-        if bad != _NONE:
+        if bad != NONE:
             return u, bad
         stream = _mix(seed ^ _mix(np.uint64(first_user + u)))
         for t in range(true_offsets[u], true_offsets[u + 1]):
@@ -332,7 +332,7 @@ def target_ranks(
                 out[t] += _tied_before(row, hidden, target, rule, grade, stream)
         _set(hidden, ours, False)
         _set(grade, true_items[true_offsets[u] : true_offsets[u + 1]], 0.0)
-    return _NONE, _NONE
+    return NONE, NONE
 
 
 @kernel

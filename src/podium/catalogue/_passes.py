@@ -8,6 +8,7 @@ import numpy as np
 
 from podium import _check
 from podium.catalogue import _kernels
+from podium.catalogue._best import _kernels as _best_kernels
 from podium.catalogue._source import Floats, Source
 from podium.catalogue._sparse import Rows
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
@@ -21,7 +22,6 @@ RULES: dict[Ties, int] = {
 }
 
 _TIE_DRAW = 1  # purpose number in the seed of random ties
-_NO_BITS = np.uint64(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,17 @@ class Lists:
 def random_bits(seed: int) -> np.uint64:
     """Return the 64 bits that random ties are drawn from."""
     return np.random.SeedSequence([_check.seed(seed), _TIE_DRAW]).generate_state(1, np.uint64)[0]
+
+
+def best_items(
+    source: Source, start: int, block: Floats, seen: Rows, items: RowIndex, best: Floats
+) -> None:
+    """Write each user's best items and their scores, as many as there are and columns hold."""
+    user, item = _best_kernels.best_items(
+        block, source.lowest, source.below, seen.offsets, seen.items, items.shape[1], items, best
+    )
+    if user >= 0:
+        source.refuse(start + user, item, block[user, item])
 
 
 def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
@@ -66,8 +77,8 @@ def lists(
     floors: Floats,
     sizes: Counts,
     *,
-    rule: int = _kernels.FIRST,
-    bits: np.uint64 = _NO_BITS,
+    rule: int,
+    bits: np.uint64,
 ) -> Lists:
     """List the items whose scores reach the floors, in order, as many as sizes says."""
     offsets = row_offsets(sizes)

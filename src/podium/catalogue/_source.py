@@ -1,19 +1,18 @@
-"""Where scores come from: a matrix or two factors, either read in blocks of users."""
+"""Where scores come from: a matrix, two factors or a function, each read in blocks of users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import abc
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-
-Scores: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
-"""A (n_users, n_items) matrix, or the pair (user_factors, item_factors)."""
 
 Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
 
@@ -23,33 +22,56 @@ _MOST_BYTES = 2**26  # of a block, unless one user alone has more
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """Scores of n_users x n_items, float32 or float64, that are made a block at a time.
+class ScoreFunction:
+    """Scores that a function gives for a block of users, where neither matrix nor factors exist.
 
-    Attributes
+    Parameters
     ----------
-    left : (n_users, n_items) scores, or (n_users, n_factors)
-    right : (n_items, n_factors), or None where `left` holds the scores.
+    function : (users) -> (n, n_items)
+        Called with row numbers of users, int64, consecutive and never none. What it returns is
+        read before it is called again, so that it may write into one array each time.
+    n_users, n_items : int
+    dtype : {float32, float64}
+        What scores are ranked in. A block of a type whose values it does not hold is an error.
+
+    Examples
+    --------
+    >>> from podium.catalogue import top_k
+    >>> likes = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> similar = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.3], [0.2, 0.3, 1.0]])
+    >>> top_k(ScoreFunction(lambda users: likes[users] @ similar, 2, 3), 2)[0]
+    array([[0, 1],
+           [2, 1]])
     """
 
-    left: NDArray[Any]
-    right: NDArray[Any] | None
+    function: Callable[[NDArray[np.int64]], ArrayLike]
+    n_users: int
+    n_items: int
+    dtype: DTypeLike = np.float64
 
-    @property
-    def n_users(self) -> int:
-        return self.left.shape[0]
 
-    @property
-    def n_items(self) -> int:
-        return self.left.shape[1] if self.right is None else self.right.shape[0]
+Scores: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike] | ScoreFunction"
+"""A (n_users, n_items) matrix, the pair (user_factors, item_factors), or a function."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source(abc.ABC):
+    """Scores of n_users x n_items, float32 or float64, that are made a block at a time."""
+
+    n_users: int
+    n_items: int
+    dtype: np.dtype[Any]
+
+    @abc.abstractmethod
+    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
+        """Yield (first user, contiguous scores); a block is overwritten by the next one.
+
+        There is a block even where there are no users: one of no rows.
+        """
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.n_users, self.n_items
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return _float_type(self.left, self.right)
 
     @property
     def lowest(self) -> Any:
@@ -69,18 +91,6 @@ class Source:
         fits = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), fits))
 
-    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        """Yield (first user, contiguous scores); a block is overwritten by the next one."""
-        buffer = None
-        for start in range(0, max(self.n_users, 1), size):
-            left = self.left[start : start + size]
-            if self.right is None:
-                yield start, np.ascontiguousarray(left, dtype=self.dtype)
-                continue
-            if buffer is None:
-                buffer = np.empty((min(size, self.n_users), self.n_items), self.dtype)
-            yield start, np.matmul(left, self.right.T, out=buffer[: left.shape[0]])
-
     def refuse(self, user: int, item: int, score: Any) -> None:
         """Raise for a score that is not finite."""
         raise ArgumentError(
@@ -88,17 +98,84 @@ class Source:
             "that are not to be ranked in exclude; give others a low finite score."
         )
 
+    def _starts(self, size: int) -> range:
+        return range(0, max(self.n_users, 1), size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrix(Source):
+    values: NDArray[Any]
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
+        for start in self._starts(size):
+            part = self.values[start : start + size]
+            yield start, np.ascontiguousarray(part, dtype=self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors(Source):
+    users: NDArray[Any]
+    items: NDArray[Any]
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
+        buffer = np.empty((min(size, self.n_users), self.n_items), self.dtype)
+        for start in self._starts(size):
+            left = self.users[start : start + size]
+            yield start, np.matmul(left, self.items.T, out=buffer[: left.shape[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Function(Source):
+    function: Callable[[NDArray[np.int64]], ArrayLike]
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
+        for start in self._starts(size):
+            yield start, self._block(np.arange(start, min(start + size, self.n_users)))
+
+    def _block(self, users: NDArray[np.int64]) -> Floats:
+        if not users.size:
+            return np.empty((0, self.n_items), self.dtype)
+        block = _matrix(self.function(users), "scores", "users x items")
+        if block.shape != (users.size, self.n_items):
+            raise ArgumentError(
+                f"scores must be {users.size} x {self.n_items} for {users.size} users, got a "
+                f"block of {block.shape[0]} x {block.shape[1]}."
+            )
+        if _float_type(block.dtype) != self.dtype != np.float64:
+            raise ArgumentError(
+                f"scores must be {self.dtype}, got a block of {block.dtype}. Pass dtype='float64' "
+                f"to ScoreFunction, or return {self.dtype}."
+            )
+        return np.ascontiguousarray(block, dtype=self.dtype)
+
 
 def read(scores: Scores) -> Source:
-    """Check scores, in either form."""
+    """Check scores, in any of their forms."""
     if isinstance(scores, tuple) and len(scores) == 2:
         return read_factors(*scores)
-    return read_matrix(scores)
+    return read_whole(scores)
+
+
+def read_whole(scores: ArrayLike | ScoreFunction) -> Source:
+    """Check scores that are no factors."""
+    return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
+
+
+def read_function(scores: ScoreFunction) -> Source:
+    """Check what a function is said to return; its blocks are checked as they come."""
+    if not callable(scores.function):
+        raise ArgumentError(f"function must be callable, got {scores.function!r}.")
+    dtype: np.dtype[Any] = np.dtype(scores.dtype)
+    if dtype.name not in ("float32", "float64"):
+        raise ArgumentError(f"dtype must be float32 or float64, got {dtype}.")
+    n_users, n_items = _size(scores.n_users, "n_users"), _size(scores.n_items, "n_items")
+    return _Function(n_users, n_items, dtype, scores.function)
 
 
 def read_matrix(scores: ArrayLike) -> Source:
     """Check a matrix of scores; its values are checked where they are ranked."""
-    return Source(_matrix(scores, "scores", "users x items"), None)
+    values = _matrix(scores, "scores", "users x items")
+    return _Matrix(values.shape[0], values.shape[1], _float_type(values.dtype), values)
 
 
 def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
@@ -110,16 +187,22 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
             "user_factors and item_factors must have equal width, got "
             f"{users.shape[1]} and {items.shape[1]}."
         )
-    dtype = _float_type(users, items)
-    pair = [np.ascontiguousarray(f, dtype=dtype) for f in (users, items)]
-    for name, factor in zip(("user_factors", "item_factors"), pair, strict=True):
+    dtype = _float_type(users.dtype, items.dtype)
+    users, items = (np.ascontiguousarray(factor, dtype=dtype) for factor in (users, items))
+    for name, factor in (("user_factors", users), ("item_factors", items)):
         good = np.isfinite(factor).all(axis=1)
         if not good.all():
             raise ArgumentError(
                 f"{name} has a non-finite value, first in row {int(np.argmin(good))}. "
                 "Fit the model anew, or drop that row."
             )
-    return Source(*pair)
+    return _Factors(users.shape[0], items.shape[0], dtype, users, items)
+
+
+def _size(value: Any, name: str) -> int:
+    if not isinstance(value, Integral) or value < 0:
+        raise ArgumentError(f"{name} must be an integer >= 0, got {value!r}.")
+    return int(value)
 
 
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
@@ -132,8 +215,7 @@ def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
     return array
 
 
-def _float_type(left: NDArray[Any], right: NDArray[Any] | None) -> np.dtype[Any]:
+def _float_type(*types: np.dtype[Any]) -> np.dtype[Any]:
     """Return float32 where it holds the values exactly, else float64."""
-    both = left.dtype if right is None else np.promote_types(left.dtype, right.dtype)
-    single = np.promote_types(both, np.float32) == np.float32
+    single = np.result_type(*types, np.float32) == np.float32
     return np.dtype(np.float32 if single else np.float64)

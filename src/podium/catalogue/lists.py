@@ -35,8 +35,9 @@ def rankings(
 
     Parameters
     ----------
-    scores : (n_users, n_items), or pair (user_factors, item_factors)
-        A matrix, or factors whose products are taken a block at a time (see `top_k_factors`).
+    scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
+        A matrix, factors whose products are taken a block at a time (see `top_k_factors`), or a
+        function that gives a block.
     truth : scipy.sparse matrix, (n_users, n_items)
         Relevance of the stored pairs, >= 0; all other items have 0.
     exclude : scipy.sparse matrix, (n_users, n_items), optional

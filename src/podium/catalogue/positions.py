@@ -37,7 +37,7 @@ def ranks(
 
     Parameters
     ----------
-    scores : (n_users, n_items), or pair (user_factors, item_factors)
+    scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
         As in `rankings`.
     targets : scipy.sparse matrix, (n_users, n_items)
         The stored pairs are the targets. Their values are relevances >= 0, which matter to the

@@ -9,24 +9,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.catalogue import _passes
-from podium.catalogue._source import Source, read_factors, read_matrix
-from podium.catalogue._sparse import Rows, read_excluded
+from podium.catalogue._source import ScoreFunction, Source, read_factors, read_whole
+from podium.catalogue._sparse import read_excluded
 
 
 def top_k(
-    scores: ArrayLike, k: int, *, exclude: Any = None
+    scores: ArrayLike | ScoreFunction,
+    k: int,
+    *,
+    exclude: Any = None,
+    block_size: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Find the k best-scored items of each user, best first.
 
     Parameters
     ----------
-    scores : (n_users, n_items)
+    scores : (n_users, n_items), or ScoreFunction
         Higher is better. float32 and float64 are read as they are, other numbers converted.
     k : int
         Items per user, at least 1.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
         Items that are not to be shown: every stored entry, whatever its value. Their scores
         are not looked at and may be anything.
+    block_size : int, optional
+        Users whose scores are read at a time, as in `top_k_factors`.
 
     Returns
     -------
@@ -53,7 +59,7 @@ def top_k(
     array([[1, 2],
            [0, 1]])
     """
-    return _top(read_matrix(scores), k, exclude, None)
+    return _top(read_whole(scores), k, exclude, block_size)
 
 
 def top_k_factors(
@@ -107,11 +113,6 @@ def _top(
     best = np.full((scores.n_users, width), scores.below)
     for start, block in scores.blocks(scores.block_size(block_size)):
         stop = start + block.shape[0]
-        seen, nothing = hidden.block(start, stop), Rows.none(stop - start)
-        floors = _passes.kth_best(scores, start, block, seen, width)
-        sizes = np.minimum(scores.n_items - seen.sizes, width)
-        found = _passes.lists(scores, start, block, seen, nothing, floors, sizes).items
-        filled = np.arange(width) < sizes[:, None]
-        items[start:stop][filled] = found
-        best[start:stop][filled] = block[np.nonzero(filled)[0], found]
+        seen = hidden.block(start, stop)
+        _passes.best_items(scores, start, block, seen, items[start:stop], best[start:stop])
     return items, best

@@ -159,8 +159,11 @@ def descend(
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
     pull = np.empty(d, np.float32)
-    keep_item = shrink if learn_items else _ONE
     inverse = _ONE / np.float32(K)
+    fall = _ONE - shrink if learn_items else np.float32(0.0)
+    keep_good = _ONE - fall
+    fall_bad = fall * inverse  # a positive's negatives shrink together as much as it does
+    keep_bad = _ONE - fall_bad
     total_cost = 0.0
     n_steps = 0
     shuffle(turn, n_runs, stream(seed, -1))
@@ -245,8 +248,8 @@ def descend(
                 pull[j] = whole * good[j]
             if learn_items:
                 for j in range(d):
-                    good[j] = keep_item * good[j] + whole * u[j]
-                bias[y] += bias_rate * (whole - (_ONE - shrink) * bias[y])
+                    good[j] = keep_good * good[j] + whole * u[j]
+                bias[y] += bias_rate * (whole - fall * bias[y])
             for k in range(K):
                 bad = V[drawn[k]]
                 a = step[k]
@@ -254,8 +257,8 @@ def descend(
                     pull[j] -= a * bad[j]
                 if learn_items:
                     for j in range(d):
-                        bad[j] = keep_item * bad[j] - a * u[j]
-                    bias[drawn[k]] -= bias_rate * (a + (_ONE - shrink) * bias[drawn[k]])
+                        bad[j] = keep_bad * bad[j] - a * u[j]
+                    bias[drawn[k]] -= bias_rate * (a + fall_bad * bias[drawn[k]])
             for j in range(d):
                 u[j] = shrink * u[j] + pull[j]
             n_steps += 1

@@ -199,7 +199,7 @@ def descend(
         learn_items,
         f(rate),
         f(1.0 - rate * settings.l2),
-        f(0.0 if settings.exact else settings.memory),
+        f(settings.memory),
         seed,
         1 if learn_items else 0,
         n_items,

@@ -21,6 +21,7 @@ def read_settings(model: Any, pairs: Pairs | None = None) -> Settings:
     Without pairs in one block, which is how new users are folded in.
     """
     _check.flag(model.item_bias, "item_bias")
+    exact = _check.choice(model.xi, "xi", XI) == "exact"
     return Settings(
         loss=_check.choice(model.loss, "loss", list(KINDS)),
         n_factors=_check.cutoff(model.n_factors, name="n_factors"),
@@ -31,8 +32,8 @@ def read_settings(model: Any, pairs: Pairs | None = None) -> Settings:
         n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
         n_blocks=1 if pairs is None else _n_blocks(model, pairs),
         seed=_seed(model.random_state),
-        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=True),
-        exact=_check.choice(model.xi, "xi", XI) == "exact",
+        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
+        exact=exact,
         only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
         item_bias=model.item_bias,
     )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.catalogue import top_k_factors
 from podium.errors import ArgumentError
+from podium.factorization._settled import best_products
 from podium.types import Mask
 
 Floats = NDArray[np.float32]
@@ -45,7 +45,7 @@ def best_items(
         if hidden is not None and candidates is not None:
             hidden = sparse.csr_array(hidden[:, candidates])
         left, right = with_bias(users[part], items, bias)
-        found[part], scores[part] = top_k_factors(left, right, k, exclude=hidden)
+        found[part], scores[part] = best_products(left, right, k, hidden)
     if candidates is not None:
         found = np.where(found < 0, -1, candidates[found])
     return found, scores
@@ -67,9 +67,9 @@ def candidates(allow: Ints | None, deny: Ints | None, n_items: int) -> Ints | No
 def nearest_items(items: Floats, chosen: Ints, k: int) -> tuple[Ints, Floats]:
     """Return the k items of greatest cosine to each chosen one, without itself."""
     lengths = np.linalg.norm(items, axis=1, keepdims=True)
-    directions = items / np.where(lengths > 0, lengths, np.float32(1.0))
+    directions = (items / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
     rows = np.arange(chosen.size)
     own = sparse.csr_array(
         (np.ones(chosen.size), (rows, chosen)), shape=(chosen.size, items.shape[0])
     )
-    return top_k_factors(directions[chosen], directions, k, exclude=own)
+    return best_products(directions[chosen], directions, k, own)

@@ -1,0 +1,165 @@
+"""Updates a second of RoBiRank's factors beside implicit's BPR and the memory's ceiling.
+
+An update is a step along the gradient of one compared pair: a user, an item that it likes, and
+one that it does not. implicit draws one for each pair in a pass, podium eight.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+
+from benchmarks import _harness
+from benchmarks.factorization import FACTORS, NEGATIVES, check_equal, make_interactions
+from podium._kernels import kernel
+
+PASSES = 3
+REPEATS = 3
+N_ITEMS = {"small": 4_000, "songs": 386_133}
+CEILING = "random rows read and written"
+
+Fit = Callable[[csr_array[Any], int, int], None]
+
+
+def make_pairs(shape: str, fraction: float) -> csr_array[Any]:
+    """Return pairs of few items, which stay in a cache; or songs' shape, whose items do not."""
+    if shape == "small":
+        return make_interactions(6_000, 4_000, 1_000_000).train
+    from podium.experiments.papers._robirank_scale_data import Shape, draw
+
+    return draw(Shape.of(fraction), [0]).astype(np.float32)
+
+
+def _podium(**options: Any) -> Fit:
+    def fit(pairs: csr_array[Any], passes: int, threads: int) -> None:
+        from podium.executors import Threads
+        from podium.factorization import RoBiRank
+
+        model = RoBiRank(FACTORS, n_epochs=passes, n_negatives=NEGATIVES, gain="one", **options)
+        model.fit(pairs, executor=Threads(threads))
+
+    return fit
+
+
+def _implicit(pairs: csr_array[Any], passes: int, threads: int) -> None:
+    from implicit.cpu.bpr import BayesianPersonalizedRanking
+
+    model = BayesianPersonalizedRanking(factors=FACTORS - 1, iterations=passes, num_threads=threads)
+    model.fit(csr_matrix(pairs), show_progress=False)
+
+
+# Name -> how to fit, and the updates of a pass for each pair.
+ENTRIES: dict[str, tuple[Fit, int]] = {
+    "podium robirank": (_podium(negatives="unseen"), NEGATIVES),
+    "podium robirank, no seen check": (_podium(negatives="all"), NEGATIVES),
+    "podium bpr": (_podium(loss="bpr", learning_rate=0.4), NEGATIVES),
+    "implicit bpr": (_implicit, 1),
+}
+
+
+@kernel
+def touch_rows(rows, n):
+    """Add 1 to each number of n random rows."""
+    state = np.uint64(88172645463325252)
+    for _ in range(n):
+        state ^= state >> np.uint64(12)
+        state ^= state << np.uint64(25)
+        state ^= state >> np.uint64(27)
+        high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+        row = rows[np.int64((high * np.uint64(rows.shape[0])) >> np.uint64(32))]
+        for j in range(row.size):
+            row[j] += np.float32(1.0)
+
+
+def ceiling(n_items: int, n_rows: int) -> _harness.Timing:
+    """Time random reads and writes of rows as long as an item's factors."""
+    rows = np.zeros((n_items, FACTORS), np.float32)
+    touch_rows(rows, 10)
+    if rows.sum() != 10 * FACTORS:
+        raise SystemExit("the ceiling's rows were not all written")
+    values = {"updates": float(n_rows)}
+    return _harness.time_call(CEILING, lambda: touch_rows(rows, n_rows) or values, REPEATS)
+
+
+def time_passes(name: str, pairs: csr_array[Any], threads: int) -> _harness.Timing:
+    """Time a pass: a fit of some passes more, less a fit of one, by CPU and by clock."""
+    fit, updates = ENTRIES[name]
+    start = time.perf_counter()
+    fit(pairs[:64], 1, threads)
+    first = time.perf_counter() - start
+    made = []
+    for _ in range(REPEATS):
+        (cpu_1, wall_1), (cpu_n, wall_n) = (
+            _seconds(fit, pairs, passes, threads) for passes in (1, 1 + PASSES)
+        )
+        made.append(((cpu_n - cpu_1) / PASSES, (wall_n - wall_1) / PASSES))
+    cpu, wall = (statistics.median(column) for column in zip(*made, strict=True))
+    values = {"updates": float(pairs.nnz) * updates}
+    return _harness.Timing(name, cpu, wall, first, 0.0, values)
+
+
+def _seconds(fit: Fit, pairs: csr_array[Any], passes: int, threads: int) -> tuple[float, float]:
+    cpu, wall = time.process_time(), time.perf_counter()
+    fit(pairs, passes, threads)
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Check that threads change no bit, then time passes, each entry in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shapes", nargs="*", default=list(N_ITEMS), choices=N_ITEMS)
+    parser.add_argument("--fraction", type=float, default=0.05, help="of the songs' users")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--entry")
+    args = parser.parse_args(argv)
+    if args.entry:
+        _harness.report(_timing(args))
+        return
+    check_equal(make_interactions(500, 1_000, 20_000))
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    for shape in args.shapes:
+        _compare(shape, args.fraction)
+
+
+def _timing(args: argparse.Namespace) -> _harness.Timing:
+    (shape,) = args.shapes
+    if args.entry == CEILING:
+        return ceiling(N_ITEMS[shape], 10_000_000)
+    return time_passes(args.entry, make_pairs(shape, args.fraction), args.threads)
+
+
+def _compare(shape: str, fraction: float) -> None:
+    """Print updates a CPU second, then what a second thread is worth."""
+    options = [f"--shapes={shape}", f"--fraction={fraction}"]
+    top = _harness.in_process("benchmarks.updates", CEILING, options)
+    if isinstance(top, str):
+        raise SystemExit(top)
+    most = top.values["updates"] / top.cpu_s / 1e6
+    rows: list[tuple[Any, ...]] = [(CEILING, "–", most, 1.0, "–", "–")]
+    for name in ENTRIES:
+        one, two = (
+            _harness.in_process("benchmarks.updates", name, [*options, f"--threads={n}"])
+            for n in (1, 2)
+        )
+        if isinstance(one, str) or isinstance(two, str):
+            print(f"left out: {name}: {one if isinstance(one, str) else two}")
+            continue
+        rate = one.values["updates"] / one.cpu_s / 1e6
+        rows.append((name, one.cpu_s, rate, rate / most, one.wall_s, one.wall_s / two.wall_s))
+    _harness.table(
+        f"{shape}: {FACTORS} factors, a pass; load average {os.getloadavg()[0]:.1f} on "
+        f"{os.cpu_count()} processors",
+        ("entry", "CPU s", "M updates / CPU s", "x rows", "wall s", "two threads x"),
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

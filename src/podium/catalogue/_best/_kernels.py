@@ -1,0 +1,120 @@
+"""Compiled pass over a block of user x item scores that writes each user's k best items.
+
+A row is looked at twice. First for a floor: of the greatest score in each of a few sets of items
+that share none, about the k-th greatest is one that k items reach and few more. Then for the
+items that reach it, 64 to a vectorised test, which also finds scores that are not finite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, sort_falling
+from podium.catalogue._kernels import CHUNK, NONE, ZERO, advance, select
+
+_LANES = 4  # sets of items for each of the k: more make the floor better, and cost more
+_HALVINGS = 24  # of the interval that a floor is looked for in, before it is found by sorting
+_HALF = np.float32(0.5)
+
+
+@kernel
+def best_items(scores, lowest, below, seen_offsets, seen, k, items, best):
+    """Write each user's visible items in order of falling score, then rising item: k at most.
+
+    `items` and `best` stay as they are where a user has no more items. Returns the (user, item)
+    of the first visible score that is not finite, or (-1, -1).
+    """
+    n_users, n_items = scores.shape
+    lanes = np.empty(CHUNK * (_LANES * min(k, n_items) // CHUNK + 1), scores.dtype)
+    chosen, spare = np.empty(n_items + 1, np.int64), np.empty(n_items, np.int64)
+    hidden = np.zeros(n_items, np.bool_)
+    copy = np.empty(n_items, scores.dtype)
+    for u in range(n_users):
+        row = scores[u]
+        ours = seen[seen_offsets[u] : seen_offsets[u + 1]]
+        if ours.size:  # hidden scores become the lowest in a copy: the block is the caller's
+            for i in range(n_items):
+                copy[i] = row[i]
+            for s in range(ours.size):
+                copy[ours[s]] = lowest
+            bad = _best_of_row(
+                copy, ours, lowest, below, k, lanes, hidden, chosen, spare, items[u], best[u]
+            )
+        else:
+            bad = _best_of_row(
+                row, ours, lowest, below, k, lanes, hidden, chosen, spare, items[u], best[u]
+            )
+        if bad != NONE:
+            return u, bad
+    return NONE, NONE
+
+
+@kernel
+def _best_of_row(row, ours, lowest, below, k, lanes, hidden, chosen, spare, items, best):
+    """Write one user's best items; return an item whose score is not finite, or -1."""
+    n_best = min(k, row.size - ours.size)
+    under = below
+    if n_best == k:
+        under = np.nextafter(_floor(row, k, lowest, lanes), below)
+    if under < lowest:  # then hidden items are above it too
+        for s in range(ours.size):
+            hidden[ours[s]] = True
+    found = np.empty(CHUNK, np.int64)
+    count = start = ZERO
+    while start < row.size:
+        start, n_found = advance(row, start, lowest, under, found)
+        for f in range(n_found):
+            score = row[found[f]]
+            if not (score >= lowest and score <= -lowest):
+                return found[f]
+            chosen[count] = found[f]
+            count += not hidden[found[f]]
+    if under < lowest:
+        for s in range(ours.size):
+            hidden[ours[s]] = False
+    sort_falling(row, chosen, count, spare)
+    for i in range(n_best):
+        items[i] = chosen[i]
+        best[i] = row[chosen[i]]
+    return NONE
+
+
+@kernel
+def _floor(row, k, lowest, lanes):
+    """Return a score that at least k items reach, and seldom many more; `lowest` if in doubt.
+
+    Item i belongs to lane i % lanes.size. Each lane whose greatest score reaches the floor has an
+    item that does.
+    """
+    n_lanes = lanes.size
+    for j in range(n_lanes):
+        lanes[j] = lowest
+    for start in range(0, row.size, n_lanes):
+        part = row[start : start + n_lanes]
+        for j in range(part.size):
+            lanes[j] = part[j] if part[j] > lanes[j] else lanes[j]
+    return _about_kth(lanes, k)
+
+
+@kernel
+def _about_kth(values, k):
+    """Return a number that k to 1.25 k of the values reach, or the k-th greatest value.
+
+    By halving an interval: without a branch for each value, unlike a selection.
+    """
+    low, high = values[0], values[0]
+    for j in range(values.size):
+        low = min(low, values[j])
+        high = max(high, values[j])
+    for _ in range(_HALVINGS):
+        middle = low * _HALF + high * _HALF
+        n = 0
+        for j in range(values.size):
+            n += values[j] >= middle
+        if n < k:
+            high = middle
+        else:
+            low = middle
+            if 4 * n <= 5 * k:
+                return low
+    return select(values, values.size, k)

@@ -1,0 +1,79 @@
+"""The best products of factors, to the same bits however the products are taken.
+
+A matrix product adds up in an order that depends on its shape and on its threads. So it only
+proposes items, a few more than are asked for. Their scores are taken anew in one fixed order, and
+a bound on the rounding of both tells whether an item that was not proposed could belong there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium.catalogue import top_k_factors
+from podium.factorization._settled import _kernels
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+_SPARE = 2  # items proposed beyond those asked for, at first
+_WIDER = 8  # times as many, for users whom these leave in doubt
+_BLOCK = 256  # users at a time while there are few items: their scores stay near the processor
+_FEW = 2**14
+_MOST = 2**22  # proposals at a time
+
+
+def best_products(
+    users: Floats, items: Floats, k: int, hidden: sparse.csr_array[Any] | None
+) -> tuple[Ints, Floats]:
+    """Return each user's k best items and their scores; -1 and -inf where there are fewer.
+
+    What a user is shown follows from its own factors and the items' alone: neither from the other
+    users nor from the number of threads. Equal scores: the lower item first.
+    """
+    found: Ints = np.full((users.shape[0], k), -1)
+    best: Floats = np.full((users.shape[0], k), -np.inf, np.float32)
+    slack = _slack(users, items)
+    doubtful = np.arange(users.shape[0], dtype=np.int64)
+    width = k + _SPARE
+    while doubtful.size:
+        settled = np.empty(doubtful.size, np.bool_)
+        step = max(1, _MOST // width)
+        for start in range(0, doubtful.size, step):
+            asked = doubtful[start : start + step]
+            proposed, scores = _proposals(users, items, width, hidden, asked)
+            _kernels.settle(
+                users,
+                items,
+                slack,
+                asked,
+                proposed,
+                scores,
+                found,
+                best,
+                settled[start : start + step],
+            )
+        doubtful = np.compress(~settled, doubtful)
+        width = min(_WIDER * width, items.shape[0] + 1)  # one more is one too many: -1 says so
+    return found, best
+
+
+def _proposals(
+    users: Floats, items: Floats, width: int, hidden: sparse.csr_array[Any] | None, asked: Ints
+) -> tuple[Ints, Floats]:
+    block = _BLOCK if items.shape[0] <= _FEW else None
+    if asked.size < users.shape[0]:
+        users, hidden = users[asked], None if hidden is None else hidden[asked]
+    return top_k_factors(users, items, width, exclude=hidden, block_size=block)
+
+
+def _slack(users: Floats, items: Floats) -> Floats:
+    """Return by how much two ways of adding up a user's score may differ."""
+    longest = np.sqrt(np.einsum("ij,ij->i", items, items).max(initial=0.0))
+    lengths = np.sqrt(np.einsum("ij,ij->i", users, users))
+    terms = np.count_nonzero(users, axis=1)
+    rounding = np.where(terms > 1, terms + 4, 0) * np.finfo(np.float32).eps
+    return (rounding * lengths * longest).astype(np.float32)

@@ -1,0 +1,112 @@
+"""Scores that a function gives a block of users at a time: as a matrix, and every error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from podium.catalogue import ScoreFunction, ranking, rankings, ranks, top_k
+from podium.errors import ArgumentError
+from podium.ranking import Ranking
+
+RNG = np.random.default_rng(0)
+SCORES = RNG.integers(0, 9, (23, 31)) / 4.0
+TRUTH = csr_array((RNG.random(SCORES.shape) < 0.1).astype(float))
+SEEN = csr_array(((RNG.random(SCORES.shape) < 0.2) & (TRUTH.toarray() == 0)).astype(float))
+
+
+def function(scores: NDArray[Any] = SCORES, **options: Any) -> ScoreFunction:
+    return ScoreFunction(lambda users: scores[users], *scores.shape, **options)
+
+
+def same(left: Ranking, right: Ranking) -> bool:
+    fields = ("relevance", "ideal", "n_items", "tied", "ideal_offsets")
+    return all(np.array_equal(getattr(left, name), getattr(right, name)) for name in fields)
+
+
+@pytest.mark.parametrize("block_size", [1, 5, 23, None])
+@pytest.mark.parametrize("ties", ["worst", "id", "random", "average"])
+def test_function_ranks_as_its_matrix_does(block_size: int | None, ties: Any) -> None:
+    options: dict[str, Any] = {"exclude": SEEN, "ties": ties, "block_size": block_size}
+    left = rankings(function(), TRUTH, depth=7, **options)
+    right = rankings(SCORES, TRUTH, depth=7, **options)
+    assert all(same(mine, theirs) for mine, theirs in zip(left, right, strict=True))
+    found = ranks(function(), TRUTH, **options)
+    assert found.tolist() == ranks(SCORES, TRUTH, **options).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_function_has_the_top_of_its_matrix(dtype: Any) -> None:
+    scores = SCORES.astype(np.float32)
+    items, best = top_k(function(scores, dtype=dtype), 4, exclude=SEEN, block_size=6)
+    wanted, values = top_k(scores, 4, exclude=SEEN)
+    assert items.tolist() == wanted.tolist()
+    assert best.tolist() == values.tolist()
+    assert best.dtype == dtype
+
+
+def test_function_is_called_with_consecutive_users_once_and_never_with_none() -> None:
+    asked: list[list[int]] = []
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        asked.append(users.tolist())
+        return SCORES[users]
+
+    top_k(ScoreFunction(scores, *SCORES.shape), 1, block_size=9)
+    assert asked == [list(range(9)), list(range(9, 18)), list(range(18, 23))]
+    asked.clear()
+    items, _ = top_k(ScoreFunction(scores, 0, 31), 2)
+    assert items.shape == (0, 2)
+    assert asked == []
+
+
+def test_function_may_write_into_one_array_each_time() -> None:
+    buffer = np.empty((6, SCORES.shape[1]))
+
+    def scores(users: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.take(SCORES, users, axis=0, out=buffer[: users.size])
+
+    again = ScoreFunction(scores, *SCORES.shape)
+    assert ranks(again, TRUTH, block_size=6).tolist() == ranks(SCORES, TRUTH).tolist()
+
+
+def test_integers_and_other_orders_of_memory_are_read() -> None:
+    scores = np.asfortranarray(RNG.integers(0, 50, (4, 6), np.int8))
+    given = function(scores, dtype="float32")
+    assert top_k(given, 3)[0].tolist() == top_k(scores, 3)[0].tolist()
+
+
+def test_score_that_is_not_finite_is_named() -> None:
+    scores = SCORES.copy()
+    scores[20, 3] = np.nan
+    with pytest.raises(ArgumentError, match="got nan for user 20 and item 3"):
+        ranking(function(scores), TRUTH)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"function": SCORES}, "function must be callable"),
+        ({"n_users": -1}, "n_users must be an integer >= 0, got -1"),
+        ({"n_items": 2.5}, "n_items must be an integer >= 0, got 2.5"),
+        ({"n_items": 30}, "must be 2 x 30 for 2 users, got a block of 2 x 31"),
+        ({"dtype": np.float32}, "must be float32, got a block of float64. Pass dtype='float64'"),
+        ({"dtype": np.int64}, "dtype must be float32 or float64, got int64"),
+        ({"function": lambda users: SCORES[0]}, "must have two dimensions"),
+        ({"function": lambda users: SCORES[users[:1]]}, "got a block of 1 x 31"),
+        ({"function": lambda users: SEEN[users]}, "must be a dense matrix of numbers"),
+    ],
+)
+def test_what_a_function_may_not_be_is_told(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        top_k(replace(function(), **change), 2, block_size=2)
+
+
+def test_shape_of_truth_is_that_of_the_function() -> None:
+    with pytest.raises(ArgumentError, match="truth"):
+        ranking(function(), TRUTH[:5])

@@ -1,0 +1,130 @@
+"""The best products of factors: the same bits however they are taken, and ties by item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+
+from podium.catalogue import top_k_factors
+from podium.factorization._settled import best_products
+
+Floats = NDArray[np.float32]
+
+
+def drawn(n_users: int, n_items: int, width: int = 33, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    users = rng.standard_normal((n_users, width), dtype=np.float32)
+    return users, rng.standard_normal((n_items, width), dtype=np.float32)
+
+
+def seen_by(n_users: int, n_items: int, share: float) -> csr_array[Any]:
+    rng = np.random.default_rng(7)
+    return csr_array((rng.random((n_users, n_items)) < share).astype(np.int8))
+
+
+def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("n_items", [90, 700, 20_000])
+def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
+    users, items = drawn(40, n_items)
+    seen = seen_by(40, n_items, 0.1)
+    found, best = best_products(users, items, 10, seen)
+    for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
+        alone = best_products(users[part], items, 10, seen[part])
+        assert same(alone, (found[part], best[part]))
+
+
+def test_matrix_product_alone_depends_on_who_else_is_there() -> None:
+    users, items = drawn(40, 700)
+    whole = top_k_factors(users, items, 700)[1]
+    alone = np.vstack([top_k_factors(users[[u]], items, 700)[1] for u in range(40)])
+    assert np.allclose(whole, alone, atol=1e-4)
+    assert whole.tobytes() != alone.tobytes()  # what best_products is there for
+
+
+def test_threads_of_the_matrix_product_change_nothing() -> None:
+    users, items = drawn(300, 2_000)
+    results: list[tuple[NDArray[Any], ...]] = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            results.append(best_products(users, items, 10, None))
+    assert same(results[0], results[1])
+    assert same(results[0], results[2])
+
+
+def test_scores_are_the_products() -> None:
+    users, items = drawn(30, 500)
+    found, best = best_products(users, items, 20, None)
+    exact = users.astype(np.float64) @ items.T.astype(np.float64)
+    np.testing.assert_allclose(best, np.take_along_axis(exact, found, 1), rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(found, np.argsort(-exact, axis=1)[:, :20])
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 60, 61])
+def test_equal_items_stand_by_number_wherever_they_lie(k: int) -> None:
+    users, items = drawn(9, 6)
+    copies = np.tile(items, (10, 1))  # item i equals item i - 6: more equal ones than are proposed
+    found, best = best_products(users, copies, k, None)
+    order = best_products(users, items, 6, None)[0]
+    for u in range(9):
+        expected = [int(i) + 6 * n for i in order[u] for n in range(10)][:k]
+        assert found[u, :60].tolist() == expected
+        assert (found[u, 60:] == -1).all()
+        assert (best[u, 60:] == -np.inf).all()
+
+
+def test_items_that_rounding_cannot_tell_apart_are_all_looked_at() -> None:
+    users, items = drawn(1, 1)
+    rng = np.random.default_rng(3)
+    close = (items + 1e-7 * rng.standard_normal((3_000, 33))).astype(np.float32)
+    every = best_products(users, close, 3_000, None)
+    assert np.unique(every[1]).size > 1
+    for k in (1, 10, 100):
+        assert same(best_products(users, close, k, None), tuple(x[:, :k].copy() for x in every))
+
+
+def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items = drawn(9, 6)
+    copies, seen = np.tile(items, (10, 1)), seen_by(9, 60, 0.3)
+    whole = best_products(users, copies, 3, seen)
+    monkeypatch.setattr("podium.factorization._settled._MOST", 12)
+    assert same(best_products(users, copies, 3, seen), whole)
+
+
+def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def count(*args: Any, **named: Any) -> Any:
+        asked.append(args[2])
+        return top_k_factors(*args, **named)
+
+    monkeypatch.setattr("podium.factorization._settled.top_k_factors", count)
+    _, items = drawn(1, 5_000)
+    found, best = best_products(np.zeros((4, 33), np.float32), items, 3, None)
+    assert found.tolist() == [[0, 1, 2]] * 4
+    assert np.unique(best).tolist() == [0.0]
+    assert asked == [5]
+
+
+def test_seen_items_are_left_out_and_short_lists_filled_up() -> None:
+    users, items = drawn(3, 4)
+    seen = csr_array(np.array([[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]], np.int8))
+    found, best = best_products(users, items, 2, seen)
+    assert found[:2].tolist() == [[-1, -1], [0, -1]]
+    assert np.isneginf(best[0]).all()
+    assert (found[2] >= 0).all()
+
+
+@pytest.mark.parametrize(("n_users", "n_items"), [(0, 5), (3, 0)])
+def test_no_users_or_no_items_is_no_error(n_users: int, n_items: int) -> None:
+    users, items = drawn(n_users, n_items)
+    found, best = best_products(users, items, 2, None)
+    assert found.shape == best.shape == (n_users, 2)
+    assert found.tolist() == [[-1, -1]] * n_users
