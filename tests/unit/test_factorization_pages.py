@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from podium.factorization import RoBiRank
+from podium.factorization._plan import choose_n_blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, RAY_PAGE = ((DOCS / name).read_text() for name in ("factorization.md", "ray.md"))
@@ -55,11 +56,14 @@ def test_ray_page_models_what_its_table_says() -> None:
     names: dict[str, Any] = {}
     (block,) = (block for block in _blocks(RAY_PAGE) if "def seconds_a_pass" in block)
     exec(compile(block, "ray.md", "exec"), names)
-    rows = re.findall(r"^\| (\d+) \| ([\d.]+) s \| ([\d.]+) s \|$", RAY_PAGE, re.M)
+    (heads,) = re.findall(r"^\| machines \|(.*)\|$", RAY_PAGE, re.M)
+    columns = [int(n_blocks) for n_blocks in re.findall(r"(\d+) blocks", heads)]
+    rows = re.findall(r"^\| (\d+) \| ([\d.]+) s \| ([\d.]+) s \| ([\d.]+) s \|$", RAY_PAGE, re.M)
     assert len(rows) == 5
     for machines, *said in rows:
-        seconds = [names["seconds_a_pass"](int(machines), n_blocks) for n_blocks in (95, 32)]
+        seconds = [names["seconds_a_pass"](int(machines), n_blocks) for n_blocks in columns]
         assert [f"{value:.1f}" for value in seconds] == said
+    assert choose_n_blocks(1_129_318, 386_133, 49_824_519, 64) == columns[0]
 
 
 def test_python_of_the_ray_page_runs() -> None:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import os
+import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import podium
 from podium import _check
-from podium.errors import ArgumentError
-from podium.executors._local import processors
-from podium.executors._protocol import WorkerLost
+from podium.errors import PodiumWarning, WorkerLost
+from podium.executors import _cluster
 
 try:
     import ray
     from ray import exceptions
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError:
-    raise ImportError(
-        'Ray is not installed. Install it with: pip install "podium[ray]"'
-    ) from None
+    _check.extra("ray", "ray", "podium.executors.Ray")  # says how to install it
+    raise
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-_PATIENCE = 60.0  # seconds in which a worker has to begin
 
 
 class Ray:
@@ -38,18 +34,24 @@ class Ray:
     ----------
     address : str, optional
         Of a cluster: "HOST:PORT", "ray://HOST:PORT", or "auto" for the one that runs on this
-        machine. "local" starts Ray here, until the executor is closed. Without it, the cluster
-        that this process is connected to, or else as "auto".
+        machine or that RAY_ADDRESS names. "local" starts Ray here, until the executor is closed.
+        Without it, the cluster that this process is connected to, or else as "auto".
     n_workers : int, optional
-        Actors, each with a processor of its own; as many as the cluster has processors without
-        it.
+        Actors or tasks at a time, each with a processor of its own; as many as the cluster has
+        processors without it.
 
     Raises
     ------
-    ImportError
+    MissingExtraError
         If Ray is not installed.
     ArgumentError
-        If no cluster is found, or a node has no podium, or another version of it.
+        If no cluster is found, or it has fewer processors than were asked for, or a node has no
+        podium, or another version of it.
+
+    Warns
+    -----
+    PodiumWarning
+        If workers did not begin in time, and those that did go on without them.
 
     Notes
     -----
@@ -63,13 +65,13 @@ class Ray:
 
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
         asked = _check.cutoff(n_workers, name="n_workers", required=False)
-        self._connected_here = _connect(address, asked)
+        self._connected_here = _cluster.connect(address, asked)
         try:
-            _refuse_other_versions()
+            _cluster.refuse_other_versions()
+            self.n_workers = _cluster.number_of_workers(asked, _cluster.processors())
         except BaseException:
             self.close()
             raise
-        self.n_workers = _cluster_processors() if asked is None else asked
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -108,17 +110,38 @@ class Ray:
             raise _meant(error) from None
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
-        """Return ``function(task, *shared)`` for each task; `shared` is sent to a node once."""
+        """Return ``function(task, *shared)`` for each task; `shared` is sent to a node once.
+
+        After an interrupt or an error no new task begins, and those that run are waited for: Ray
+        aborts a process that cancels a task which is about to end (seen with 2.60).
+        """
         remote = ray.remote(_call).options(num_cpus=1)
         sent = [ray.put(value) for value in (function, *shared)]
-        return self.get([remote.remote(task, *sent) for task in tasks])
+        results: list[Any] = []
+        running: list[Any] = []
+        try:
+            for task in tasks:
+                if len(running) == self.n_workers:
+                    ended, running = ray.wait(running)
+                    self.get(ended)
+                results.append(remote.remote(task, *sent))
+                running.append(results[-1])
+            return self.get(results)
+        except BaseException:
+            if running:
+                ray.wait(running, num_returns=len(running))
+            raise
 
     def hold(self, things: Sequence[Any]) -> _Held:
         """Give things to actors, neighbours to one, and wait until they have them."""
         workers = _begin(min(self.n_workers, len(things)))
         homes = [workers[i * len(workers) // len(things)] for i in range(len(things))]
         held = _Held(workers, homes)
-        self.get([w.take.remote(i, t) for i, (w, t) in enumerate(zip(homes, things, strict=True))])
+        try:
+            self.get([home.take.remote(i, things[i]) for i, home in enumerate(homes)])
+        except BaseException:
+            held.release()
+            raise
         return held
 
 
@@ -132,8 +155,7 @@ class _Held:
         return self._homes[number].call.remote(number, method, *arguments)
 
     def release(self) -> None:
-        for worker in self._workers:
-            ray.kill(worker)
+        _kill(self._workers)
 
 
 class _Worker:
@@ -142,8 +164,9 @@ class _Worker:
     def __init__(self) -> None:
         self._things: dict[int, Any] = {}
 
-    def ready(self) -> bool:
-        return True
+    def ready(self) -> tuple[str, str]:
+        """Return where it is: the node's name, and podium's version there."""
+        return ray.get_runtime_context().get_node_id(), podium.__version__
 
     def take(self, number: int, thing: Any) -> None:
         self._things[number] = thing
@@ -153,91 +176,72 @@ class _Worker:
 
 
 def _begin(n_workers: int) -> list[Any]:
-    """Start actors that are never restarted, and no call of theirs twice; return those that are.
+    """Start actors that are never restarted, and no call of theirs twice; return those that began.
 
-    After a loss a cluster may still count on a node that has gone: whoever begins will do.
+    Neighbours in the list share a node where they can: what passes from one to the next then
+    stays there.
     """
     actor = ray.remote(_Worker).options(
         num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
     )
     workers = [actor.remote() for _ in range(n_workers)]
-    calls = [worker.ready.remote() for worker in workers]
-    ray.wait(calls, num_returns=len(calls), timeout=_PATIENCE)
-    ready = [w for w, call in zip(workers, calls, strict=True) if _is_ready(call)]
-    for worker in workers:
-        if worker not in ready:
-            ray.kill(worker)
-    if not ready:
-        raise WorkerLost(
-            f"No worker began within {_PATIENCE:.0f} s. Look at `ray status`: are its processors "
-            "taken?"
-        )
-    return ready
-
-
-def _is_ready(call: Any) -> bool:
     try:
-        return ray.get(call, timeout=0)
+        places = _places([worker.ready.remote() for worker in workers])
+    except BaseException:
+        _kill(workers)
+        raise
+    _kill([worker for worker, place in zip(workers, places, strict=True) if place is None])
+    begun = [(place, i) for i, place in enumerate(places) if place is not None]
+    return [workers[i] for _, i in sorted(begun)]
+
+
+def _places(calls: list[Any]) -> list[str | None]:
+    """Return the nodes of the workers that begin in time, None of the others.
+
+    Soon after a loss a cluster still counts on a node that has gone, and places workers there: no
+    more are waited for than it has processors by then.
+    """
+    end = time.monotonic() + _cluster.PATIENCE
+    while True:
+        ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
+        places = [_place(call) for call in calls]
+        n_begun = sum(place is not None for place in places)
+        wanted = min(len(calls), _cluster.processors())
+        if len(ended) == len(calls) or n_begun >= max(wanted, 1) or time.monotonic() > end:
+            break
+    if not n_begun:
+        raise WorkerLost(
+            f"No worker began within {_cluster.PATIENCE:.0f} s. Look at `ray status`: are the "
+            "processors taken?"
+        )
+    if n_begun < wanted:
+        warnings.warn(
+            f"{n_begun} of {wanted} Ray workers began; the fit goes on with them. Look at `ray "
+            "status`: are the processors taken?",
+            PodiumWarning,
+            stacklevel=2,
+        )
+    return places
+
+
+def _place(call: Any) -> str | None:
+    """Return the node of a worker that has begun; refuse one of another version."""
+    try:
+        node, version = ray.get(call, timeout=0)
     except (exceptions.GetTimeoutError, exceptions.RayError):
-        return False
+        return None
+    if version != podium.__version__:
+        _cluster.refuse_node(node, version)
+    return node
+
+
+def _kill(workers: list[Any]) -> None:
+    for worker in workers:
+        ray.kill(worker)
 
 
 def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
     return function(task, *shared)
-
-
-def _connect(address: str | None, n_workers: int | None) -> bool:
-    """Connect to a cluster, or start one; tell whether that was done here."""
-    if address is None and ray.is_initialized():
-        return False
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
-    if address == "local":
-        n_processors = processors() if n_workers is None else n_workers
-        ray.init("local", num_cpus=n_processors, include_dashboard=False, **quiet)
-        return True
-    try:
-        ray.init(address or "auto", **quiet)
-    except (ConnectionError, OSError, RuntimeError, ValueError) as wrong:
-        raise ArgumentError(
-            f"address {address or 'auto'!r}: no Ray cluster there ({_first_line(wrong)}). Start "
-            "one with `ray start --head`, or give 'local'."
-        ) from None
-    return True
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-def _cluster_processors() -> int:
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
-
-
-def _refuse_other_versions() -> None:
-    """Raise if a node has no podium or another version: its bits would be others."""
-
-    def version() -> str:  # in a function, so that it travels as code and needs no podium there
-        try:
-            import podium
-        except ImportError:
-            return "none"
-        return podium.__version__
-
-    nodes = [node for node in ray.nodes() if node["Alive"]]
-    ask = ray.remote(version)
-    calls = [
-        ask.options(
-            num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        ).remote()
-        for node in nodes
-    ]
-    for node, found in zip(nodes, ray.get(calls), strict=True):
-        if found != podium.__version__:
-            raise ArgumentError(
-                f"address: the node {node['NodeManagerAddress']} has podium {found}, and here is "
-                f"{podium.__version__}. Install the same version on all nodes."
-            )
 
 
 def _meant(error: exceptions.RayError) -> BaseException:
@@ -253,5 +257,5 @@ def _meant(error: exceptions.RayError) -> BaseException:
         exceptions.LocalRayletDiedError,
     )
     if isinstance(cause, lost):
-        return WorkerLost(f"A worker of the cluster has gone ({_first_line(cause)}).")
+        return WorkerLost(f"A worker of the cluster has gone ({_cluster.first_line(cause)}).")
     return cause

@@ -1,0 +1,435 @@
+"""A fit on a Ray cluster of two nodes: the same bits as in one thread, whoever is lost on the way.
+
+One cluster serves all tests; what they make of it they undo.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import podium
+from podium.errors import ArgumentError, MissingExtraError, PodiumWarning
+from podium.executors import Threads, WorkerLost
+from podium.factorization import RoBiRank
+
+ray = pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
+
+N_BLOCKS, N_PASSES = 4, 3
+SOON = 60.0  # seconds: far beyond what is waited for
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes, with one and two processors, to which this process is connected."""
+    from ray.cluster_utils import Cluster
+
+    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500}
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        started = Cluster(initialize_head=True, head_node_args={**head, **_small()})
+        started.add_node(num_cpus=2, **_small())
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        ray.init(started.address, logging_level="ERROR", log_to_driver=False)
+        yield started
+        ray.shutdown()
+        ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+        started.shutdown()
+
+
+def _small() -> dict[str, int]:
+    return {"object_store_memory": 80 * 2**20}
+
+
+def _ray(n_workers: int | None = None) -> Any:
+    from podium.executors import Ray
+
+    return Ray(n_workers=n_workers)
+
+
+def _likes(seed: int = 0) -> csr_array[Any]:
+    rng = np.random.default_rng(seed)
+    return csr_array((rng.random((60, 50)) < 0.2) * rng.integers(1, 4, (60, 50)).astype(float))
+
+
+def _held_out() -> csr_array[Any]:
+    return csr_array(((_likes().toarray() == 0) & (_likes(9).toarray() > 0)).astype(float))
+
+
+def _model(**changes: Any) -> RoBiRank:
+    settings = {"n_factors": 8, "n_epochs": N_PASSES, "n_blocks": N_BLOCKS, "learning_rate": 0.02}
+    return RoBiRank(**{**settings, **changes})
+
+
+def _bits(model: RoBiRank) -> list[bytes]:
+    arrays = (model.user_factors_, model.item_factors_, model.item_bias_, *model.history_.values())
+    return [array.tobytes() for array in arrays]
+
+
+def _in_one_thread(**changes: Any) -> list[bytes]:
+    return _bits(_model(**changes).fit(_likes(), executor=Threads(1)))
+
+
+def _stop_after(n_passes: int) -> Any:
+    def progress(done: int, total: int | None, note: str = "") -> None:
+        if done == n_passes:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def _until(condition: Callable[[], bool]) -> bool:
+    """Wait until a condition holds; tell whether it does."""
+    end = time.monotonic() + SOON
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+class _Logged:
+    """A part that writes down each call before it does it: who, in which process, and which one.
+
+    Slow parts never end a pass.
+    """
+
+    def __init__(self, part: Any, log: Path, generation: int, *, slow: bool) -> None:
+        self._part, self._log, self._generation, self._slow = part, log, generation, slow
+        self._epoch = -1
+
+    def begin(self, epoch: int, *rest: Any) -> Any:
+        self._epoch = epoch
+        self._write("begin")
+        return self._part.begin(epoch, *rest)
+
+    def step(self, block_number: int, block: Any) -> Any:
+        self._write(f"step{block_number}")
+        return self._part.step(block_number, block)
+
+    def finish(self) -> Any:
+        self._write("finish")
+        if self._slow and self._epoch > 0:
+            time.sleep(10 * SOON)
+        return self._part.finish()
+
+    def _write(self, what: str) -> None:
+        with self._log.open("a") as file:
+            name = f"{self._generation} {self._part.number} {self._epoch} {what}"
+            file.write(f"{os.getpid()} {name}\n")
+
+
+class _Watched:
+    """An executor that notes what passes through the driver, and does something at a call."""
+
+    def __init__(self, executor: Any, log: Path, at: Any = None, *, slow: bool = False) -> None:
+        self.executor, self.log, self.at, self.slow = executor, log, at, slow
+        self.n_calls, self.n_holds = 0, 0
+        self.put_here: list[Any] = []
+        self.got_here: list[Any] = []
+        self.sent: list[tuple[Any, ...]] = []
+        self.references: list[Any] = []
+
+    @property
+    def n_workers(self) -> int:
+        return self.executor.n_workers
+
+    def put(self, value: Any) -> Any:
+        self.put_here.append(value)
+        return self.executor.put(value)
+
+    def get(self, references: list[Any]) -> list[Any]:
+        values = self.executor.get(references)
+        self.got_here.append(values)
+        return values
+
+    def map(self, function: Any, tasks: Any, *shared: Any) -> list[Any]:
+        return self.executor.map(function, tasks, *shared)
+
+    def hold(self, things: Any) -> Any:
+        self.n_holds += 1
+        logged = [_Logged(part, self.log, self.n_holds, slow=self.slow) for part in things]
+        self._held = self.executor.hold(logged)
+        return self
+
+    def call(self, number: int, method: str, *arguments: Any) -> Any:
+        self.n_calls += 1
+        self.sent.append((method, *arguments))
+        reference = self._held.call(number, method, *arguments)
+        self.references.append(reference)
+        if self.at is not None:
+            self.at(self)
+        return reference
+
+    def release(self) -> None:
+        self._held.release()
+
+    def calls_made(self) -> list[str]:
+        return [line.split(" ", 1)[1] for line in self.log.read_text().splitlines()]
+
+    def processes(self) -> list[int]:
+        return sorted({int(line.split()[0]) for line in self.log.read_text().splitlines()})
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state == "Z"
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
+    fitted = _model().fit(_likes(), executor=_ray(n_workers))
+    assert _bits(fitted) == _in_one_thread()
+    new = _likes(3)
+    folded = fitted.fold_in(new, executor=_ray(n_workers))
+    assert folded.tobytes() == fitted.fold_in(new, executor=Threads(1)).tobytes()
+
+
+def test_judged_fit_of_exact_costs_is_that_of_one_thread(cluster: Any) -> None:
+    model, one = _model(xi="exact"), _model(xi="exact")
+    model.fit(_likes(), eval_set=_held_out(), executor=_ray(3))
+    one.fit(_likes(), eval_set=_held_out(), executor=Threads(1))
+    assert _bits(model) == _bits(one)
+    assert len(model.history_["validation"]) == N_PASSES
+
+
+def test_parts_stay_and_blocks_go_from_worker_to_worker(cluster: Any, tmp_path: Path) -> None:
+    watched = _Watched(_ray(2), tmp_path / "log")
+    _model().fit(_likes(), executor=watched)
+    kinds = [Counter(type(value).__name__ for value in values) for values in watched.got_here]
+    assert kinds == [{"Outcome": N_BLOCKS}, {"Block": N_BLOCKS}] * N_PASSES  # ends of passes
+    put = Counter(type(value).__name__ for value in watched.put_here)
+    assert put == {"Block": 1, "Blocks": 2 * N_PASSES}  # the beginning, and layouts
+    steps = [sent for sent in watched.sent if sent[0] == "step"]
+    assert len(steps) == N_PASSES * N_BLOCKS**2
+    assert all(isinstance(block, ray.ObjectRef) for _, _, block in steps)
+    lines = [line.split() for line in watched.log.read_text().splitlines()]
+    homes = {part: {process for process, _, p, *_ in lines if p == part} for part in "0123"}
+    assert [len(home) for home in homes.values()] == [1] * N_BLOCKS
+    assert homes["0"] == homes["1"]  # neighbours, between which a block then stays
+    assert homes["2"] == homes["3"] != homes["0"]
+
+
+@pytest.mark.parametrize("moment", ["in a pass", "between passes"])
+def test_worker_that_dies_is_replaced_and_no_call_is_made_twice(
+    cluster: Any, tmp_path: Path, moment: str
+) -> None:
+    in_second_pass = N_BLOCKS**2 + 2 * N_BLOCKS + 7
+
+    def kill(watched: _Watched) -> None:
+        ray.wait(watched.references, num_returns=len(watched.references), timeout=SOON)
+        os.kill(watched.processes()[0], signal.SIGKILL)
+
+    def at(watched: _Watched) -> None:
+        if moment == "in a pass" and watched.n_calls == in_second_pass:
+            kill(watched)
+
+    def progress(done: int, total: int | None, note: str = "") -> None:
+        if moment == "between passes" and done == 1:
+            kill(watched)
+
+    watched = _Watched(_ray(2), tmp_path / "log", at)
+    fitted = _model().fit(_likes(), executor=watched, progress=progress)
+    assert _bits(fitted) == _in_one_thread()
+    assert watched.n_holds == 2
+    made = watched.calls_made()
+    assert len(set(made)) == len(made)
+    assert sum(call.startswith("1 ") and " 1 step" in call for call in made) >= (
+        3 if moment == "in a pass" else 0
+    )
+
+
+def test_node_that_dies_in_a_pass_leaves_its_work_to_the_others(
+    cluster: Any, tmp_path: Path
+) -> None:
+    node = cluster.add_node(num_cpus=1, **_small())
+    in_second_pass = N_BLOCKS**2 + 2 * N_BLOCKS + 7
+
+    def at(watched: _Watched) -> None:
+        if watched.n_calls == in_second_pass:
+            ray.wait(watched.references, num_returns=len(watched.references), timeout=SOON)
+            cluster.remove_node(node, allow_graceful=False)
+
+    assert _until(lambda: ray.cluster_resources()["CPU"] == 4)
+    watched = _Watched(_ray(4), tmp_path / "log", at)
+    fitted = _model().fit(_likes(), executor=watched)
+    assert _bits(fitted) == _in_one_thread()
+    assert watched.n_holds >= 2
+    made = watched.calls_made()
+    assert len(set(made)) == len(made)
+
+
+def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
+    cluster: Any, tmp_path: Path
+) -> None:
+    def progress(done: int, total: int | None, note: str = "") -> None:
+        threading.Thread(target=interrupt).start()
+
+    def interrupt() -> None:
+        _until(lambda: any(" 1 finish" in call for call in watched.calls_made()))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watched, model = _Watched(_ray(2), tmp_path / "log", slow=True), _model()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(_likes(), executor=watched, progress=progress)
+    assert model.stop_reason_ == "interrupted"
+    one = _model()
+    with pytest.raises(KeyboardInterrupt):
+        one.fit(_likes(), executor=Threads(1), progress=_stop_after(1))
+    assert _bits(model) == _bits(one)
+    assert _until(lambda: all(_is_gone(process) for process in watched.processes()))
+
+
+def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_path: Path) -> None:
+    path = tmp_path / "fit.checkpoint"
+    stops = [(_ray(2), 1), (Threads(2), 2)]
+    for executor, n_passes in stops:
+        with pytest.raises(KeyboardInterrupt):
+            _model().fit(
+                _likes(),
+                executor=executor,
+                checkpoint=path,
+                resume=True,
+                progress=_stop_after(n_passes),
+            )
+    ended = _model().fit(_likes(), executor=_ray(3), checkpoint=path, resume=True)
+    assert _bits(ended) == _in_one_thread()
+
+
+def test_map_is_in_the_tasks_order(cluster: Any) -> None:
+    executor = _ray(2)
+    assert executor.map(pow, [2, 3, 4, 5], 3) == [8, 27, 64, 125]
+    assert executor.map(pow, [], 3) == []
+
+
+def test_map_begins_no_task_after_an_error(cluster: Any, tmp_path: Path) -> None:
+    def task(number: int) -> None:
+        (tmp_path / str(number)).touch()
+        if number == 1:
+            raise ValueError("number 1")
+        time.sleep(1.0)
+        (tmp_path / f"{number} ended").touch()
+
+    with pytest.raises(ValueError, match=r"^number 1$") as caught:
+        _ray(2).map(task, range(50))
+    assert type(caught.value) is ValueError
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"0", "1", "0 ended"} <= names <= {"0", "1", "2", "0 ended", "2 ended"}
+    assert ("2" in names) == ("2 ended" in names)  # those that run are waited for
+
+
+class _Failing:
+    def fail(self) -> None:
+        raise ArgumentError("not so")
+
+    def take(self, value: Any) -> Any:
+        return value
+
+
+def test_error_of_a_call_comes_out_as_itself(cluster: Any) -> None:
+    executor = _ray(2)
+    held = executor.hold([_Failing(), _Failing()])
+    failed = held.call(0, "fail")
+    for reference in (failed, held.call(1, "take", failed)):
+        with pytest.raises(ArgumentError, match=r"^not so$") as caught:
+            executor.get([reference])
+        assert type(caught.value) is ArgumentError
+    held.release()
+
+
+def test_taken_processors_are_not_waited_for_for_ever(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podium.executors import _cluster
+
+    executor = _ray(3)
+    held = executor.hold([_Failing(), _Failing()])
+    monkeypatch.setattr(_cluster, "PATIENCE", 8.0)
+    with pytest.warns(PodiumWarning, match="1 of 3 Ray workers began"):
+        rest = executor.hold([_Failing(), _Failing(), _Failing()])
+    monkeypatch.setattr(_cluster, "PATIENCE", 2.0)
+    with pytest.raises(WorkerLost, match="No worker began within 2 s"):
+        executor.hold([_Failing()])
+    held.release()
+    rest.release()
+
+
+def test_more_workers_than_processors_are_refused(cluster: Any) -> None:
+    with pytest.raises(ArgumentError, match="n_workers=9, but the cluster has 3 processors"):
+        _ray(9)
+    with pytest.raises(ArgumentError, match="n_workers must be an integer >= 1 or None"):
+        _ray(0)
+
+
+def test_other_version_here_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(podium, "__version__", "99.0")
+    with pytest.raises(ArgumentError, match=r"has podium .*, and here is 99\.0\. Install the same"):
+        _ray()
+    assert ray.is_initialized()  # the connection was there before
+
+
+def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
+    package = tmp_path / "podium"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError('not here')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    node = cluster.add_node(num_cpus=0, env_vars={"PYTHONPATH": path}, **_small())
+    with pytest.raises(ArgumentError, match=f"has podium none, and here is {podium.__version__}"):
+        _ray()
+    cluster.remove_node(node)
+    assert _until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2)
+
+
+def test_second_cluster_is_refused(cluster: Any) -> None:
+    from podium.executors import Ray
+
+    with pytest.raises(ArgumentError, match="address 'local': this process has a Ray cluster"):
+        Ray("local")
+    Ray("auto").close()
+    assert ray.is_initialized()  # who connects disconnects
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "refused"),
+        ("ray://127.0.0.1:1", "refused"),
+        (
+            "nowhere",
+            r"it wants HOST:PORT\)\. Start one with `ray start --head`, or give 'local'\.$",
+        ),
+        ("127.0.0.1:many", "many"),
+    ],
+)
+def test_address_where_nobody_listens_is_refused(
+    monkeypatch: pytest.MonkeyPatch, address: str, said: str
+) -> None:
+    from podium.executors import Ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(ArgumentError, match=rf"no Ray cluster answers there \(.*{said}"):
+        Ray(address)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(ArgumentError, match=f"^address '{address}'"):
+        Ray()
+
+
+def test_absent_ray_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for name in ("ray", "_cluster"):
+        monkeypatch.delitem(sys.modules, f"podium.executors.{name}", raising=False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[ray\]'"):
+        from podium.executors import Ray  # noqa: F401
