@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.factorization import RoBiRank, _descent
 from podium.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
 
 N_USERS, N_ITEMS = 90, 200
@@ -120,11 +120,15 @@ def test_order_and_form_of_interactions_do_not_matter() -> None:
     assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(table)
 
 
-def test_folded_user_does_not_depend_on_who_else_is_there() -> None:
+@pytest.mark.parametrize("changes", [{}, {"xi": "exact", "xi_rate": 0.0}], ids=str)
+def test_folded_user_does_not_depend_on_who_else_is_there(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     likes = _likes()
-    model = _model().fit(likes)
+    model = _model(**changes).fit(likes)
     new = _likes(seed=5)
     together = model.fold_in(new)
+    monkeypatch.setattr(_descent, "_CHUNK", 7)
     alone = np.vstack([model.fold_in(new[[i]]) for i in (0, 4, 17)])
     assert together[[0, 4, 17]].tobytes() == alone.tobytes()
     threads = model.fold_in(new, executor=Threads(3))

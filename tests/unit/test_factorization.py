@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from scipy.sparse import coo_array, csr_array
 
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.factorization import RoBiRank, _passes
+from podium.factorization._descent import Factors
 from podium.factorization._parts import Block, Part
 
 ONE = Threads(1)
@@ -323,3 +325,67 @@ def test_parameters_are_those_of_scikit_learn() -> None:
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert not hasattr(copy, "user_factors_")
+
+
+def test_folding_in_knows_of_exact_sums() -> None:
+    model = _fitted(xi="exact", xi_rate=0.0, learning_rate=0.02)
+    exact = model.fold_in(_tastes(), executor=ONE)
+    plain = model.set_params(loss="identity").fold_in(_tastes(), executor=ONE)
+    assert np.abs(exact - plain).max() > 0.01
+
+
+def test_changed_parameters_do_not_change_the_width_of_folded_users() -> None:
+    model = _fitted().set_params(n_factors=1)
+    assert model.fold_in(_tastes(), executor=ONE).shape == (40, 8)
+
+
+def test_blocks_without_another_item_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="leaves no pair to learn from"):
+        RoBiRank(4, n_blocks=24).fit(_tastes(), executor=ONE)
+    with pytest.raises(ArgumentError, match="leaves no pair to learn from"):
+        RoBiRank(4, negatives="unseen").fit(csr_array(np.ones((3, 4))), executor=ONE)
+
+
+def test_interrupted_copy_of_the_best_pass_leaves_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = csr_array((_tastes().toarray() == 0).astype(float))
+    values = iter([0.1, 0.2, 0.3])
+    monkeypatch.setattr(_passes, "_measured", lambda *_: next(values))
+    copy, calls = Factors.copy, []
+
+    def interrupted(self: Factors) -> Factors:
+        calls.append(self)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return copy(self)
+
+    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none")
+    with monkeypatch.context() as patch:
+        patch.setattr(Factors, "copy", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(_tastes(), eval_set=held, executor=ONE)
+    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    assert model.n_epochs_ == 2
+    assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
+
+
+def test_repeated_pairs_are_checked_before_they_are_added_up() -> None:
+    rows, columns = [0, 0, 1], [1, 1, 0]
+    with pytest.raises(ArgumentError, match="got -1 for user 0 and item 1"):
+        RoBiRank(2).fit(coo_array(([-1.0, 3.0, 1.0], (rows, columns)), shape=(2, 3)))
+    small = coo_array((np.array([100, 100, 1], np.int8), (rows, columns)), shape=(2, 3))
+    model = RoBiRank(2, n_epochs=1).fit(small, executor=ONE)
+    np.testing.assert_allclose(model.seen_weights_ * model.weight_scale_, [200, 1], rtol=1e-6)
+
+
+def test_weights_without_a_mean_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="whose mean is a positive number, got inf"):
+        RoBiRank(2).fit(csr_array([[1e308, 1e308, 1e308, 0.0]]))
+    RoBiRank(2, n_epochs=1, gain="exp2").fit(csr_array([[1e-18, 0.0, 0.0]]), executor=ONE)
+
+
+def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
+    model = RoBiRank(np.int64(4), l2=np.float32(0.5), item_bias=np.bool_(True), n_epochs=2)
+    model.fit(_tastes(), executor=ONE, checkpoint=tmp_path / "c").save(tmp_path / "m")
+    assert RoBiRank.load(tmp_path / "m").l2 == 0.5

@@ -112,3 +112,12 @@ def test_file_that_contradicts_itself_is_refused(
     _rewritten(tmp_path / "model", **changes)
     with pytest.raises(DataError, match=message):
         RoBiRank.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("offsets", [[0, 10**9, 3], [0, -5, 3], [1, 1, 3]])
+def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: list[int]) -> None:
+    model = _fitted()
+    model.seen_offsets_ = np.array(offsets)
+    model.save(tmp_path / "model")
+    with pytest.raises(DataError, match="seen_offsets_ does not rise from 0"):
+        RoBiRank.load(tmp_path / "model")

@@ -11,7 +11,10 @@ from scipy.sparse import coo_array, csr_array
 
 from podium.errors import ArgumentError
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.factorization import RoBiRank, _descent
+from podium.factorization._descent import Factors
+from podium.factorization._growth import Growth
+from podium.factorization._pairs import read
 
 ONE = Threads(1)
 
@@ -101,16 +104,46 @@ def test_pair_that_comes_again_adds_its_weight() -> None:
     np.testing.assert_allclose(weights, [5, 1, 1, 4], rtol=1e-6)
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_descent, "_CHUNK", 7)  # many chunks to fold in
     likes = _tastes()
     bits: list[bytes] = []
     for n in (1, 3):
-        model = _model().fit(csr_array(likes[:50, :30]), executor=Threads(n))
+        model = RoBiRank(8, n_epochs=4, n_blocks=3).fit(
+            csr_array(likes[:50, :30]), executor=Threads(n)
+        )
         new = likes.copy()
         new[:50, :30] = 0
         model.partial_fit(csr_array(new), executor=Threads(n))
         bits.append(model.user_factors_.tobytes() + model.item_factors_.tobytes())
     assert bits[0] == bits[1]
+
+
+def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
+    likes = _tastes()
+    model = RoBiRank(8, n_epochs=4, n_blocks=8).fit(csr_array(likes), executor=ONE)
+    model.partial_fit(csr_array(([1.0], ([3], [40])), shape=(60, 41)), executor=ONE)
+    assert model.item_factors_.shape == (41, 8)
+
+
+def test_new_items_begin_unlike_all_others() -> None:
+    likes = _tastes()
+    model = _model().fit(_table(likes, items="m"), executor=ONE)
+    growth = Growth.of(model._pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True)
+    old = Factors(model.user_factors_, model.item_factors_, model.item_bias_)
+    grown = growth.factors(old, model.random_state)
+    drawn = Factors.draw(model._pairs(), 8, model.random_state)
+    every = np.vstack([grown.items, drawn.items])
+    assert len(np.unique(np.delete(every, growth.items.old, axis=0), axis=0)) == len(every) - len(
+        growth.items.old
+    )
+
+
+def test_gain_of_one_stays_one() -> None:
+    likes = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
+    model = RoBiRank(2, n_epochs=2, gain="one").fit(csr_array(likes), executor=ONE)
+    model.partial_fit(csr_array([[3.0, 0, 1.0], [0, 0, 0]]), executor=ONE)
+    np.testing.assert_allclose(model.seen_weights_, 1.0)
 
 
 def test_model_that_was_never_fitted_is_fitted() -> None:

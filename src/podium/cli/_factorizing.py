@@ -66,7 +66,7 @@ class Objective:
             help="Each step shrinks the vectors that it touches by the step times this.",
             rich_help_panel=_MODEL,
         ),
-    ] = 0.02
+    ] = 0.025
     set: Annotated[
         list[str] | None,
         typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.errors import ArgumentError
 from podium.executors import Executor, Held, WorkerLost
 from podium.factorization._pairs import Pairs
 from podium.factorization._parts import Block, Outcome, Part, Settings, aligned, fold_part
@@ -33,9 +34,11 @@ class Factors:
     bias: Floats
 
     @classmethod
-    def draw(cls, pairs: Pairs, n_factors: int, seed: int) -> Factors:
+    def draw(
+        cls, pairs: Pairs, n_factors: int, seed: int, purpose: tuple[int, ...] = (_INITIAL,)
+    ) -> Factors:
         """Draw normal numbers of variance 1 / n_factors; zeros for users without a pair."""
-        rng = np.random.default_rng([seed, _INITIAL])
+        rng = np.random.default_rng([seed, *purpose])
         scale = np.float32(1.0 / np.sqrt(n_factors))
         rows = [aligned(n, n_factors) for n in pairs.shape]
         for row in rows:
@@ -143,9 +146,10 @@ class Descent:
     def _change(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
         """Write a pass into the state, in a thread of its own: an interrupt has to wait."""
         writing = Thread(target=self._write, args=(layout, outcomes, blocks))
-        writing.start()
-        while writing.is_alive():
+        while writing.ident is None or writing.is_alive():
             try:
+                if writing.ident is None:
+                    writing.start()
                 writing.join()
             except KeyboardInterrupt:
                 self.interrupted = True
@@ -162,15 +166,19 @@ class Descent:
 
 def _mean_cost(outcomes: list[Outcome]) -> float:
     n_steps = sum(outcome.n_steps for outcome in outcomes)
-    return sum(outcome.cost for outcome in outcomes) / n_steps if n_steps else 0.0
+    if not n_steps:
+        raise ArgumentError(
+            "user_items leaves no pair to learn from: no block of items has another item to "
+            "compare a positive with. Ask for fewer n_blocks, or negatives='all'."
+        )
+    return sum(outcome.cost for outcome in outcomes) / n_steps
 
 
 def fold_in(
     pairs: Pairs, items: Floats, bias: Floats, settings: Settings, executor: Executor
 ) -> Floats:
     """Return factors of new users, the items' factors fixed: a chunk of users at a time."""
-    settings = replace(settings, exact=False)
-    users = np.empty((pairs.n_users, settings.n_factors), np.float32)
+    users = np.empty((pairs.n_users, items.shape[1]), np.float32)
     starts = range(0, pairs.n_users, _CHUNK)
     parts = [pairs.part(start, min(start + _CHUNK, pairs.n_users)) for start in starts]
     fold = partial(fold_part, settings=settings)

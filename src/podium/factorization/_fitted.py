@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import os
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,7 +81,7 @@ class Factorization(BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         rows = self._rows(users)
-        seen = self._seen_matrix()[rows] if _check.flag(exclude_seen, "exclude_seen") else None
+        seen = self._seen_matrix(rows) if _check.flag(exclude_seen, "exclude_seen") else None
         return self._best(self.user_factors_[rows], seen, k, allow, deny)
 
     def recommend_new(
@@ -152,10 +152,7 @@ class Factorization(BaseEstimator, abc.ABC):
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *_SEEN)}
         arrays |= {n: getattr(self, n) for n in _LABELS if getattr(self, n) is not None}
         arrays |= {f"history_.{key}": value for key, value in self.history_.items()}
-        params = {
-            key: str(value) if isinstance(value, Measure) else value
-            for key, value in self.get_params().items()
-        }
+        params = {key: _plain(value) for key, value in self.get_params().items()}
         fitted = {name: getattr(self, name) for name in _SCALARS}
         header = {"class": type(self).__name__, "params": params, "fitted": fitted}
         _files.write(path, arrays, header)
@@ -210,6 +207,8 @@ class Factorization(BaseEstimator, abc.ABC):
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise ArgumentError(f"{name} has shape {getattr(self, name).shape}, not {shape}")
+        if self.seen_offsets_[0] != 0 or (np.diff(self.seen_offsets_) < 0).any():
+            raise ArgumentError("seen_offsets_ does not rise from 0")
         if self.seen_items_.size and not 0 <= self.seen_items_.min() <= self.seen_items_.max() < (
             n_items
         ):
@@ -271,10 +270,17 @@ class Factorization(BaseEstimator, abc.ABC):
         named[found < 0] = "" if labels.dtype.kind == "U" else -1
         return named
 
-    def _seen_matrix(self) -> sparse.csr_array[Any]:
+    def _seen_matrix(self, rows: NDArray[np.int64]) -> sparse.csr_array[Any]:
         shape = (self.user_factors_.shape[0], self.item_factors_.shape[0])
-        ones = np.ones(self.seen_items_.size, np.int8)
-        return sparse.csr_array((ones, self.seen_items_, self.seen_offsets_), shape=shape)
+        seen = (self.seen_weights_, self.seen_items_, self.seen_offsets_)
+        return sparse.csr_array(seen, shape=shape)[rows]
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it."""
+    if isinstance(value, Measure):
+        return str(value)
+    return cast("np.generic[Any]", value).item() if isinstance(value, np.generic) else value
 
 
 def _positions(ids: Any, labels: Any, n: int, name: str) -> NDArray[np.int64]:

@@ -15,6 +15,8 @@ from podium.factorization._pairs import Labels, Pairs
 
 Ints = NDArray[np.int64]
 
+_GROWN = 5  # purpose number in the seeds of draws
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -53,7 +55,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The pairs of a model and new ones in one; a pair that comes again has both weights' sum."""
+    """The pairs of a model and new ones in one."""
 
     pairs: Pairs
     users: Side
@@ -61,21 +63,27 @@ class Growth:
     touched: Ints  # users that new pairs are of, rising
 
     @classmethod
-    def of(cls, old: Pairs, new: Pairs) -> Growth:
-        """Put the pairs of a model and new ones of the same scale together."""
+    def of(cls, old: Pairs, new: Pairs, *, add_up: bool) -> Growth:
+        """Put the pairs of a model and new ones of the same scale together.
+
+        A pair that comes again has both weights' sum, or the weight that it had.
+        """
         users = Side.of(old.user_labels, new.user_labels, old.n_users, new.n_users)
         items = Side.of(old.item_labels, new.item_labels, old.n_items, new.n_items)
         shape = (users.size, items.size)
-        total = _placed(old, users.old, items.old, shape) + _placed(
-            new, users.new, items.new, shape
+        placed = (
+            _placed(old, users.old, items.old, shape),
+            _placed(new, users.new, items.new, shape),
         )
+        total = placed[0] + placed[1] if add_up else placed[0].maximum(placed[1])
         touched = users.new[np.diff(new.offsets) > 0]
         labels = (users.labels, items.labels)
         return cls(_as_pairs(total, old.scale, *labels), users, items, touched)
 
     def factors(self, old: Factors, seed: int) -> Factors:
         """Return the model's factors where they belong, and others drawn as a fit draws them."""
-        grown = Factors.draw(self.pairs, old.users.shape[1], seed)
+        purpose = (_GROWN, *old.items.shape, old.users.shape[0])  # other numbers each time
+        grown = Factors.draw(self.pairs, old.users.shape[1], seed, purpose)
         grown.users[self.users.old] = old.users
         grown.items[self.items.old], grown.bias[self.items.old] = old.items, old.bias
         return grown

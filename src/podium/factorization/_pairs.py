@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,7 +106,7 @@ def read(
     """
     _check.choice(gain, "gain", GAINS)
     if hasattr(source, "tocsr"):
-        matrix, users, items = _canonical(source), None, None
+        matrix, users, items = _canonical(source, name), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
     return _weighed(matrix, gain, name, users, items, scale)
@@ -125,7 +126,7 @@ def read_same(source: Any, name: str, like: Pairs) -> Pairs:
     rows = known_codes(users, like.user_labels, f"user of {name}")
     coo = matrix.tocoo()
     wide = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
-    return _weighed(_canonical(wide), "one", name, like.user_labels, items)
+    return _weighed(_canonical(wide, name), "one", name, like.user_labels, items)
 
 
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
@@ -165,15 +166,18 @@ def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any
         )
     shape = (user_labels.size, labels.size)
     matrix = sparse.csr_array((values, (users, items)), shape=shape)
-    return _canonical(matrix), user_labels, labels
+    return _canonical(matrix, name), user_labels, labels
 
 
-def _canonical(matrix: Any) -> Any:
+def _canonical(matrix: Any, name: str) -> Any:
     """Return CSR with sorted items, repeated pairs added up; the input stays as it is."""
-    csr = matrix.tocsr()
-    if not csr.has_canonical_format:
-        csr = csr.copy() if csr is matrix else csr
-        csr.sum_duplicates()
+    if matrix.format == "csr" and matrix.has_canonical_format:
+        return matrix
+    coo = matrix.tocoo()
+    values = np.asarray(coo.data, np.float64)  # sums of small integers would overflow
+    _refuse_bad(values, name, lambda first: (int(coo.row[first]), int(coo.col[first])))
+    csr = sparse.csr_array((values, (coo.row, coo.col)), shape=matrix.shape)
+    csr.sum_duplicates()
     return csr
 
 
@@ -186,7 +190,7 @@ def _weighed(
     scale: float | None = None,
 ) -> Pairs:
     values = np.asarray(matrix.data, np.float64)
-    _refuse_bad(values, matrix, name)
+    _refuse_bad(values, name, lambda first: _place(matrix, first))
     if (values == 0).any():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -202,7 +206,13 @@ def _weighed(
         values = np.ones(values.size)
     elif gain == "exp2":
         values = _exp2(values, name)
-    mean = float(values.mean()) if scale is None else scale
+    with np.errstate(over="ignore"):
+        mean = float(values.mean()) if scale is None else scale
+    if not 0.0 < mean < np.inf:
+        raise ArgumentError(
+            f"{name} must hold values whose mean is a positive number, got {mean:g}. Divide them "
+            "by the largest."
+        )
     return Pairs(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
@@ -220,15 +230,23 @@ def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
             f"gain='exp2' wants grades up to 60 in {name}, got {values.max():g}. Pass gain='value' "
             "or 'one' for counts."
         )
-    return np.exp2(values) - 1.0
+    return np.expm1(values * np.log(2.0))
 
 
-def _refuse_bad(values: NDArray[np.float64], matrix: Any, name: str) -> None:
+def _refuse_bad(
+    values: NDArray[np.float64], name: str, place: Callable[[int], tuple[int, int]]
+) -> None:
     bad = ~np.isfinite(values) | (values < 0)
     if bad.any():
         first = int(np.argmax(bad))
-        user = int(np.searchsorted(matrix.indptr, first, side="right")) - 1
+        user, item = place(first)
         raise ArgumentError(
             f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
-            f"{matrix.indices[first]} ({int(bad.sum())} such values). Drop them, or set them to 0."
+            f"{item} ({int(bad.sum())} such values). Drop them, or set them to 0."
         )
+
+
+def _place(matrix: Any, entry: int) -> tuple[int, int]:
+    """Return the row and the column of an entry of a CSR matrix."""
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    return row, int(matrix.indices[entry])

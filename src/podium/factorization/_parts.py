@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from podium.factorization import _kernels
 from podium.factorization._pairs import Pairs
-from podium.factorization._plan import Blocks, Cells, task_seed
+from podium.factorization._plan import FOLD, STEPS, Blocks, Cells, task_seed
 
 Floats = NDArray[np.float32]
 
@@ -22,7 +22,6 @@ KINDS = {
 """Losses by name, as the kernels know them."""
 
 _LINE = 64  # bytes that memory is fetched in
-_FOLD = 4  # purpose number in the seeds of draws for new users
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ class Part:
         descend(
             settings,
             settings.rate(self._epoch),
-            task_seed(settings.seed, self._epoch, self.number, block_number),
+            task_seed(settings.seed, STEPS, self._epoch, self.number, block_number),
             self._n_items,
             (self._cells, block_number),
             self.pairs,
@@ -171,8 +170,7 @@ class Part:
     def _sweep(self, before: Blocks, old: tuple[Block, ...]) -> None:
         """Make the mean cost of each positive's pairs exact."""
         everything = regrouped(0, Blocks.whole(before.place.size), before, old)
-        totals = cost_sums(self.settings, self.pairs, self._users, everything)
-        self._mean_costs[:] = totals / np.maximum(n_others(self.pairs, self.settings), 1)
+        self._mean_costs[:] = exact_means(self.settings, self.pairs, self._users, everything)
 
 
 def descend(
@@ -243,6 +241,14 @@ def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> 
     return totals
 
 
+def exact_means(
+    settings: Settings, pairs: Pairs, users: Floats, items: Block
+) -> NDArray[np.float64]:
+    """Return the mean cost of each positive's pairs, over all items that it is held to."""
+    totals = cost_sums(settings, pairs, users, items)
+    return totals / np.maximum(n_others(pairs, settings), 1)
+
+
 def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
     """Return factors of users: the same descent from zero, the items' factors fixed.
 
@@ -250,15 +256,17 @@ def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
     pairs alone.
     """
     pairs, items = pairs.writeable(), items.writeable()
-    users = aligned(pairs.n_users, settings.n_factors)
+    users = aligned(pairs.n_users, items.rows.shape[1])
     users[:] = 0.0
     cells = Cells.lay_out(Blocks.whole(pairs.n_items), pairs.offsets, pairs.items)
     mean_costs = np.ones(pairs.items.size, np.float32)
     for epoch in range(settings.n_epochs):
+        if settings.exact:
+            mean_costs[:] = exact_means(settings, pairs, users, items)
         descend(
             settings,
             settings.rate(epoch),
-            task_seed(settings.seed, epoch, _FOLD, 0),
+            task_seed(settings.seed, FOLD, epoch, 0, 0),
             pairs.n_items,
             (cells, 0),
             pairs,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from podium.catalogue import rankings
 from podium.errors import ArgumentError
 from podium.evaluate.measuring import evaluate
@@ -56,9 +58,10 @@ def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
     if judge is None:
         return ""
     value = _measured(descent.state.factors, descent.pairs, judge)
+    if not history.validation or value > max(history.validation):
+        best = descent.state.factors.copy()  # before anything is recorded: it may be interrupted
+        history.best = best
     history.validation.append(value)
-    if history.best_epoch == len(history.validation):
-        history.best = descent.state.factors.copy()
     return f", {judge.measure} {abs(value):.4f}"
 
 
@@ -74,10 +77,11 @@ def _refuse_first(epoch: int, descent: Descent) -> None:
 def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     """Return the mean of the measure, signed so that higher is better."""
     measure = judge.measure
+    users = np.flatnonzero(np.diff(judge.pairs.offsets))
     blocks = rankings(
-        with_bias(factors.users, factors.items, factors.bias),
-        judge.pairs.matrix(),
-        exclude=pairs.matrix(),
+        with_bias(factors.users[users], factors.items, factors.bias),
+        judge.pairs.matrix()[users],
+        exclude=pairs.matrix()[users],
         overlap="drop",
         depth=None if measure.k is None else 2 * measure.k,  # what pap@k needs at most
     )

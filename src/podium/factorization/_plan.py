@@ -27,7 +27,7 @@ _MOST_BLOCKS = 1024
 _PAIRS = 2.0  # of a user in a block, on average: a user's row is fetched for no fewer
 _ITEMS = 64  # of a block: negatives come from it alone
 
-_PARTITION, _STEPS = 2, 3  # purpose numbers in the seeds of draws
+_PARTITION, STEPS, FOLD = 2, 3, 4  # purpose numbers in the seeds of draws
 
 
 def choose_n_blocks(n_users: int, n_items: int, n_pairs: int, n_factors: int) -> int:
@@ -42,9 +42,9 @@ def choose_n_blocks(n_users: int, n_items: int, n_pairs: int, n_factors: int) ->
     return max(1, min(max(small, _FEWEST_BLOCKS), most))
 
 
-def task_seed(seed: int, epoch: int, part: int, block: int) -> np.uint64:
+def task_seed(seed: int, purpose: int, epoch: int, part: int, block: int) -> np.uint64:
     """Return the bits that the steps of a part inside a block are drawn from."""
-    state = np.random.SeedSequence([seed, _STEPS, epoch, part, block])
+    state = np.random.SeedSequence([seed, purpose, epoch, part, block])
     return state.generate_state(1, np.uint64)[0]
 
 

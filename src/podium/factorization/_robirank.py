@@ -243,7 +243,7 @@ class RoBiRank(Factorization):
         user_items : scipy.sparse matrix, (n_users, n_items), or table
             The new pairs alone, a table if `fit` had one. A matrix may have more rows and columns
             than the model has users and items: those are new. A weight adds to that of a pair
-            that the model has.
+            that the model has, unless `gain` is "one".
         n_epochs : int
             Passes for new items, from a step of ``learning_rate`` down; none without new items.
         executor, progress
@@ -251,8 +251,17 @@ class RoBiRank(Factorization):
 
         Raises
         ------
-        ArgumentError, KeyboardInterrupt
+        ArgumentError, DataError, KeyboardInterrupt
             As in `fit`; the model is then as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            As in `fit`.
+
+        Notes
+        -----
+        `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` stay those of `fit`.
         """
         if not hasattr(self, "item_factors_"):
             return self.fit(user_items, executor=executor, progress=progress)
@@ -260,7 +269,7 @@ class RoBiRank(Factorization):
         new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         if not new.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        growth = Growth.of(self._pairs(), new)
+        growth = Growth.of(self._pairs(), new, add_up=self.gain != "one")
         workers = Threads() if executor is None else executor
         settings = read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
@@ -284,16 +293,16 @@ class RoBiRank(Factorization):
     ) -> Factors:
         """Return factors after passes over the users that new pairs are of."""
         pairs = growth.touched_pairs()
-        settings = replace(read_settings(self, pairs), n_epochs=n_epochs)
+        settings = replace(read_settings(self, pairs, fewer=True), n_epochs=n_epochs)
         begin = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
         state = State(begin, np.ones(pairs.items.size, np.float32))
         history = History()
         descent = Descent(pairs, settings, executor, state)
         made = run(descent, history, None, None, or_silent(progress))
-        self._tell(history.stop_reason, history.n_done, settings.learning_rate)
+        self._tell(history.stop_reason, history.n_done, settings.learning_rate, depth=4)
         return made
 
-    def _tell(self, stop_reason: str, n_done: int, rate: float) -> None:
+    def _tell(self, stop_reason: str, n_done: int, rate: float, depth: int = 3) -> None:
         """Raise the interrupt that ended a fit, or warn of steps that went wild."""
         if stop_reason == "interrupted":
             raise KeyboardInterrupt
@@ -302,7 +311,7 @@ class RoBiRank(Factorization):
                 f"RoBiRank diverged in pass {n_done + 1}; the factors are of the pass before it. "
                 f"Try learning_rate={rate / 4:g}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=depth,
             )
 
     def _keep(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
