@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         losses,
         metrics,
         rankers,
+        recommenders,
+        sampled,
         stats,
         theory,
         tuning,

@@ -222,14 +222,14 @@ def probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def seed(value: Any) -> int:
+def seed(value: Any, name: str = "seed") -> int:
     """Return a seed as an int >= 0."""
     try:
         result = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         result = -1
     if result < 0:
-        raise ArgumentError(f"seed must be an integer >= 0, got {value!r}.")
+        raise ArgumentError(f"{name} must be an integer >= 0, got {value!r}.")
     return result
 
 
@@ -242,7 +242,7 @@ def parameters(inside: str, name: str, text: str) -> dict[str, Any]:
             raise ArgumentError(
                 f"{name} must have parameters as param=value, each once, got {text!r}."
             )
-        found[param] = _value(value)
+        found[param] = plain_value(value)
     return found
 
 
@@ -256,7 +256,8 @@ def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> N
             )
 
 
-def _value(word: str) -> Any:
+def plain_value(word: str) -> Any:
+    """Return none, true, false or a number for a word that says it, or else the word."""
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
     for kind in (int, float):

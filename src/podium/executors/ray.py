@@ -211,8 +211,8 @@ def _places(calls: list[Any]) -> list[str | None]:
             break
     if not n_begun:
         raise WorkerLost(
-            f"No worker began within {_cluster.PATIENCE:.0f} s. Look at `ray status`: are the "
-            "processors taken?"
+            f"No worker began within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Look at `ray "
+            "status`: are the processors taken?"
         )
     if n_begun < wanted:
         warnings.warn(
@@ -233,6 +233,18 @@ def _place(call: Any) -> str | None:
     if version != podium.__version__:
         _cluster.refuse_node(node, version)
     return node
+
+
+def _reason(calls: list[Any]) -> str:
+    """Return why the first worker that failed did, in parentheses."""
+    for call in calls:
+        try:
+            ray.get(call, timeout=0)
+        except exceptions.GetTimeoutError:
+            continue
+        except exceptions.RayError as error:
+            return f" ({_cluster.first_line(error)})"
+    return ""
 
 
 def _kill(workers: list[Any]) -> None:

@@ -94,8 +94,9 @@ class Descent:
         its beginning, by those that are left or come instead: the factors are the same.
         """
         for lost in itertools.count(1):
+            held = self._hold()  # where nobody can be found, it is not tried again
             try:
-                return self._pass(number)
+                return self._pass(number, held)
             except WorkerLost:
                 self.close()
                 if lost == _MOST_LOSSES:
@@ -109,8 +110,8 @@ class Descent:
         self._held, self._blocks = None, []
         self._layout = Blocks.whole(self.pairs.n_items)
 
-    def _pass(self, number: int) -> float | None:
-        held, executor, count = self._hold(), self.executor, self.settings.n_blocks
+    def _pass(self, number: int, held: Held) -> float | None:
+        executor, count = self.executor, self.settings.n_blocks
         layout = Blocks.draw(self.pairs.n_items, count, self.settings.seed, number)
         shared = [executor.put(self._layout), *self._blocks]
         told = executor.put(layout)

@@ -31,7 +31,7 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False
         l2=_check.number(model.l2, "l2", low=0.0),
         n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
         n_blocks=1 if pairs is None else _n_blocks(model, pairs, fewer),
-        seed=_seed(model.random_state),
+        seed=_check.seed(model.random_state, "random_state"),
         memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
         exact=exact,
         only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
@@ -52,10 +52,3 @@ def _n_blocks(model: Any, pairs: Pairs, fewer: bool) -> int:
             f"got {asked}."
         )
     return asked
-
-
-def _seed(value: Any) -> int:
-    try:
-        return _check.seed(value)
-    except ArgumentError:
-        raise ArgumentError(f"random_state must be an integer >= 0, got {value!r}.") from None

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders import _settings
 from podium.recommenders._base import Recommender
 from podium.recommenders._scored import Floats, Ints
 
@@ -84,7 +83,7 @@ class MultiVAE(_Cornac):
             learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
             n_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
-            seed=_settings.random_state(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
             verbose=False,
         )
         self._learn(pairs, model)
@@ -153,7 +152,7 @@ class NeuMF(_Cornac):
             lr=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
             backend="pytorch",
             verbose=False,
-            seed=_settings.random_state(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
         )
         self._learn(pairs, model)
 

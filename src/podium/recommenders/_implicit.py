@@ -10,7 +10,6 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
-from podium.recommenders import _settings
 from podium.recommenders._factors import FactorRecommender
 
 
@@ -118,7 +117,7 @@ def _given(n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int) 
         "factors": _check.cutoff(n_factors, name="n_factors"),
         "regularization": _check.number(l2, "l2", low=0.0),
         "iterations": _check.cutoff(n_epochs, name="n_epochs"),
-        "random_state": _settings.random_state(seed),
+        "random_state": _check.seed(seed, "random_state"),
         "num_threads": _check.cutoff(n_threads, name="n_threads"),
     }
 

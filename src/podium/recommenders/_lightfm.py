@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from podium import _check
-from podium.recommenders import _settings
 from podium.recommenders._factors import FactorRecommender
 
 SCHEDULES = ("adagrad", "adadelta")
@@ -68,7 +67,7 @@ class WARP(FactorRecommender):
             user_alpha=l2,
             item_alpha=l2,
             max_sampled=_check.cutoff(self.max_sampled, name="max_sampled"),
-            random_state=np.random.RandomState(_settings.random_state(self.random_state)),
+            random_state=np.random.RandomState(_check.seed(self.random_state, "random_state")),
         )
         ones: Any = sparse.coo_matrix(pairs).astype(np.float32)
         ones.data[:] = 1.0

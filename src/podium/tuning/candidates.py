@@ -88,7 +88,6 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 """Every distribution by its name in text."""
 
 _DRAWN = re.compile(r"\s*([a-z]+)\s*\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)\s*")
-_WORDS = {"none": None, "true": True, "false": False}
 
 
 def parse_values(text: str) -> list[Any] | Distribution:
@@ -111,12 +110,12 @@ def parse_values(text: str) -> list[Any] | Distribution:
     drawn = _DRAWN.fullmatch(text)
     if drawn is not None:
         name = _check.choice(drawn[1], "distribution", list(DISTRIBUTIONS))
-        low, high = (_value(word) for word in drawn.groups()[1:])
+        low, high = (_check.plain_value(word) for word in drawn.groups()[1:])
         return DISTRIBUTIONS[name](low, high)
     words = [word.strip() for word in text.split(",")]
     if not all(words):
         raise ArgumentError(f"values must be A,B,… or as log(1e-6,1), got {text!r}.")
-    return [_value(word) for word in words]
+    return [_check.plain_value(word) for word in words]
 
 
 def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
@@ -183,17 +182,6 @@ def _values(name: str, values: Any) -> Any:
     if not plain:
         raise ArgumentError(f"grid[{name!r}] must have at least one value, got none.")
     return plain
-
-
-def _value(word: str) -> Any:
-    if word.lower() in _WORDS:
-        return _WORDS[word.lower()]
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
 
 
 def _in_order(drawn: Distribution) -> None:

@@ -1,0 +1,170 @@
+"""Likelihood estimators from sampled ranks beside equation 21 in NumPy over every rank.
+
+The peer is the paper's expectation maximisation as two products with the table of all ranks'
+chances a step. First the same number of steps, whose probabilities are compared before they are
+timed; then the time to the same likelihood, in one process: the peer makes steps until podium's
+maximum is no more than `--short` above it in mean log likelihood, or for `--most` steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _harness
+
+N_USERS, N_NEGATIVES = 6_040, 99
+LARGE = 1_000_000
+SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
+
+
+def made_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
+    """Sampled ranks of users whose ranks are Beta(1.3, 20) of the catalogue, as of a good model."""
+    from podium.sampled import SampledRanks
+
+    rng = np.random.default_rng(seed)
+    above = rng.binomial(N_NEGATIVES, rng.beta(1.3, 20.0, n_users))
+    return SampledRanks(above + 1, N_NEGATIVES, n_items)
+
+
+def table_of(ranks: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the peer's table of chances, (n_items, n_outcomes), and the observed shares."""
+    design, counts = ranks.designs[0]
+    return design.probabilities(), counts / counts.sum()
+
+
+def numpy_steps(table: np.ndarray, shares: np.ndarray, n_steps: int) -> np.ndarray:
+    """Equation 21, vectorised."""
+    found = np.full(table.shape[0], 1.0 / table.shape[0])
+    for _ in range(n_steps):
+        found = found * (table @ (shares / (found @ table)))
+    return found
+
+
+def check_equal() -> None:
+    """Stop unless podium's steps and the peer's come to the same distribution."""
+    from podium.sampled import MLE
+
+    ranks = made_ranks(3_706)
+    table, shares = table_of(ranks)
+    for n_steps in (1, 100):
+        apart = np.abs(MLE(n_steps).fit(ranks).probabilities - numpy_steps(table, shares, n_steps))
+        if apart.sum() > 1e-7:
+            raise SystemExit(f"podium and NumPy differ by {apart.sum():.1e} after {n_steps} steps")
+
+
+def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
+    """Time one estimator, or the peer with and without making its table."""
+    ranks = made_ranks(n_items)
+    if name.startswith("numpy"):
+        table, shares = table_of(ranks)
+
+        def steps() -> _harness.Values:
+            chances = table if "table ready" in name else table_of(ranks)[0]
+            return {"recall@10": float(numpy_steps(chances, shares, 100)[:10].sum())}
+
+        return _harness.time_call(name, steps, repeats)
+    from podium.sampled import get
+
+    warnings.simplefilter("ignore")  # that wmle is tilted
+    estimator = get(name)
+    return _harness.time_call(
+        name, lambda: {"recall@10": estimator.fit(ranks).expect("recall@10")}, repeats
+    )
+
+
+def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
+    """Time podium's maximum, and the peer until it is nearly as likely."""
+    from podium.sampled import maximum_likelihood
+
+    ranks = made_ranks(3_706)
+    maximum_likelihood(ranks)
+    cpu, best = _cpu(lambda: maximum_likelihood(ranks))
+    table, shares = table_of(ranks)
+    start, n_steps = time.process_time(), 0
+    found = np.full(table.shape[0], 1.0 / table.shape[0])
+    while n_steps < most:
+        mixed = found @ table
+        if shares[shares > 0] @ np.log(mixed[shares > 0]) >= best.log_likelihood - short:
+            break
+        found = found * (table @ (shares / mixed))
+        n_steps += 1
+    peer = time.process_time() - start
+    left = best.log_likelihood - float(shares[shares > 0] @ np.log((found @ table)[shares > 0]))
+    return [
+        ("podium maximum", cpu, best.n_steps, best.gap, 1.0),
+        ("numpy steps", peer, n_steps, left, peer / cpu),
+    ]
+
+
+def hundred_repeats(n_items: int = 3_706) -> list[tuple[str, float]]:
+    """CPU seconds of 100 fits of every registered estimator that reads these ranks."""
+    from podium.sampled import REGISTRY, get
+
+    samples = [made_ranks(n_items, seed=seed) for seed in range(100)]
+    warnings.simplefilter("ignore")
+    rows: list[tuple[str, float]] = []
+    for name in sorted(REGISTRY):
+        estimator = get(name)
+        cpu, _ = _cpu(lambda e=estimator: [e.estimate(each, "recall@10") for each in samples])
+        rows.append((name, cpu))
+    return [*rows, ("all", sum(cpu for _, cpu in rows))]
+
+
+def _cpu(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    value = call()
+    return time.process_time() - start, value
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Compare values, then time steps, the maximum, a million items, and 100 repeats."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=3_706)
+    parser.add_argument("--large", type=int, default=LARGE)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--short", type=float, default=1e-6, help="of the mean log likelihood")
+    parser.add_argument("--most", type=int, default=30_000)
+    parser.add_argument("--entry")
+    args = parser.parse_args(argv)
+    if args.entry:
+        _harness.report(time_entry(args.entry, args.items, args.repeats))
+        return
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    check_equal()
+    _compare(args.items, args.repeats, ("numpy", "numpy, table ready", *SETTINGS))
+    _harness.table(
+        f"To a likelihood {args.short:g} below the maximum: {args.items:,} items",
+        ("entry", "CPU s", "steps", "left", "times podium"),
+        to_the_same_likelihood(args.short, args.most),
+    )
+    _compare(args.large, 3, SETTINGS)
+    _harness.table(
+        f"100 repeats: {args.items:,} items", ("estimator", "CPU s"), hundred_repeats(args.items)
+    )
+
+
+def _compare(n_items: int, repeats: int, names: tuple[str, ...]) -> None:
+    options = [f"--items={n_items}", f"--repeats={repeats}"]
+    rows: list[tuple[Any, ...]] = []
+    for name in names:
+        timing = _harness.in_process("benchmarks.sampled", name, options)
+        if isinstance(timing, str):
+            print(f"left out: {name}: {timing}")
+            continue
+        rows.append((name, timing.cpu_s, timing.extra_mib, timing.values["recall@10"]))
+    _harness.table(
+        f"{n_items:,} items, {N_USERS:,} users, {N_NEGATIVES} negatives",
+        ("entry", "CPU s", "extra MiB", "recall@10"),
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

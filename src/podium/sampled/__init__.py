@@ -1,0 +1,88 @@
+"""Measures of the whole catalogue's ranking from ranks among sampled items.
+
+`SampledRanks` holds what a sampled evaluation observed. An estimator, made with `get` from a text
+such as ``bv(gamma=0.1)``, turns it into a `RankDistribution`, whose `expect` gives any measure
+that the rank of the target determines, or into the estimate of one measure. `sample_ranks` makes
+sampled ranks from scores, `read_ranks`, `read_candidate_scores` and `read_negatives` from files.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from podium.sampled._base import Estimator, LinearEstimator
+from podium.sampled._cls import CLS
+from podium.sampled._least_squares import BV, MN, BVPrior
+from podium.sampled._naive import Naive, UnbiasedRank
+from podium.sampled._recall_map import RecallMap
+from podium.sampled._registry import REGISTRY, get, parse, register, text
+from podium.sampled._smooth import Smooth, SmoothFit
+from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
+from podium.sampled.comparing import Difference, SampledComparison, compare
+from podium.sampled.design import Design
+from podium.sampled.distribution import RankDistribution
+from podium.sampled.draws import Candidates, draw_candidates, sample_ranks, simulate_ranks
+from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
+from podium.sampled.mes import MES
+from podium.sampled.mle import MLE, likelihood_gap, maximum_likelihood
+from podium.sampled.ranks import SampledRanks
+from podium.sampled.wmle import WMLE
+
+if TYPE_CHECKING:
+    from podium.sampled.reading import read_negatives, read_ranks
+    from podium.sampled.scored import read_candidate_scores
+
+_HOME = {
+    "read_candidate_scores": "podium.sampled.scored",
+    "read_negatives": "podium.sampled.reading",
+    "read_ranks": "podium.sampled.reading",
+}
+
+__all__ = [
+    "BV",
+    "CLS",
+    "MES",
+    "MLE",
+    "MN",
+    "REGISTRY",
+    "WMLE",
+    "BVPrior",
+    "Bounds",
+    "Candidates",
+    "Design",
+    "Difference",
+    "Estimate",
+    "Estimator",
+    "LinearEstimator",
+    "Naive",
+    "RankDistribution",
+    "RecallMap",
+    "SampledComparison",
+    "SampledEvaluation",
+    "SampledRanks",
+    "Smooth",
+    "SmoothFit",
+    "UnbiasedRank",
+    "compare",
+    "draw_candidates",
+    "evaluate",
+    "get",
+    "identification_bounds",
+    "likelihood_gap",
+    "maximum_likelihood",
+    "parse",
+    "population_bounds",
+    "read_candidate_scores",
+    "read_negatives",
+    "read_ranks",
+    "register",
+    "sample_ranks",
+    "simulate_ranks",
+    "text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Polars takes its time, so only who reads a table pays for it.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,78 @@
+"""What is asked of sampled ranks: estimator and measures that fit them, and the record of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.sampled._base import Estimator
+from podium.sampled._measures import rank_weights, read_measure
+from podium.sampled._registry import get, text
+from podium.sampled.ranks import SampledRanks
+
+
+def read_request(
+    estimator: str | Estimator,
+    measures: str | Measure | Iterable[str | Measure],
+    samples: Sequence[SampledRanks],
+) -> tuple[Estimator, list[Measure]]:
+    """Return the estimator and the measures, or say why these cannot be estimated so."""
+    method = get(estimator)
+    single = isinstance(measures, str | Measure)
+    wanted = [read_measure(each) for each in ([measures] if single else measures)]
+    if not wanted:
+        raise ArgumentError("measures must name at least one measure, as ['ndcg@10'].")
+    for i, each in enumerate(wanted):
+        if each in wanted[:i]:
+            raise ArgumentError(f"measures names {each} twice. Keep one.")
+    for ranks in samples:
+        method.check(ranks)
+        smallest = int(np.min(ranks.n_items))
+        for each in wanted:
+            if np.isnan(rank_weights(each, smallest)).any():
+                raise ArgumentError(
+                    f"{each} is undefined in a catalogue of {smallest} items. Lower its cutoff."
+                )
+    return method, wanted
+
+
+def read_resamples(n_bootstrap: int) -> int:
+    """Return a number of resamples that has a variance."""
+    if _check.cutoff(n_bootstrap, name="n_bootstrap") < 2:
+        raise ArgumentError(f"n_bootstrap must be >= 2, got {n_bootstrap}.")
+    return int(n_bootstrap)
+
+
+def name_of(method: Estimator) -> str:
+    """Return the text of an estimator, or how Python shows one that has none."""
+    try:
+        return text(method)
+    except ArgumentError:
+        return repr(method)
+
+
+def conventions(
+    method: Estimator, ranks: SampledRanks, seed: int, n_bootstrap: int | None
+) -> dict[str, Any]:
+    """Return method and design as JSON can hold them; sizes that differ as [least, most]."""
+    return {
+        "method": name_of(method),
+        "n_users": ranks.n_users,
+        "n_items": _extent(ranks.n_items),
+        "n_negatives": _extent(ranks.n_negatives),
+        "replacement": ranks.replacement,
+        "stages": list(ranks.stages) or None,
+        "n_bootstrap": n_bootstrap,
+        "seed": seed,
+    }
+
+
+def _extent(size: int | NDArray[np.int64]) -> int | list[int]:
+    low, high = int(np.min(size)), int(np.max(size))
+    return low if low == high else [low, high]

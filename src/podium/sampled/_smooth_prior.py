@@ -1,0 +1,120 @@
+"""What the smooth estimator expects of a rank distribution before it sees one.
+
+The log density of ranks is a cubic spline in log(R / (n_items - R)), plus what a user's own items
+do. Its second differences are penalised, so that it tends to a straight line: a power law of the
+rank at the top, and another one of the distance from the bottom. The constants were chosen on
+ml-1m (eight recommenders) by the marginal likelihood of exact ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+from scipy.linalg import block_diag
+
+from podium.sampled._smooth_cells import Cells
+
+Floats = NDArray[np.float64]
+
+_SPACING = 0.5  # between knots
+_UNIT = 0.36  # knot spacing in whose second differences the roughness is counted
+_SHIFT = 0.2  # of ranks in the logarithm
+_HEAD = 0.35  # standard deviation of d log density / d log rank at rank 1, about 0
+_TAIL = 5.0  # standard deviation of the exponent of the distance from the bottom
+_HISTORY_HEAD = 0.1  # the same two for the change with the log of a user's number of items
+_HISTORY_TAIL = 2.0
+_HISTORY_ROUGHNESS = 4.0  # times that of the density
+_DIP = 1.0  # standard deviation of the exponent with which a user's items come first
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A family of log densities, linear in its coefficients, and a Gaussian prior on them.
+
+    Attributes
+    ----------
+    design : float64, (n_groups, n_cells, n_coefficients)
+        Log density of a group's ranks per unit of each coefficient, without the cells' sizes.
+    sizes : float64, (n_cells,)
+        Log of the number of ranks in each cell.
+    rough : float64, (n_coefficients, n_coefficients)
+        Penalty that is scaled by the roughness parameter.
+    fixed : float64, (n_coefficients, n_coefficients)
+        Penalty that is not; positive definite.
+    """
+
+    design: Floats
+    sizes: Floats
+    rough: Floats
+    fixed: Floats
+
+
+def plain(cells: Cells) -> Prior:
+    """Return the family of one density for all users."""
+    design, rough, slope = _spline(cells)
+    fixed = _fixed(design.shape[1], _TAIL) + np.outer(slope, slope) / _HEAD**2
+    return Prior(design[None], np.log(cells.sizes), rough, fixed)
+
+
+def with_history(cells: Cells, history: Floats, shares: Floats) -> Prior:
+    """Return the family in which the density changes with a user's number of own items.
+
+    Parameters
+    ----------
+    cells : Cells
+    history : float64, (n_groups,)
+        Typical number of own items in each group, 1 or more.
+    shares : float64, (n_groups,)
+        Of the users.
+
+    Notes
+    -----
+    Recommenders rank the items they were trained on first, as long as nothing takes these out: a
+    user of h items has few targets among the first h ranks. So the density has the factor
+    (1 - exp(-R / h)) to a power that is estimated, and that can be 0; besides, log h shifts the
+    log density by a spline of its own.
+    """
+    design, rough, slope = _spline(cells)
+    n = design.shape[1]
+    change = np.log(history) - shares @ np.log(history) / shares.sum()
+    dip = np.log(-np.expm1(-cells.middles / history[:, None]))
+    both = np.broadcast_to(design, (history.size, *design.shape))
+    shifted = both * change[:, None, None]
+    head = np.concatenate([slope, np.zeros(n), [1.0]])  # the dip adds its power to the slope
+    own = _fixed(n, _HISTORY_TAIL) + np.outer(slope, slope) / _HISTORY_HEAD**2
+    fixed = (
+        block_diag(_fixed(n, _TAIL), own, np.full((1, 1), 1.0 / _DIP**2))
+        + np.outer(head, head) / _HEAD**2
+    )
+    return Prior(
+        np.concatenate([both, shifted, dip[:, :, None]], axis=2),
+        np.log(cells.sizes),
+        block_diag(rough, _HISTORY_ROUGHNESS * rough, np.zeros((1, 1))),
+        fixed,
+    )
+
+
+def _spline(cells: Cells) -> tuple[Floats, Floats, Floats]:
+    """Return spline and tail at the cells, the penalty, and coefficients' slopes at the top."""
+    n_items, ranks = cells.n_items, cells.middles
+    tail = np.log((n_items + 1 - ranks) / n_items)
+    place = np.log(ranks + _SHIFT) - tail
+    n_knots = max(int(np.ceil((place[-1] - place[0]) / _SPACING)), 1) + 1
+    knots = place[0] + _SPACING * np.arange(-3, n_knots + 3)
+    inside = np.clip(place, place[0], knots[-4] - 1e-9)
+    spline = BSpline.design_matrix(inside, knots, 3).toarray()
+    bends = np.diff(np.eye(spline.shape[1]), 2, axis=0)
+    rough = block_diag(bends.T @ bends * (_UNIT / _SPACING) ** 3, np.zeros((1, 1)))
+    slope = np.zeros(spline.shape[1] + 1)
+    slope[0], slope[2] = -0.5 / _SPACING, 0.5 / _SPACING
+    return np.column_stack([spline, tail]), rough, slope
+
+
+def _fixed(n: int, tail: float) -> Floats:
+    found = _RIDGE * np.eye(n)
+    found[-1, -1] += 1.0 / tail**2
+    return found

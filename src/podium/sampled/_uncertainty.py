@@ -1,0 +1,166 @@
+"""Estimates of several measures at once, and how they vary with users and with what was drawn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import stats
+from podium.errors import PodiumWarning
+from podium.metrics import Measure
+from podium.sampled._base import Estimator, LinearEstimator
+from podium.sampled._bootstrap import Resampler
+from podium.sampled._likelihood import likelihood
+from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
+from podium.sampled._smooth import Smooth
+from podium.sampled.design import Design
+from podium.sampled.ranks import SampledRanks
+from podium.stats import Interval
+from podium.stats._t import t_interval
+
+Floats = NDArray[np.float64]
+
+ErrorFrom: TypeAlias = Literal["users", "bootstrap", "posterior"]
+IntervalOf: TypeAlias = Literal["exact", "expectation"]
+
+
+class _Exact(LinearEstimator):
+    """What a consistent estimator is where all items were drawn: the measure of the rank."""
+
+    def values(self, design: Design, measure: str | Measure) -> Floats:
+        return all_rank_weights(read_measure(measure), design.n_items)
+
+
+def linear_form(estimator: Estimator, ranks: SampledRanks) -> LinearEstimator | None:
+    """Return the estimator as a mean of a value of each outcome, if that is what it is here."""
+    if estimator.consistent and is_exact(ranks):
+        return _Exact()
+    return estimator if isinstance(estimator, LinearEstimator) else None
+
+
+def is_exact(ranks: SampledRanks) -> bool:
+    """Whether all items were drawn, so that sampled ranks are ranks among all items."""
+    return likelihood(ranks).is_exact
+
+
+def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
+    """Return each user's value, whose mean is the estimate: float64, (n_users,)."""
+    rows = np.empty(ranks.n_rows)
+    for design, mine in ranks.design_rows:
+        rows[mine] = estimator.values(design, measure)[ranks.outcomes[mine]]
+    shares = rows * ranks.weights * ranks.n_users
+    return np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
+
+
+def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[Measure]) -> Floats:
+    """Estimate all measures, from one fit where the method gives a distribution."""
+    if isinstance(estimator, LinearEstimator) or not estimator.gives_distribution:
+        return np.array([estimator.estimate(ranks, each) for each in measures])
+    found = estimator.fit(ranks)
+    return np.array([found.expect(each) for each in measures])
+
+
+def resampled(
+    estimator: Estimator,
+    samples: Sequence[SampledRanks],
+    measures: Sequence[Measure],
+    n_bootstrap: int,
+    seed: int,
+) -> Floats:
+    """Estimate from users drawn again: float64, (n_bootstrap, n_samples, n_measures).
+
+    Samples are of the same users, who are drawn together; nan with one user, who tells nothing
+    of others.
+    """
+    if samples[0].n_users < 2:
+        return np.full((n_bootstrap, len(samples), len(measures)), np.nan)
+    drawn = Resampler.of(samples).draw(n_bootstrap, seed)
+    return np.array([[estimates(estimator, one, measures) for one in each] for each in drawn])
+
+
+def errors(
+    method: Estimator,
+    ranks: SampledRanks,
+    measures: Sequence[Measure],
+    level: float,
+    n_bootstrap: int,
+    seed: int,
+    history: ArrayLike | None,
+) -> tuple[list[tuple[float, float, Interval]], ErrorFrom]:
+    """Return each measure's mean, standard error and interval, and where the error is from."""
+    linear = linear_form(method, ranks)
+    if linear is not None:
+        each = (user_values(linear, ranks, one) for one in measures)
+        sums = [stats.summarize(values, level=level) for values in each]
+        return [(s.mean, s.std_error, s.interval) for s in sums], "users"
+    if isinstance(method, Smooth):
+        fit = method.posterior(ranks, history=history)
+        own = ((m, Interval(*fit.interval(m, level=level))) for m in measures)
+        return [(fit.expect(m), fit.std_error(m), interval) for m, interval in own], "posterior"
+    means = estimates(method, ranks, measures)
+    drawn = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
+    return [
+        _by_bootstrap(
+            mean, drawn[:, i], float(rank_weights(m, ranks.most_items).max()), level, ranks.n_users
+        )
+        for i, (mean, m) in enumerate(zip(means.tolist(), measures, strict=True))
+    ], "bootstrap"
+
+
+def _by_bootstrap(
+    mean: float, drawn: Floats, most: float, level: float, n_users: int
+) -> tuple[float, float, Interval]:
+    """Return mean, standard error and interval: of a positive estimate, one of its logarithm.
+
+    Estimates of rare events vary more where they come out larger, so that intervals symmetric
+    about the mean end too low.
+    """
+    error = float(np.std(drawn, ddof=1))
+    if not (mean > 0 and (drawn >= 0).all()):
+        return mean, error, t_interval(mean, error, n_users, level)
+    low, high = t_interval(0.0, error / mean, n_users, level)
+    with np.errstate(over="ignore"):  # no more than the most that a measure can be
+        ends = mean * float(np.exp(low)), min(mean * float(np.exp(high)), most)
+    return mean, error, Interval(*ends)
+
+
+def covariances(
+    method: Estimator,
+    samples: Sequence[SampledRanks],
+    measures: Sequence[Measure],
+    n_bootstrap: int,
+    seed: int,
+) -> Floats:
+    """Return covariances of samples' estimates over users drawn again, measure by measure.
+
+    float64, (n_measures, n_samples, n_samples); nan with one user.
+    """
+    n = len(samples)
+    drawn = resampled(method, samples, measures, n_bootstrap, seed)
+    return np.array([np.cov(drawn[:, :, i].T).reshape(n, n) for i in range(len(measures))])
+
+
+def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[bool, IntervalOf]:
+    """Return whether the method is biased here, and what its interval is for."""
+    exact = method.consistent and all(is_exact(ranks) for ranks in samples)
+    biased = method.biased and not exact
+    return biased, "expectation" if biased and not isinstance(method, Smooth) else "exact"
+
+
+@contextmanager
+def said_once() -> Generator[None]:
+    """Give each different warning of podium's once, however many fits say it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    seen: set[str] = set()
+    for each in caught:
+        text = str(each.message)
+        if text not in seen or not issubclass(each.category, PodiumWarning):
+            warnings.warn(text, each.category, stacklevel=4)
+        seen.add(text)

@@ -1,0 +1,260 @@
+"""Two models by sampled ranks of the same users: how they differ, and whether that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check, stats
+from podium.errors import ArgumentError
+from podium.evaluate._json import number
+from podium.metrics import Measure
+from podium.sampled import _uncertainty
+from podium.sampled._base import Estimator
+from podium.sampled._measures import read_measure
+from podium.sampled._request import conventions, name_of, read_request, read_resamples
+from podium.sampled._smooth import Smooth
+from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled.bounds import Bounds, identification_bounds
+from podium.sampled.evaluating import N_BOOTSTRAP
+from podium.sampled.ranks import SampledRanks
+from podium.stats import Interval
+from podium.stats._t import t_interval, t_p_value, t_statistic
+
+Pair = tuple[SampledRanks, SampledRanks]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much higher a measure of b is than that of a, on the same users.
+
+    Attributes
+    ----------
+    a, b : float
+        The estimates.
+    difference, std_error : float
+        b - a, in units of the measure.
+    interval : Interval
+        Of what `interval_of` says, with coverage `level`.
+    level : float
+    n_groups : int
+        Users.
+    method : str
+    biased : bool
+    interval_of : {"exact", "expectation"}
+    error_from : {"users", "bootstrap", "posterior"}
+        These are as in `Estimate`.
+    sign_probability : float
+        Probability that the sign of the difference is right: of the exact means, or of the
+        expectations, whichever `interval_of` says. From 0.5, for a difference of 0.
+    bounds : Bounds or None
+        Smallest and largest difference of exact means that the observed ranks allow.
+    """
+
+    a: float
+    b: float
+    difference: float
+    std_error: float
+    interval: Interval
+    level: float
+    n_groups: int
+    method: str
+    biased: bool
+    interval_of: IntervalOf
+    error_from: ErrorFrom
+    sign_probability: float
+    bounds: Bounds | None
+
+    @property
+    def either_sign(self) -> bool | None:
+        """Whether the observed ranks allow either model to be the better one; None unasked."""
+        return None if self.bounds is None else self.bounds.low < 0 < self.bounds.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form in JSON: None for nan, a list for an interval."""
+        found = {name: number(value) for name, value in asdict(self).items()}
+        return found | {"either_sign": self.either_sign}
+
+
+@dataclass(frozen=True, eq=False)
+class SampledComparison:
+    """Differences between two models by several measures.
+
+    Attributes
+    ----------
+    differences : dict of str to Difference
+        By the text of the measure.
+    conventions : dict of str to dict
+        Method and design of "a" and "b", for the record.
+    """
+
+    differences: dict[str, Difference]
+    conventions: dict[str, dict[str, Any]]
+
+    def summary(self, measure: str | Measure) -> Difference:
+        """Return the difference by one measure."""
+        name = str(read_measure(measure))
+        if name not in self.differences:
+            raise ArgumentError(
+                f"{name} was not compared. There are: {', '.join(self.differences)}."
+            )
+        return self.differences[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form in JSON; nan becomes None."""
+        return {
+            "measures": {name: found.to_dict() for name, found in self.differences.items()},
+            "conventions": {name: dict(each) for name, each in self.conventions.items()},
+        }
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for name, d in self.differences.items():
+            open_ = {None: "", True: ", either sign is possible", False: ", no other is possible"}
+            lines.append(
+                f"{name:20s} {d.difference:+.4f}  [{d.interval[0]:+.4f}, {d.interval[1]:+.4f}]  "
+                f"sign right with {d.sign_probability:.3f}{open_[d.either_sign]}"
+            )
+        return "\n".join(lines)
+
+
+def compare(
+    a: SampledRanks,
+    b: SampledRanks,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+) -> SampledComparison:
+    """Compare two models by sampled ranks of the same users: paired differences b - a.
+
+    Parameters
+    ----------
+    a, b : SampledRanks
+        Of the same users: by their labels if they have any, else row by row. The samples may be
+        of different sizes, and share their items or not.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        As in `evaluate`.
+
+    Raises
+    ------
+    ArgumentError
+        If users or catalogues differ, and for what `evaluate` refuses.
+
+    Notes
+    -----
+    Users are drawn together for both models, so that what makes some users easy for both does
+    not count as an error of the difference. An estimator with standard errors of its own
+    (`Smooth`) has these in place of the variances; what samples leave open is then taken as
+    independent between the models, though models of the same kind share some of it.
+    The difference is bounded by the bounds of either model, each at the level (1 + level) / 2.
+    Bounds that allow either sign mean that no estimator can tell which model is better from such
+    ranks alone: a probability near 1 is then one by what the estimator assumes.
+
+    Examples
+    --------
+    >>> a = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
+    >>> b = SampledRanks([1, 1, 4, 7] * 20, 9, 100)
+    >>> found = compare(a, b, "recall@20", estimator="bv(gamma=0.1)").summary("recall@20")
+    >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
+    (True, True, True)
+    """
+    method, wanted = read_request(estimator, measures, (a, b))
+    level = _check.open_fraction(level, "level")
+    n_bootstrap = read_resamples(n_bootstrap)
+    pair = _same_users(a, b)
+    with _uncertainty.said_once():
+        means, deviations, source = _differences(method, pair, wanted, n_bootstrap, seed)
+        limits = [_bounds(pair, each, level) if bounds else None for each in wanted]
+    about = (level, a.n_users, name_of(method), *_uncertainty.interval_kind(method, pair), source)
+    found: dict[str, Difference] = {}
+    for each, (mean_a, mean_b), error, limit in zip(
+        wanted, means.tolist(), deviations.tolist(), limits, strict=True
+    ):
+        gain = mean_b - mean_a
+        right = 1.0 - t_p_value(t_statistic(gain, error), a.n_users) / 2
+        interval = t_interval(gain, error, a.n_users, level)
+        found[str(each)] = Difference(mean_a, mean_b, gain, error, interval, *about, right, limit)
+    drawn = n_bootstrap if source != "users" else None
+    return SampledComparison(
+        found,
+        {
+            name: conventions(method, each, seed, drawn)
+            for name, each in zip("ab", pair, strict=True)
+        },
+    )
+
+
+def _differences(
+    method: Estimator, pair: Pair, measures: Sequence[Measure], n_bootstrap: int, seed: int
+) -> tuple[Floats, Floats, ErrorFrom]:
+    """Return means, (n_measures, 2), standard errors of differences, and where these are from."""
+    linear = [_uncertainty.linear_form(method, ranks) for ranks in pair]
+    first, second = linear
+    if first is not None and second is not None:
+        values = [
+            (
+                _uncertainty.user_values(first, pair[0], m),
+                _uncertainty.user_values(second, pair[1], m),
+            )
+            for m in measures
+        ]
+        gains = [stats.summarize(after - before).std_error for before, after in values]
+        means = np.array([[before.mean(), after.mean()] for before, after in values])
+        return means, np.array(gains), "users"
+    means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
+    spread = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
+    variances = np.einsum("mii->mi", spread)
+    if isinstance(method, Smooth):
+        variances = np.maximum(variances, _own(method, pair, measures) ** 2)
+    rest = np.maximum(variances.sum(axis=1) - 2 * spread[:, 0, 1], 0.0)
+    return means, np.sqrt(rest), "posterior" if isinstance(method, Smooth) else "bootstrap"
+
+
+def _own(method: Smooth, pair: Pair, measures: Sequence[Measure]) -> Floats:
+    """Return the estimator's own standard errors: (n_measures, 2)."""
+    fits = [method.posterior(ranks) for ranks in pair]
+    return np.array([[fit.std_error(each) for fit in fits] for each in measures])
+
+
+def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
+    a, b = (identification_bounds(each, measure, confidence=(1 + level) / 2) for each in pair)
+    return Bounds(b.low - a.high, b.high - a.low)
+
+
+def _same_users(a: SampledRanks, b: SampledRanks) -> Pair:
+    """Return both if they are of the same users and catalogue."""
+    if (a.user is None) != (b.user is None):
+        raise ArgumentError("a and b must both have user labels, or neither: one has none.")
+    if a.user is None or b.user is None:
+        if a.n_rows != b.n_rows:
+            raise ArgumentError(
+                f"a and b must be of the same users, got {a.n_rows} and {b.n_rows} ranks. Give "
+                "both their users' labels (user)."
+            )
+    else:
+        _refuse_others(np.unique(a.user), np.unique(b.user))
+    if a.most_items != b.most_items:
+        raise ArgumentError(
+            f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
+            f"{b.most_items}."
+        )
+    return a, b
+
+
+def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
+    for one, other, name in ((a, b, "b"), (b, a, "a")):
+        lost = one[~np.isin(one, other)]
+        if lost.size:
+            raise ArgumentError(
+                f"a and b must be of the same users, but {name} lacks {lost.size} of them, first "
+                f"{_check.label(lost[0])}. Keep the users that both have."
+            )

@@ -1,0 +1,170 @@
+"""Who is ranked among what: targets, hidden items and keys of users, checked once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.catalogue._sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
+from podium.errors import ArgumentError
+from podium.types import Labels
+
+_DRAW, _THIN = 2, 3  # purpose numbers in a seed; the catalogue's random ties have 1
+_LEAST_SHARE = 1e-6  # of the popularity that a user's candidates must have
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Targets of users, and what their candidates may not be.
+
+    Attributes
+    ----------
+    labels, keys : (n_users,)
+        Users as the caller names them, and as 64 bits.
+    rows, targets : int64, (n_targets,)
+        Places of users, rising, and items.
+    hidden : Rows
+        Items that are no candidates, of every user; the target need not be among them.
+    n_items : int64, (n_targets,)
+        Candidates there are, and the target.
+    width : int
+        Items of the whole catalogue.
+    """
+
+    labels: Labels
+    keys: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    hidden: Rows
+    n_items: NDArray[np.int64]
+    width: int
+
+    @property
+    def sizes(self) -> int | NDArray[np.int64]:
+        """n_items as one number where it is the same for all targets."""
+        first = int(self.n_items[0])
+        return first if (self.n_items == first).all() else self.n_items
+
+    @property
+    def user(self) -> Labels:
+        return self.labels[self.rows]
+
+    def part(self, start: int, stop: int) -> slice:
+        """Return the targets of users start .. stop - 1.
+
+        Parameters
+        ----------
+        start, stop : int
+        """
+        first, last = np.searchsorted(self.rows, [start, stop])
+        return slice(int(first), int(last))
+
+    def need(self, n_negatives: int) -> None:
+        """Raise unless every target has more candidates than are to be drawn, or as many."""
+        short = self.n_items <= n_negatives
+        if short.any():
+            first = int(np.argmax(short))
+            raise ArgumentError(
+                f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
+                f"{int(short.sum())} targets have too few, first user "
+                f"{_check.label(self.user[first])} with {self.n_items[first]}. Draw fewer, or "
+                "rank all items: podium.catalogue.ranks."
+            )
+
+    def cumulative(self, popularity: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the running sum of the items' popularity; nothing for uniform draws."""
+        if popularity is None:
+            return np.empty(0)
+        weights = _check.weights(popularity, self.width, name="popularity")
+        total = weights.sum()
+        free = total - self._left_out(weights)
+        if not (free > _LEAST_SHARE * total).all():
+            first = int(np.argmin(free))
+            raise ArgumentError(
+                "popularity leaves nothing to draw for user "
+                f"{_check.label(self.user[first])}: all of it lies on the target and on excluded "
+                "items. Add a constant to it, or exclude fewer items."
+            )
+        return np.cumsum(weights)
+
+    def _left_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
+        hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
+        return hidden[self.rows] + weights[self.targets] * (self.own_gaps > 0)
+
+    @property
+    def own_gaps(self) -> NDArray[np.int64]:
+        """Return 1 where the target is not among its user's hidden items, else 0."""
+        return self.width - self.n_items + 1 - self.hidden.sizes[self.rows]
+
+
+def read_plan(
+    targets: Any,
+    *,
+    exclude: Any,
+    overlap: Overlap,
+    others: str,
+    users: ArrayLike | None,
+) -> Plan:
+    """Check targets and what is left out, and name the users."""
+    if not hasattr(targets, "shape"):
+        raise ArgumentError(
+            "targets must be a scipy.sparse matrix of users x items, got "
+            f"{type(targets).__name__}. Wrap it: scipy.sparse.csr_array(targets)."
+        )
+    shape: tuple[int, int] = targets.shape
+    seen = read_excluded(exclude, shape)
+    wanted, _ = split_overlap(read_relevant(targets, "targets", shape), "targets", seen, overlap)
+    if not wanted.items.size:
+        raise ArgumentError("targets must hold at least one user's target, got none.")
+    labels = np.arange(shape[0]) if users is None else np.asarray(users)
+    if labels.shape != (shape[0],):
+        raise ArgumentError(
+            f"users must name each of the {shape[0]} rows, got shape {labels.shape}."
+        )
+    rows = np.repeat(np.arange(shape[0]), wanted.sizes)
+    whole = seen.block(0, shape[0])
+    n_items = shape[1] - seen.sizes[rows]
+    if _check.choice(others, "other_targets", ("keep", "exclude")) == "exclude":
+        whole = _union(whole, wanted.block(0, shape[0]), shape)
+        n_items = shape[1] - whole.sizes[rows] + 1
+    return Plan(
+        labels, user_keys(labels), rows, wanted.items.astype(np.int64), whole, n_items, shape[1]
+    )
+
+
+def user_keys(labels: Labels) -> NDArray[np.uint64]:
+    """Return 64 bits for each user that follow from the label alone: a number is its own."""
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64).view(np.uint64)
+    texts = [str(label).encode() for label in labels.tolist()]
+    digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+def draw_bits(seed: int) -> np.uint64:
+    """Return the 64 bits that candidates are drawn from."""
+    return _bits(seed, _DRAW)
+
+
+def thin_bits(seed: int) -> np.uint64:
+    """Return the 64 bits that decide which candidates stay."""
+    return _bits(seed, _THIN)
+
+
+def _bits(seed: int, purpose: int) -> np.uint64:
+    return np.random.SeedSequence([_check.seed(seed), purpose]).generate_state(1, np.uint64)[0]
+
+
+def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
+    """Return the items of either, rising and distinct within a user."""
+    owners = [np.repeat(np.arange(shape[0]), rows.sizes) for rows in (left, right)]
+    pairs = np.unique(np.concatenate(owners) * shape[1] + np.concatenate([left.items, right.items]))
+    sizes = np.bincount(pairs // shape[1], minlength=shape[0])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Rows(offsets, (pairs % shape[1]).astype(np.int64), np.ones(pairs.size))

@@ -1,0 +1,245 @@
+"""Candidates: the items that each target is to be ranked among."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.catalogue._passes import random_bits
+from podium.catalogue._source import Scores, read
+from podium.catalogue._sparse import Overlap
+from podium.errors import ArgumentError
+from podium.sampled.draws import _kernels
+from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits, user_keys
+from podium.sampled.draws.sampling import from_twice, parts, refuse_score, tie_rule
+from podium.sampled.ranks import SampledRanks
+from podium.types import Labels, Offsets, Ties
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The items that each target is to be ranked among.
+
+    Attributes
+    ----------
+    user : (n,)
+        Whose target it is, integers or strings.
+    row : int64, (n,)
+        The user's row of scores.
+    target : int64, (n,)
+        The held-out item.
+    offsets : int64, (n + 1,)
+        Bounds of each target's candidates.
+    items : int64, (offsets[-1],)
+    n_items : int or int64, (n,)
+        Items that the candidates were drawn from, and the target.
+    replacement : bool
+        Whether an item could be drawn twice.
+    popularity : float64, (n_items,), or None
+        What items' chances were in proportion to; None for equal chances.
+    """
+
+    user: Labels
+    row: NDArray[np.int64]
+    target: NDArray[np.int64]
+    offsets: Offsets
+    items: NDArray[np.int64]
+    n_items: int | NDArray[np.int64]
+    replacement: bool = True
+    popularity: NDArray[np.float64] | None = None
+
+    @property
+    def n_negatives(self) -> int | NDArray[np.int64]:
+        """Candidates of a target: one number where all have as many."""
+        sizes = np.diff(self.offsets)
+        first = int(sizes[0])
+        return first if (sizes == first).all() else sizes
+
+    def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
+        """Rank each target among its candidates.
+
+        Parameters
+        ----------
+        scores : (n_users, n_items), or pair (user_factors, item_factors)
+            As in `podium.catalogue.rankings`.
+        ties, seed
+            As in `sample_ranks`.
+
+        Raises
+        ------
+        ArgumentError
+            For candidates that were drawn by popularity: see `uniform`.
+        """
+        if self.popularity is not None:
+            raise ArgumentError(
+                "ranks among candidates drawn by popularity say how many popular items are above "
+                "the target, which does not tell its rank among all items: no estimator can "
+                "correct it. Call uniform() first, which keeps a part of them that is as good as "
+                "drawn with equal chances; or draw without popularity."
+            )
+        source = read(scores)
+        self._require_inside(*source.shape)
+        twice = np.empty(self.target.size, np.int64)
+        rule, keys = tie_rule(ties, growing=False), user_keys(self.user)
+        order = np.argsort(self.row, kind="stable")
+        for start, left, right in parts(scores, source):
+            ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
+            row, item = _kernels.rank_given(
+                left,
+                right,
+                random_bits(seed),
+                keys,
+                self.row,
+                start,
+                order[ends[0] : ends[1]],
+                self.target,
+                self.offsets,
+                self.items,
+                rule,
+                twice,
+            )
+            if row >= 0:
+                refuse_score(source, start, (left, right), row, item)
+        return from_twice(
+            twice, self.n_negatives, self.n_items, replacement=self.replacement, user=self.user
+        )
+
+    def uniform(self, seed: int = 0) -> Candidates:
+        """Thin out candidates drawn by popularity, to some drawn with equal chances.
+
+        Each stays with a chance in inverse proportion to its popularity, so that all items are
+        equally likely among those that stay. Their number differs between targets and has
+        nothing to do with scores; targets left without a candidate are dropped, which biases
+        nothing.
+
+        Parameters
+        ----------
+        seed : int
+
+        Raises
+        ------
+        ArgumentError
+            If an item has no popularity, and so could never be drawn.
+
+        Notes
+        -----
+        The share that stays is the smallest popularity over the mean one: next to nothing for
+        counts of interactions, most of it for popularities that differ by a factor of two.
+        """
+        if self.popularity is None:
+            return self
+        least = float(self.popularity.min())
+        if least <= 0:
+            raise ArgumentError(
+                f"popularity is 0 for {int((self.popularity == 0).sum())} items, first item "
+                f"{int(np.argmin(self.popularity))}: they were never drawn, and what is above "
+                "the target among them cannot be told. Draw with a popularity above 0."
+            )
+        kept = np.empty(self.items.size, np.bool_)
+        keys, bits = user_keys(self.user), thin_bits(seed)
+        rows = np.arange(self.target.size)
+        _kernels.thin(
+            bits, keys, rows, self.target, self.offsets, self.items, self.popularity, least, kept
+        )
+        return replace(self._without(~kept), popularity=None)
+
+    def _without(self, dropped: NDArray[np.bool_]) -> Candidates:
+        """Return what is left without some candidates, and without targets that have none."""
+        before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
+        some = np.diff(before) > 0
+        if not some.any():
+            raise ArgumentError("candidates: none is left of any target. Draw more.")
+        sizes = np.diff(before)[some]
+        return replace(
+            self,
+            user=self.user[some],
+            row=self.row[some],
+            target=self.target[some],
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            items=self.items[~dropped],
+            n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[some],
+        )
+
+    def _require_inside(self, n_users: int, n_items: int) -> None:
+        last_item = max(int(self.target.max()), int(self.items.max()))
+        if int(self.row.max()) >= n_users or last_item >= n_items:
+            raise ArgumentError(
+                f"scores must have a row for each user and a column for each item, got "
+                f"{n_users} x {n_items}, but candidates name row {int(self.row.max())} and item "
+                f"{last_item}."
+            )
+
+
+def draw_candidates(
+    targets: Any,
+    n_negatives: int,
+    *,
+    replacement: bool = True,
+    popularity: ArrayLike | None = None,
+    exclude: Any = None,
+    overlap: Overlap = "error",
+    other_targets: str = "keep",
+    users: ArrayLike | None = None,
+    seed: int = 0,
+) -> Candidates:
+    """Draw the items that each target is to be ranked among, from all others.
+
+    Parameters
+    ----------
+    targets, replacement, exclude, overlap, other_targets, users, seed
+        As in `sample_ranks`, which draws the same items and does not keep them.
+    n_negatives : int
+        Items drawn beside each target.
+    popularity : float64, (n_items,), optional
+        What the items' chances are in proportion to; equal chances without it. Only with
+        replacement. Ranks among such candidates cannot be corrected: see `Candidates.uniform`.
+
+    Raises
+    ------
+    ArgumentError
+        Where fewer items can be drawn than n_negatives.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> found = draw_candidates(csr_array([[0, 1, 0, 0]]), 3, replacement=False)
+    >>> sorted(found.items.tolist())
+    [0, 2, 3]
+    """
+    plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
+    n = _check.cutoff(n_negatives, name="n_negatives")
+    plan.need(n)
+    if popularity is not None and not _check.flag(replacement, "replacement"):
+        raise ArgumentError(
+            "popularity needs replacement=True: without replacement the chances of items change "
+            "with every draw, and candidates could not be made uniform."
+        )
+    drawn = np.empty((plan.targets.size, n), np.int64)
+    _kernels.draw_items(
+        draw_bits(seed),
+        plan.keys,
+        plan.rows,
+        plan.targets,
+        plan.hidden.offsets,
+        plan.hidden.items,
+        plan.width,
+        n,
+        _check.flag(replacement, "replacement"),
+        plan.cumulative(popularity),
+        drawn,
+    )
+    weights = None if popularity is None else _check.weights(popularity, plan.width)
+    return Candidates(
+        plan.user,
+        plan.rows,
+        plan.targets,
+        np.arange(plan.targets.size + 1) * n,
+        drawn.ravel(),
+        plan.sizes,
+        replacement,
+        weights,
+    )

@@ -1,0 +1,165 @@
+"""Maximum likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.errors import ConvergenceWarning
+from podium.sampled._base import Estimator
+from podium.sampled._likelihood import Likelihood, likelihood
+from podium.sampled._likelihood_em import em
+from podium.sampled._likelihood_newton import Maximum, maximise
+from podium.sampled._registry import register
+from podium.sampled.distribution import RankDistribution
+from podium.sampled.ranks import SampledRanks
+
+TOLERANCE = 1e-8
+"""Gap in mean log likelihood at which a fit without a number of steps has converged."""
+
+_ROWS = 2**13  # ranks whose chances are in memory at a time
+
+
+@register
+@dataclass(frozen=True)
+class MLE(Estimator):
+    """The distribution of ranks that makes the observed sampled ranks most likely.
+
+    Parameters
+    ----------
+    n_steps : int or None
+        Steps of expectation maximisation from the uniform distribution. Few steps leave it
+        smooth: their number is what keeps the estimate from following noise. None goes to the
+        maximum itself.
+
+    Notes
+    -----
+    What the maximum is: a few ranks have all the mass, at most (n_negatives + 2) / 2 places of
+    one rank or two neighbours. The chances of the sampled ranks at the maximum are unique. So are
+    the places, unless some distribution gives exactly the observed shares, which noise in many
+    users' ranks excludes; then one of many is returned. A measure reads which of the few places
+    lie above its cutoff. The maximum is nearly unbiased for it, and spreads two to four times as
+    much as 100 steps do: no figure to report for one model, but the end of the scale of steps.
+    `maximum_likelihood` returns it with the proof of optimality.
+
+    Without replacement, and with all items sampled, the ranks are known and are returned.
+
+    Cost: n_steps times n_outcomes times some 600 ranks that stand for all (times
+    sqrt(n_steps / 100)); memory for the result, whatever n_items. Probabilities differ by less
+    than 1e-7 in total from those of sums over every rank. None: some 15 Newton steps in a few
+    dozen masses, and one look at every rank.
+
+    References
+    ----------
+    jin2021, equation 21; lindsay1983; wang2007.
+
+    Examples
+    --------
+    >>> ranks = SampledRanks([1, 1, 2, 5], 9, 1000)
+    >>> round(MLE().estimate(ranks, "recall@100"), 2)
+    0.73
+    """
+
+    name: ClassVar[str] = "mle"
+    label: ClassVar[str] = "MLE"
+    grows: ClassVar[bool] = True
+
+    n_steps: int | None = 100
+
+    def __post_init__(self) -> None:
+        _check.cutoff(self.n_steps, name="n_steps", required=False)
+
+    def fit(self, ranks: SampledRanks) -> RankDistribution:
+        """Make the steps, or find the maximum; see `Estimator.fit`."""
+        return RankDistribution(climb(likelihood(self.check(ranks)), self.n_steps))
+
+
+def climb(observed: Likelihood, n_steps: int | None) -> NDArray[np.float64]:
+    """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
+    if observed.is_exact:
+        found = np.zeros(observed.n_items)
+        for _, seen in observed.parts:
+            found[seen] += observed.shares
+        return found
+    return _converged(observed) if n_steps is None else em(observed, n_steps).probabilities
+
+
+def _converged(observed: Likelihood, tolerance: float = TOLERANCE) -> NDArray[np.float64]:
+    found = maximise(observed, tolerance)
+    if found.gap > tolerance:
+        warnings.warn(
+            f"MLE stopped after {found.n_steps} steps at a gap of {found.gap:.1e} in mean log "
+            f"likelihood, above {tolerance:g}. Give a number of steps instead.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return found.probabilities
+
+
+def maximum_likelihood(ranks: SampledRanks, tolerance: float = TOLERANCE) -> Maximum:
+    """Find the distribution of greatest likelihood, and show how sure that is.
+
+    Parameters
+    ----------
+    ranks : SampledRanks
+        Every user counts once.
+    tolerance : float
+        Gap in mean log likelihood to stop at, above 0.
+
+    Returns
+    -------
+    Maximum
+        The few ranks with mass, the mass, and the gap over all ranks of the catalogue.
+
+    References
+    ----------
+    lindsay1983; wang2007.
+
+    Examples
+    --------
+    >>> found = maximum_likelihood(SampledRanks([1, 1, 2, 5], 9, 1000))
+    >>> found.ranks.size <= 11, found.gap <= 1e-8
+    (True, True)
+    """
+    gap = _check.number(tolerance, "tolerance", low=0.0, strict=True)
+    return maximise(likelihood(ranks), gap)
+
+
+def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float:
+    """Return the largest first-order gain in mean log likelihood over all ranks.
+
+    Of moving mass to one rank. No distribution is more likely than the given one by more than
+    this, for each user; 0 at the maximum.
+
+    Parameters
+    ----------
+    ranks : SampledRanks
+    distribution : RankDistribution
+        Of the same catalogue; infinite if it gives an observed rank no chance.
+
+    References
+    ----------
+    lindsay1983.
+
+    Examples
+    --------
+    >>> ranks = SampledRanks([1, 1, 2, 5], 9, 1000)
+    >>> steps = [likelihood_gap(ranks, MLE(n).fit(ranks)) for n in (1, 10, 100)]
+    >>> steps[0] > steps[1] > steps[2] > 0
+    True
+    """
+    observed = likelihood(ranks)
+    mass = distribution.probabilities
+    held = np.flatnonzero(mass > 0)
+    mixed = np.zeros(observed.shares.size)
+    for start in range(0, held.size, _ROWS):
+        some = held[start : start + _ROWS]
+        mixed += mass[some] @ observed.rows((some + 1).astype(np.float64))
+    if mixed.min() <= 0:
+        return float("inf")
+    return float(observed.slope(mixed).max()) - 1.0

@@ -1,0 +1,292 @@
+"""What a sampled evaluation observed: the rank of each held-out item among sampled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.sampled.design import Design, read_stages
+from podium.types import PerRow
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRanks:
+    """Ranks of held-out items (targets) among items sampled uniformly from the others.
+
+    Parameters
+    ----------
+    ranks : int, (n,)
+        From 1 to n_negatives + 1.
+    n_negatives : int or int, (n,)
+        Sampled items beside the target. Samples of several sizes have to be said to be such: one
+        number means that all have that size, an array gives the size of each.
+    n_items : int or int, (n,)
+        Items that the sample is drawn from, the target among them; of each target where users'
+        catalogues differ because seen items were left out.
+    replacement : bool
+        Whether an item could be drawn twice.
+    user : (n,), optional
+        Whose target it is, integers or strings: every user counts once, with equal weights for
+        the user's targets. Without it each target is a user of its own.
+    stages : sequence of int, optional
+        Sizes at which a growing sample could end, because the target was not first in it; the
+        last is the largest. Then n_negatives is the size that each sample ended with.
+
+    Raises
+    ------
+    ArgumentError
+        For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, no ranks,
+        lengths that differ, sizes that stages do not allow.
+
+    Notes
+    -----
+    A user's targets are cases of their own: each stands for a ranking in which the user's other
+    targets are not candidates, or count as any other item.
+
+    Examples
+    --------
+    >>> ranks = SampledRanks([1, 3, 1], 4, 100)
+    >>> ranks.counts.tolist()
+    [2.0, 0.0, 1.0, 0.0, 0.0]
+    >>> SampledRanks([1, 3, 1], 4, 100, user=["a", "a", "b"]).counts.tolist()
+    [1.5, 0.0, 0.5, 0.0, 0.0]
+    """
+
+    ranks: NDArray[np.int64]
+    n_negatives: int | NDArray[np.int64]
+    n_items: int | NDArray[np.int64]
+    replacement: bool = True
+    user: NDArray[Any] | None = None
+    stages: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        ranks: ArrayLike,
+        n_negatives: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        replacement: bool = True,
+        user: ArrayLike | None = None,
+        stages: Any = None,
+    ) -> None:
+        observed = _integers(ranks, "ranks")
+        if not observed.size:
+            raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
+        found = {
+            "ranks": observed,
+            "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
+            "n_items": _sizes(n_items, "n_items", observed.size),
+            "replacement": _check.flag(replacement, "replacement"),
+            "user": _users(user, observed.size),
+            "stages": read_stages(stages),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        self._refuse_too_many()
+        self._refuse_outside()
+        self._refuse_off_stage()
+
+    def __repr__(self) -> str:
+        return (
+            f"SampledRanks({self.n_rows} ranks of {self.n_users} users, "
+            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
+            f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''})"
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return self.ranks.size
+
+    @property
+    def n_users(self) -> int:
+        return self.n_rows if self.user is None else int(self._users_rows[1].size)
+
+    @property
+    def most_items(self) -> int:
+        """Items of the largest catalogue: ranks in the whole catalogue go from 1 to it."""
+        return int(np.max(self.n_items))
+
+    @cached_property
+    def weights(self) -> PerRow:
+        """What each rank counts: 1 / n_users over the number of its user's ranks; the sum is 1."""
+        if self.user is None:
+            return np.full(self.n_rows, 1.0 / self.n_rows)
+        owner, sizes = self._users_rows
+        return 1.0 / (sizes.size * sizes[owner])
+
+    @cached_property
+    def owner(self) -> NDArray[np.int64]:
+        """The user's number of each row, from 0 to n_users - 1: int64, (n,)."""
+        return np.arange(self.n_rows) if self.user is None else self._users_rows[0]
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How many users had each outcome of a common design: float64, (n_negatives + 1,).
+
+        A user of m targets counts 1 / m for each, so that the sum is n_users. With a fixed size,
+        outcome r - 1 is rank r.
+
+        Raises
+        ------
+        ArgumentError
+            If the samples have several designs; see `designs`.
+        """
+        return self._single()[1]
+
+    @property
+    def design(self) -> Design:
+        """The design that all samples have.
+
+        Raises
+        ------
+        ArgumentError
+            If there are several; see `designs`.
+        """
+        return self._single()[0]
+
+    @cached_property
+    def designs(self) -> tuple[tuple[Design, NDArray[np.float64]], ...]:
+        """Each design and how many users had each of its outcomes, as in `counts`."""
+        return tuple(
+            (design, np.bincount(outcomes, weights, design.n_outcomes).astype(np.float64))
+            for design, outcomes, weights in self._by_design()
+        )
+
+    @cached_property
+    def outcomes(self) -> NDArray[np.int64]:
+        """The outcome of each row in its design, from 0: int64, (n,); see `Design`."""
+        found = np.empty(self.n_rows, np.int64)
+        for design, rows in self.design_rows:
+            sizes = np.broadcast_to(self.n_negatives, self.n_rows)[rows]
+            found[rows] = design.outcomes(self.ranks[rows], sizes if self.stages else None)
+        return found
+
+    @cached_property
+    def design_rows(self) -> tuple[tuple[Design, NDArray[np.int64]], ...]:
+        """Each design, and the rows that have it, rising."""
+        size = self.stages[-1] if self.stages else self.n_negatives
+        span = self.most_items + 1
+        keys = np.broadcast_to(np.asarray(size) * span + np.asarray(self.n_items), self.n_rows)
+        kinds, place = np.unique(keys, return_inverse=True)
+        rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+        return tuple(
+            (Design(kind // span, kind % span, self.replacement, self.stages), mine)
+            for kind, mine in zip(kinds.tolist(), rows, strict=True)
+        )
+
+    def _by_design(self) -> Iterator[tuple[Design, NDArray[np.int64], PerRow]]:
+        for design, rows in self.design_rows:
+            yield design, self.outcomes[rows], self.weights[rows] * self.n_users
+
+    def _single(self) -> tuple[Design, NDArray[np.float64]]:
+        first, *others = self.designs
+        if others:
+            raise ArgumentError(
+                f"ranks come from {len(self.designs)} designs (n_negatives "
+                f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
+                "counts. Read `designs`."
+            )
+        return first
+
+    @cached_property
+    def _users_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each row's user as a number, and the rows of each user."""
+        labels: NDArray[Any] = np.asarray(self.user)
+        found = np.unique(labels, return_inverse=True, return_counts=True)
+        return found[1].astype(np.int64), found[2].astype(np.int64)
+
+    def _refuse_too_many(self) -> None:
+        many = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
+        if many.any():
+            row = int(np.argmax(many))
+            n, items = (
+                int(np.broadcast_to(v, self.n_rows)[row]) for v in (self.n_negatives, self.n_items)
+            )
+            raise ArgumentError(
+                f"n_negatives must be below n_items, got {n} of {items} items"
+                f"{self._where(row)}. n_items counts the whole catalogue, the target too."
+            )
+
+    def _refuse_outside(self) -> None:
+        bad = (self.ranks < 1) | (self.ranks > self.n_negatives + 1)
+        if bad.any():
+            row = int(np.argmax(bad))
+            most = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
+            raise ArgumentError(
+                f"ranks must lie from 1 to n_negatives + 1 = {most}, got {self.ranks[row]}"
+                f"{self._where(row)} ({int(bad.sum())} such). Ranks count from 1, and "
+                "n_negatives does not count the target."
+            )
+
+    def _refuse_off_stage(self) -> None:
+        if not self.stages:
+            return
+        ends = np.asarray(self.stages)
+        sizes = np.broadcast_to(self.n_negatives, self.n_rows)
+        place = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
+        batch = ends[place] - np.concatenate([[0], ends[:-1]])[place]
+        early = (self.ranks == 1) & (place < ends.size - 1)
+        bad = (ends[place] != sizes) | early | (self.ranks > batch + 1)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ArgumentError(
+                f"stages {self.stages} do not allow rank {self.ranks[row]} among {sizes[row]} "
+                f"sampled items{self._where(row)}: a sample ends at one of these sizes, as soon "
+                "as the target is not first, and only the last addition can hold better items."
+            )
+
+    def _where(self, row: int) -> str:
+        return f" at row {row}" + (
+            "" if self.user is None else f" (user {_check.label(self.user[row])})"
+        )
+
+
+def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Return whole numbers as int64."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return _check.one_dimensional(array, name).astype(np.int64)
+    numbers = _check.column(values, name)
+    whole = numbers == np.floor(numbers)  # False for nan
+    if not (whole & np.isfinite(numbers)).all():
+        row = int(np.argmin(whole & np.isfinite(numbers)))
+        raise ArgumentError(f"{name} must be whole numbers, got {numbers[row]:g} at row {row}.")
+    return numbers.astype(np.int64)
+
+
+def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | NDArray[np.int64]:
+    """Return one size >= 1, or one of each row."""
+    if np.ndim(values) == 0:
+        return _check.cutoff(values, name=name)
+    sizes = _integers(values, name)
+    if sizes.size != n_rows:
+        raise ArgumentError(
+            f"{name} must be one number or one for each of the {n_rows} ranks, got {sizes.size}."
+        )
+    if sizes.min() < 1:
+        row = int(np.argmin(sizes))
+        raise ArgumentError(f"{name} must be >= 1, got {sizes[row]} at row {row}.")
+    return sizes
+
+
+def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    if user is None:
+        return None
+    labels = _check.one_dimensional(np.asarray(user), "user")
+    if labels.size != n_rows:
+        raise ArgumentError(
+            f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
+        )
+    return labels
+
+
+def _span(values: int | NDArray[np.int64]) -> str:
+    low, high = int(np.min(values)), int(np.max(values))
+    return str(low) if low == high else f"{low} .. {high}"

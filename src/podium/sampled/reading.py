@@ -1,0 +1,184 @@
+"""Readers: sampled ranks and files of candidates that others have written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.data import _columns
+from podium.data._columns import Role
+from podium.data._convert import Ids, to_ids, to_numbers
+from podium.data._source import Kind, Source
+from podium.data.files import check_file, read_bytes
+from podium.data.tables import open_table
+from podium.errors import ArgumentError, DataError
+from podium.sampled.draws.candidates import Candidates
+from podium.sampled.ranks import SampledRanks
+
+_USER = Role("user", _columns.USER.usual, required=False)
+RANK = Role("rank", ("rank", "sampled_rank"))
+_NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
+_PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
+
+
+def read_ranks(
+    source: Any,
+    *,
+    n_items: ArrayLike,
+    n_negatives: int | None = None,
+    replacement: bool = True,
+    stages: Any = None,
+    columns: dict[str, str] | None = None,
+    format: str | None = None,
+) -> SampledRanks:
+    """Read sampled ranks from a table: rank, and where they are there user and n_negatives.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays
+        See `podium.data`. A tuple is (user, rank) or (user, rank, n_negatives).
+    n_items : int or int, (n,)
+        Items that the samples were drawn from, the target among them.
+    n_negatives : int, optional
+        Sampled items beside the target, where the table has no column that says so.
+    replacement, stages
+        As in `SampledRanks`.
+    columns : dict, optional
+        Names of columns that don't have their usual name, by "user", "rank", "n_negatives".
+    format : str, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing or broken file, a missing column or value.
+    ArgumentError
+        For what `SampledRanks` refuses; where the sizes are given twice, or not at all.
+
+    Examples
+    --------
+    >>> read_ranks({"user": [1, 2], "rank": [3, 1]}, n_items=50, n_negatives=9).ranks.tolist()
+    [3, 1]
+    """
+    roles = (_USER, RANK, _NEGATIVES)
+    table = open_table(source, "ranks", roles, format)
+    found = _columns.resolve(table.names, roles, columns or {}, table.name)
+    if (n_negatives is None) == ("n_negatives" not in found):
+        raise ArgumentError(
+            "n_negatives must be given once, as a number or as a column of the ranks, got "
+            f"{'neither' if n_negatives is None else 'both'}."
+        )
+    kinds: dict[str, Kind] = {"user": "id", "rank": "number", "n_negatives": "number"}
+    values = fetch(table, found, kinds)
+    user = to_ids(values["user"], found["user"], table) if "user" in values else None
+    rank = to_numbers(values["rank"], found["rank"], table, user)
+    if n_negatives is None:
+        sizes = to_numbers(values["n_negatives"], found["n_negatives"], table, user)
+    else:
+        sizes = n_negatives
+    return SampledRanks(
+        rank,
+        _common(sizes, stages),
+        n_items,
+        replacement=replacement,
+        user=None if user is None else labels(user),
+        stages=stages,
+    )
+
+
+def read_negatives(
+    path: str | Path,
+    *,
+    n_items: ArrayLike,
+    replacement: bool = False,
+    own_target: Literal["error", "drop"] = "error",
+) -> Candidates:
+    """Read a file of sampled negatives as neural collaborative filtering's: a line a target.
+
+    Parameters
+    ----------
+    path : path
+        Lines of ``(user,item)``, a tab, and the candidates' numbers with tabs between them; .gz
+        is unpacked. Users and items are row and column numbers of scores, from 0.
+    n_items : int or int, (n,)
+        Items that a target's candidates were drawn from, and the target. Where they were drawn
+        from items that the user has not seen, that is fewer than the catalogue has, and another
+        number for each line.
+    replacement : bool
+        Whether an item could be drawn twice.
+    own_target : {"error", "drop"}
+        What to do about a line whose candidates hold its own target: refuse the file, or drop
+        the candidate. Sizes then differ between lines.
+
+    Raises
+    ------
+    DataError
+        For a missing or broken file, or a line of another form; it names the line.
+
+    References
+    ----------
+    he2017.
+    """
+    file = Path(path)
+    check_file(file, "negatives")
+    lines = read_bytes(file).splitlines()
+    heads: list[tuple[int, int]] = []
+    drawn: list[NDArray[np.int64]] = []
+    for number, line in enumerate(lines, 1):
+        user, item, items = _line(line, number, file)
+        own = items == item
+        if own.any() and _check.choice(own_target, "own_target", ("error", "drop")) == "error":
+            raise DataError(
+                f"{file}: line {number} has its own target, item {item}, among its candidates. "
+                "Pass own_target='drop' to leave it out there."
+            )
+        heads.append((user, item))
+        drawn.append(items[~own])
+    users, targets = np.array(heads, dtype=np.int64).T
+    sizes = [items.size for items in drawn]
+    return Candidates(
+        users.copy(),
+        users.copy(),
+        targets.copy(),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate(drawn),
+        int(np.asarray(n_items)) if np.ndim(n_items) == 0 else np.asarray(n_items, dtype=np.int64),
+        _check.flag(replacement, "replacement"),
+    )
+
+
+def _line(line: bytes, number: int, file: Path) -> tuple[int, int, NDArray[np.int64]]:
+    head, *fields = line.split() or [b""]
+    match = _PAIR.fullmatch(head)
+    if match is None or not fields or not all(field.isdigit() for field in fields):
+        raise DataError(
+            f"{file}: line {number} is not of the form (user,item), a tab, and item numbers with "
+            f"tabs between them, got {line[:40].decode(errors='replace')!r}."
+        )
+    return int(match[1]), int(match[2]), np.array(fields, dtype=np.bytes_).astype(np.int64)
+
+
+def fetch(table: Source, found: dict[str, str], kinds: dict[str, Kind]) -> dict[str, Any]:
+    """Return the columns by role."""
+    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
+    result = {role: columns[found[role]] for role in kinds if role in found}
+    if {len(column) for column in result.values()} == {0}:
+        raise DataError(f"{table.name} has no rows.")
+    return result
+
+
+def labels(ids: Ids) -> NDArray[Any]:
+    """Return ids as an array of integers or strings."""
+    return ids if isinstance(ids, np.ndarray) else np.asarray(ids.to_list(), dtype=np.str_)
+
+
+def _common(sizes: int | NDArray[np.float64], stages: Any) -> Any:
+    """Return one number where a column holds the same one throughout."""
+    if isinstance(sizes, np.ndarray) and not stages and (sizes == sizes[0]).all():
+        return int(sizes[0]) if float(sizes[0]).is_integer() else sizes
+    return sizes

@@ -1,0 +1,157 @@
+"""Scores of targets and their candidates, as a scorer's file holds them, to sampled ranks."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.catalogue._passes import random_bits
+from podium.data import _columns
+from podium.data._columns import Role
+from podium.data._convert import finite, to_ids, to_numbers
+from podium.data._source import Kind
+from podium.data.tables import open_table
+from podium.errors import DataError
+from podium.sampled.draws import _kernels
+from podium.sampled.draws._plan import user_keys
+from podium.sampled.draws.sampling import from_twice
+from podium.sampled.ranks import SampledRanks
+from podium.sampled.reading import fetch, labels
+
+SCORE = Role("score", _columns.SCORE.usual)
+_TARGET = Role("target", ("target", "is_target", "relevance", "label"))
+
+Tie = Literal["worst", "best", "average", "random"]
+_TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
+
+
+def read_candidate_scores(
+    source: Any,
+    *,
+    n_items: ArrayLike,
+    replacement: bool = True,
+    ties: Tie = "worst",
+    mixed: bool = False,
+    seed: int = 0,
+    columns: dict[str, str] | None = None,
+    format: str | None = None,
+) -> SampledRanks:
+    """Read the scores of targets and their candidates, and rank each target among its own.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays
+        See `podium.data`. A row for each user and item, in any order: user, item, score, and
+        target, which is above 0 for held-out items and 0 for candidates. A user's targets are
+        each ranked among the user's candidates.
+    n_items : int
+        Items that the candidates were drawn from, and the target.
+    replacement : bool
+        Whether an item could be drawn twice.
+    ties : {"worst", "best", "average", "random"}
+        As in `sample_ranks`; "random" puts the target at any place among its equals.
+    mixed : bool
+        Allow users with different numbers of candidates, which otherwise are an error: rows may
+        have been lost.
+    seed : int
+        For ties="random"; what it gives depends on user and item alone.
+    columns : dict, optional
+        Names of columns that don't have their usual name, by "user", "item", "score", "target".
+    format : str, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        For a missing or broken file, a missing column, a value that is not finite; for users
+        without a target or without a candidate; for different numbers of candidates.
+
+    Examples
+    --------
+    >>> table = {"user": [1, 1, 1], "item": [5, 6, 7], "score": [0.2, 0.9, 0.1],
+    ...          "target": [1, 0, 0]}
+    >>> read_candidate_scores(table, n_items=100)
+    SampledRanks(1 ranks of 1 users, n_negatives=2, n_items=100, replacement=True)
+    """
+    rule = _check.choice(ties, "ties", _TIES)
+    roles = (_columns.USER, _columns.ITEM, SCORE, _TARGET)
+    table = open_table(source, "candidates' scores", roles, format)
+    found = _columns.resolve(table.names, roles, columns or {}, table.name)
+    kinds: dict[str, Kind] = {"user": "id", "item": "id", "score": "number", "target": "number"}
+    values = fetch(table, found, kinds)
+    user, item = (to_ids(values[name], found[name], table) for name in ("user", "item"))
+    score, target = (
+        finite(to_numbers(values[name], found[name], table, user), found[name], user, table)
+        for name in ("score", "target")
+    )
+    names, codes = np.unique(labels(user), return_inverse=True)
+    held = target > 0
+    owner = codes[held]
+    sizes = _candidate_counts(names, codes, held, table.name)
+    _refuse_mixed(sizes, names, mixed=mixed, source=table.name)
+    above, equal = _counts(codes, score, held)
+    twice = 2 * above
+    if rule == "random":
+        keys = user_keys(names)[owner], user_keys(labels(item)[held])
+        twice += 2 * _places(equal, *keys, seed)
+    else:
+        twice += {"worst": 2, "best": 0, "average": 1}[rule] * equal
+    return from_twice(
+        twice,
+        int(sizes[0]) if (sizes == sizes[0]).all() else sizes[owner],
+        int(np.asarray(n_items)),
+        replacement=replacement,
+        user=names[owner],
+    )
+
+
+def _candidate_counts(
+    names: NDArray[Any], codes: NDArray[np.intp], held: NDArray[np.bool_], source: str
+) -> NDArray[np.int64]:
+    """Return how many candidates each user has, and refuse users without one or a target."""
+    counts = [np.bincount(codes[part], minlength=names.size) for part in (held, ~held)]
+    for kind, count in zip(("target", "candidate"), counts, strict=True):
+        if not count.all():
+            raise DataError(
+                f"{source}: {int((count == 0).sum())} users have no {kind}, first user "
+                f"{_check.label(names[np.argmin(count)])}. The target column must be above 0 for "
+                "held-out items and 0 for candidates."
+            )
+    return counts[1].astype(np.int64)
+
+
+def _refuse_mixed(
+    sizes: NDArray[np.int64], names: NDArray[Any], *, mixed: bool, source: str
+) -> None:
+    odd = sizes != np.bincount(sizes).argmax()
+    if odd.any() and not _check.flag(mixed, "mixed"):
+        first = int(np.argmax(odd))
+        raise DataError(
+            f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
+            f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
+            "they were drawn so."
+        )
+
+
+def _counts(
+    codes: NDArray[np.intp], score: NDArray[np.float64], held: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many of their users' candidates are above each target, and how many equal it."""
+    levels, level = np.unique(score, return_inverse=True)
+    keys = codes * levels.size + level
+    candidates, targets = np.sort(keys[~held]), keys[held]
+    ends = np.searchsorted(candidates, (codes[held] + 1) * levels.size)
+    after = np.searchsorted(candidates, targets, side="right")
+    return ends - after, after - np.searchsorted(candidates, targets)
+
+
+def _places(
+    equal: NDArray[np.int64], users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int
+) -> NDArray[np.int64]:
+    """Return how many of the equal ones come before, from 0 to all of them, equally likely."""
+    units = np.empty(equal.size)
+    _kernels.units(random_bits(seed), users, items, units)
+    return np.minimum((units * (equal + 1)).astype(np.int64), equal)

@@ -1,0 +1,215 @@
+"""What every estimator of sampled metrics promises, read from its declaration.
+
+Registering an estimator puts it under these laws.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium.errors import ArgumentError, UnsettledError
+from podium.metrics import REGISTRY as METRICS
+from podium.metrics import Measure
+from podium.ranking import Ranking
+from podium.sampled import (
+    REGISTRY,
+    Design,
+    Estimator,
+    LinearEstimator,
+    RankDistribution,
+    SampledRanks,
+    get,
+    simulate_ranks,
+    text,
+)
+from podium.sampled._measures import all_rank_weights, read_measure
+from podium.testing.strategies import all_measures
+
+N_ITEMS = 40
+MEASURES = ("recall@5", "precision@3", "ndcg@10", "ap@10", "rr", "ndcg")
+LAW = settings(max_examples=15)
+
+each_estimator = pytest.mark.parametrize("name", sorted(REGISTRY))
+exact_ranks = st.lists(st.integers(1, N_ITEMS), min_size=1, max_size=40)
+
+
+def estimate(estimator: Estimator, ranks: SampledRanks, measure: str) -> float:
+    """An estimate, or recall at the same cutoff where that is all that the method gives."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a method is biased is said each time
+        try:
+            return estimator.estimate(ranks, measure)
+        except ArgumentError as error:
+            if "only" not in str(error):
+                raise
+            return estimator.estimate(ranks, "recall", read_measure(measure).k or N_ITEMS)
+
+
+def exact(estimator: Estimator, ranks: list[int], measure: str) -> float:
+    found = RankDistribution.of_ranks(ranks, N_ITEMS)
+    if estimator.name == "recall-map" and not measure.startswith(("recall", "precision")):
+        return found.expect("recall", read_measure(measure).k or N_ITEMS)
+    return found.expect(measure)
+
+
+def fitted(estimator: Estimator, ranks: SampledRanks) -> RankDistribution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(ranks)
+
+
+@each_estimator
+@given(ranks=exact_ranks)
+@LAW
+def test_full_sample_is_exact(name: str, ranks: list[int]) -> None:
+    estimator = get(name)
+    if not estimator.consistent:
+        return
+    whole = SampledRanks(ranks, N_ITEMS - 1, N_ITEMS, replacement=False)
+    for measure in MEASURES:
+        expected = exact(estimator, ranks, measure)
+        assert estimate(estimator, whole, measure) == pytest.approx(expected, abs=1e-9)
+
+
+def test_most_estimators_are_consistent() -> None:
+    kept = {name for name in REGISTRY if get(name).consistent}
+    assert {"bv", "bv-prior", "cls", "mle", "mn", "naive", "recall-map", "unbiased-rank"} <= kept
+
+
+@each_estimator
+def test_text_of_an_estimator_reads_back(name: str) -> None:
+    estimator = get(name)
+    assert get(text(estimator)) == estimator
+    assert estimator.name == name
+    assert estimator.label
+
+
+@each_estimator
+def test_sampled_order_and_users_do_not_matter_beyond_their_weight(name: str) -> None:
+    rng, estimator = np.random.default_rng(2), get(name)
+    observed = rng.integers(1, 11, 30)
+    order = rng.permutation(30)
+    plain = estimate(estimator, SampledRanks(observed, 10, N_ITEMS), "recall@5")
+    mixed = estimate(estimator, SampledRanks(observed[order], 10, N_ITEMS), "recall@5")
+    assert mixed == pytest.approx(plain, abs=1e-9)
+    twice = SampledRanks(np.repeat(observed, 2), 10, N_ITEMS, user=np.repeat(np.arange(30), 2))
+    assert twice.n_users == 30
+    assert estimate(estimator, twice, "recall@5") == pytest.approx(plain, abs=1e-9)
+
+
+@each_estimator
+def test_distribution_sums_to_1_and_gives_the_estimates(name: str) -> None:
+    estimator = get(name)
+    ranks = simulate_ranks(np.repeat([1, 3, 8, 25], 20), N_ITEMS, 15, seed=3)
+    if not estimator.gives_distribution:
+        with pytest.raises(ArgumentError, match="gives no distribution of ranks"):
+            estimator.fit(ranks)
+        return
+    found = fitted(estimator, ranks)
+    assert found.n_items == N_ITEMS
+    assert found.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
+    if name == "naive":  # its distribution is one of sampled ranks, where auc would differ
+        return
+    for measure in MEASURES:
+        assert found.expect(measure) == pytest.approx(estimate(estimator, ranks, measure), abs=1e-8)
+
+
+@each_estimator
+def test_designs_of_several_sizes_are_read_one_by_one(name: str) -> None:
+    estimator = get(name)
+    ranks = SampledRanks([1, 2, 1, 5, 9, 3], [10, 10, 12, 12, 10, 12], [40, 40, 40, 30, 30, 40])
+    assert len(ranks.designs) == 4
+    if name == "wmle":
+        with pytest.raises(ArgumentError, match="ranks come from 4 designs"):
+            estimate(estimator, ranks, "recall@5")
+        return
+    assert np.isfinite(estimate(estimator, ranks, "recall@5"))
+
+
+@each_estimator
+def test_growing_samples_are_read_or_refused(name: str) -> None:
+    estimator = get(name)
+    ranks = simulate_ranks(np.repeat([1, 2, 8, 25], 20), N_ITEMS, (5, 10, 20), seed=4)
+    assert ranks.stages == (5, 10, 20)
+    if estimator.grows:
+        assert 0 < estimate(estimator, ranks, "recall@10") < 1
+        return
+    with pytest.raises(ArgumentError, match="needs samples of a fixed size"):
+        estimate(estimator, ranks, "recall@10")
+
+
+@each_estimator
+def test_measure_of_more_than_ranks_is_refused(name: str) -> None:
+    ranks = SampledRanks([1, 2], 5, N_ITEMS)
+    with pytest.raises(ArgumentError, match="needs more than the rank of one target"):
+        estimate(get(name), ranks, "err@10")
+
+
+linear = [name for name in sorted(REGISTRY) if isinstance(get(name), LinearEstimator)]
+
+
+@pytest.mark.parametrize("name", linear)
+@pytest.mark.parametrize("replacement", [True, False])
+def test_mean_over_samples_is_what_the_chances_say(name: str, replacement: bool) -> None:
+    """The mean of estimates over repeats, within four standard errors of the exact expectation."""
+    estimator = get(name)
+    assert isinstance(estimator, LinearEstimator)
+    design = Design(8, N_ITEMS, replacement)
+    targets = np.array([1, 2, 2, 6, 15, 33])
+    values = estimator.values(design, "recall@5")
+    chances = design.probabilities(targets)
+    expected = (chances @ values).mean()
+    variance = (chances @ values**2 - (chances @ values) ** 2).mean() / targets.size
+    repeats = 4000
+    drawn = simulate_ranks(np.tile(targets, repeats), N_ITEMS, 8, replacement=replacement)
+    mean = values[drawn.ranks - 1].mean()
+    assert abs(mean - expected) < 4 * np.sqrt(variance / repeats) + 1e-12
+    assert estimate(estimator, drawn, "recall@5") == pytest.approx(mean, abs=1e-9)
+
+
+def test_growing_samples_have_the_chances_of_their_design() -> None:
+    design, repeats = Design(12, N_ITEMS, stages=(3, 6, 12)), 20_000
+    drawn = simulate_ranks(np.full(repeats, 4), N_ITEMS, (3, 6, 12), seed=1)
+    chances = design.probabilities([4])[0]
+    error = 4 * np.sqrt(chances * (1 - chances) / repeats) + 1e-12
+    assert (np.abs(drawn.counts / repeats - chances) < error).all()
+
+
+@pytest.mark.parametrize("name", ["bv", "bv-prior", "mn", "mle"])
+def test_growing_to_the_whole_catalogue_is_exact_at_the_top(name: str) -> None:
+    """A target that is first among all is known to be; the others are as far as they were seen."""
+    ranks = simulate_ranks([1] * 30 + [2] * 10, N_ITEMS, (5, 39), replacement=False)
+    first = estimate(get(name), ranks, "recall@1")
+    assert first == pytest.approx(30 / 40, abs=0.05)
+
+
+def ranking(rank: int, n_items: int) -> Ranking:
+    relevance = np.zeros(n_items)
+    relevance[rank - 1] = 1
+    return Ranking.from_scores(-np.arange(n_items), relevance)
+
+
+@pytest.mark.parametrize("measure", all_measures(), ids=str)
+def test_weight_of_a_rank_is_the_measure_of_a_whole_ranking(measure: Measure) -> None:
+    try:
+        read_measure(measure)
+    except ArgumentError:
+        assert measure.metric.name in {"auc@k", "err", "topk_loss"}
+        return
+    for n_items in (2, 4, 9):
+        weights = all_rank_weights(measure, n_items)
+        for rank in range(1, n_items + 1):
+            try:
+                value = measure(ranking(rank, n_items))[0]
+            except UnsettledError:  # the list is whole: nothing is left to settle
+                raise AssertionError(measure) from None
+            assert weights[rank - 1] == pytest.approx(value, rel=1e-14, nan_ok=True)
+
+
+def test_every_metric_is_estimated_or_refused() -> None:
+    assert {measure.metric.name for measure in all_measures()} == set(METRICS)

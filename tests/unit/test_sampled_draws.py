@@ -1,0 +1,254 @@
+"""Candidates: who can be drawn, how often, and the target's rank among them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from podium import catalogue
+from podium.catalogue import ScoreFunction
+from podium.errors import ArgumentError
+from podium.sampled import draw_candidates, get, sample_ranks
+from podium.types import Ties
+
+N_USERS, N_ITEMS = 60, 37
+RNG = np.random.default_rng(7)
+TIED = RNG.integers(0, 9, (N_USERS, N_ITEMS)).astype(float)
+HELD = RNG.integers(0, N_ITEMS, N_USERS)
+TARGETS = csr_array((np.ones(N_USERS), (np.arange(N_USERS), HELD)), shape=TIED.shape)
+SEEN = RNG.random(TIED.shape) < 0.3
+SEEN[np.arange(N_USERS), HELD] = False
+EXCLUDE = csr_array(SEEN.astype(float))
+FACTORS = (RNG.normal(size=(N_USERS, 5)), RNG.normal(size=(N_ITEMS, 5)))
+RULES: list[Ties] = ["worst", "best", "average", "id", "random"]
+
+
+@pytest.mark.parametrize("ties", RULES)
+def test_full_sample_has_the_exact_rank_under_every_tie_rule(ties: Ties) -> None:
+    exact = catalogue.ranks(TIED, TARGETS, ties=ties, seed=3)
+    found = sample_ranks(TIED, TARGETS, N_ITEMS - 1, replacement=False, ties=ties, seed=3)
+    mean = np.bincount(found.owner, found.ranks) / np.bincount(found.owner)
+    assert mean.tolist() == exact.tolist()
+    assert (exact % 1 == 0.5).any() == (ties == "average")
+    assert found.n_users == N_USERS
+
+
+@pytest.mark.parametrize("ties", RULES)
+def test_full_sample_of_what_is_not_excluded_has_the_exact_rank(ties: Ties) -> None:
+    exact = catalogue.ranks(TIED, TARGETS, exclude=EXCLUDE, ties=ties, seed=3)
+    for user in range(8):
+        n_left = int(N_ITEMS - SEEN[user].sum())
+        found = sample_ranks(
+            TIED[[user]],
+            TARGETS[[user]],
+            n_left - 1,
+            exclude=EXCLUDE[[user]],
+            replacement=False,
+            ties=ties,
+            users=[user],
+            seed=3,
+        )
+        assert found.n_items == n_left
+        assert found.ranks.mean() == exact[user]
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_draws_do_not_depend_on_other_users(replacement: bool) -> None:
+    options: dict[str, Any] = {"replacement": replacement, "seed": 5, "exclude": EXCLUDE}
+    whole = draw_candidates(TARGETS, 9, **options)
+    order = RNG.permutation(N_USERS)[:20]
+    options["exclude"] = EXCLUDE[order]
+    some = draw_candidates(TARGETS[order], 9, users=order, **options)
+    drawn = whole.items.reshape(-1, 9)
+    assert some.items.reshape(-1, 9).tolist() == drawn[order].tolist()
+    options["seed"] = 6
+    other = draw_candidates(TARGETS[order], 9, users=order, **options)
+    assert (other.items != some.items).any()
+
+
+def test_draws_depend_on_text_labels_alone() -> None:
+    names = np.array([f"u{i}" for i in range(N_USERS)])
+    whole = sample_ranks(FACTORS, TARGETS, 9, users=names)
+    back = sample_ranks((FACTORS[0][::-1], FACTORS[1]), TARGETS[::-1], 9, users=names[::-1])
+    assert back.ranks[::-1].tolist() == whole.ranks.tolist()
+    assert whole.user is not None
+    assert whole.user.tolist() == names.tolist()
+
+
+def test_smaller_sample_is_the_beginning_of_a_larger_one() -> None:
+    small = draw_candidates(TARGETS, 5, replacement=False).items.reshape(-1, 5)
+    large = draw_candidates(TARGETS, 12, replacement=False).items.reshape(-1, 12)
+    assert large[:, :5].tolist() == small.tolist()
+
+
+def test_candidates_are_neither_target_nor_excluded_nor_twice() -> None:
+    found = draw_candidates(TARGETS, 15, exclude=EXCLUDE, replacement=False)
+    drawn = found.items.reshape(-1, 15)
+    assert not SEEN[np.arange(N_USERS)[:, None], drawn].any()
+    assert not (drawn == HELD[:, None]).any()
+    assert all(np.unique(row).size == 15 for row in drawn)
+    assert np.asarray(found.n_items).tolist() == (N_ITEMS - SEEN.sum(axis=1)).tolist()
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_all_that_is_left_is_equally_likely(replacement: bool) -> None:
+    counts = np.zeros(N_ITEMS)
+    for seed in range(400):
+        found = draw_candidates(
+            TARGETS[[0]], 12, exclude=EXCLUDE[[0]], replacement=replacement, seed=seed
+        )
+        counts += np.bincount(found.items, minlength=N_ITEMS)
+    left = ~SEEN[0] & (np.arange(N_ITEMS) != HELD[0])
+    assert counts[~left].sum() == 0
+    expected = 400 * 12 / left.sum()
+    chi_square = ((counts[left] - expected) ** 2 / expected).sum()
+    n_free = left.sum() - 1
+    assert abs(chi_square - n_free * (1 if replacement else 1 - 12 / left.sum())) < 5 * np.sqrt(
+        2 * n_free
+    )
+
+
+def test_scores_in_every_form_give_the_same_ranks() -> None:
+    product = FACTORS[0] @ FACTORS[1].T
+    forms: list[Any] = [product, ScoreFunction(lambda users: product[users], N_USERS, N_ITEMS)]
+    expected = sample_ranks(FACTORS, TARGETS, 20, seed=2).ranks.tolist()
+    for scores in forms:
+        assert sample_ranks(scores, TARGETS, 20, seed=2).ranks.tolist() == expected
+        assert draw_candidates(TARGETS, 20, seed=2).ranks(scores).ranks.tolist() == expected
+    assert draw_candidates(TARGETS, 20, seed=2).ranks(FACTORS).ranks.tolist() == expected
+
+
+def test_growing_sample_ends_when_the_target_is_not_first() -> None:
+    grown = sample_ranks(FACTORS, TARGETS, (4, 8, 20), seed=2)
+    sizes = np.asarray(grown.n_negatives)
+    for n in (4, 8, 20):
+        fixed = sample_ranks(FACTORS, TARGETS, n, seed=2).ranks
+        ended = sizes == n
+        assert ended.any()
+        assert grown.ranks[ended].tolist() == fixed[ended].tolist()
+        assert (fixed[sizes > n] == 1).all()
+    assert grown.stages == (4, 8, 20)
+
+
+def test_other_targets_of_a_user_are_kept_or_excluded() -> None:
+    targets = csr_array([[1, 1, 0, 0, 0, 0]])
+    scores = [[5.0, 6.0, 4.0, 3.0, 2.0, 1.0]]
+    kept = sample_ranks(scores, targets, 5, replacement=False)
+    alone = sample_ranks(scores, targets, 4, replacement=False, other_targets="exclude")
+    assert (kept.ranks.tolist(), kept.n_items, kept.n_users) == ([2, 1], 6, 1)
+    assert (alone.ranks.tolist(), alone.n_items, alone.n_users) == ([1, 1], 5, 1)
+
+
+def test_excluded_targets_are_dropped_when_said() -> None:
+    seen = EXCLUDE + csr_array(([1.0], ([2], [HELD[2]])), shape=TIED.shape)
+    found = sample_ranks(TIED, TARGETS, 5, exclude=seen, overlap="drop")
+    assert found.user is not None
+    assert found.user.tolist() == [user for user in range(N_USERS) if user != 2]
+
+
+def test_popularity_makes_items_as_likely_as_it_says() -> None:
+    weights = np.arange(1.0, N_ITEMS + 1)
+    drawn = draw_candidates(TARGETS[[0]], 36, popularity=weights)
+    counts = np.zeros(N_ITEMS)
+    for seed in range(600):
+        counts += np.bincount(
+            draw_candidates(TARGETS[[0]], 36, popularity=weights, seed=seed).items,
+            minlength=N_ITEMS,
+        )
+    weights[HELD[0]] = 0
+    expected = 600 * 36 * weights / weights.sum()
+    left = weights > 0
+    chi_square = ((counts - expected)[left] ** 2 / expected[left]).sum()
+    assert abs(chi_square - 35) < 5 * np.sqrt(70)
+    with pytest.raises(ArgumentError, match="no estimator can correct it"):
+        drawn.ranks(TIED[[0]])
+
+
+def test_thinned_candidates_are_uniform_and_their_ranks_estimated() -> None:
+    weights = 1.0 + np.arange(N_ITEMS) / N_ITEMS
+    counts, n_kept = np.zeros(N_ITEMS), 0
+    for seed in range(600):
+        kept = draw_candidates(TARGETS[[0]], 36, popularity=weights, seed=seed).uniform(seed)
+        counts += np.bincount(kept.items, minlength=N_ITEMS)
+        n_kept += kept.items.size
+    expected = counts.sum() / (N_ITEMS - 1)
+    left = np.arange(N_ITEMS) != HELD[0]
+    assert abs(((counts[left] - expected) ** 2 / expected).sum() - 35) < 5 * np.sqrt(70)
+    share = 1.0 / (weights.sum() - weights[HELD[0]]) * (N_ITEMS - 1)
+    assert n_kept / (600 * 36) == pytest.approx(share, abs=0.01)
+    thinned = draw_candidates(TARGETS, 30, popularity=weights).uniform()
+    found = thinned.ranks(TIED)
+    assert len(found.designs) > 1
+    assert 0 < get("bv").estimate(found, "recall@10") < 1
+
+
+def test_uniform_candidates_stay_as_they_are() -> None:
+    drawn = draw_candidates(TARGETS, 5)
+    assert drawn.uniform() is drawn
+
+
+def broken(item: int) -> np.ndarray:
+    scores = TIED.copy()
+    scores[4, item] = np.nan
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_negatives": 37}, "got 37, but 60 targets have too few, first user 0 with 37"),
+        ({"n_negatives": 0}, "n_negatives must be an integer >= 1"),
+        ({"n_negatives": ()}, "n_negatives must be an integer >= 1"),
+        ({"n_negatives": (5, 5)}, "stages must rise"),
+        ({"n_negatives": 36, "exclude": EXCLUDE}, "60 targets have too few, first user 0"),
+        ({"exclude": TARGETS}, "exclude holds 60 of the pairs in targets"),
+        ({"targets": TARGETS[:3]}, "targets must have the shape of scores"),
+        ({"targets": csr_array((N_USERS, N_ITEMS))}, "targets must hold at least one user's"),
+        ({"targets": HELD.tolist()}, "targets must be a scipy.sparse matrix"),
+        ({"users": [1, 2]}, "users must name each of the 60 rows"),
+        ({"ties": "mean"}, "ties must be one of"),
+        ({"ties": "average", "n_negatives": (5, 9)}, "ties='average' is undefined for samples"),
+        ({"replacement": 1}, "replacement must be True or False"),
+        ({"other_targets": "drop"}, "other_targets must be one of 'keep' or 'exclude'"),
+        ({"scores": broken(int(HELD[4]))}, "scores must be finite, got nan for user 4 and item"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+    ],
+)
+def test_bad_argument_is_refused(change: dict[str, Any], message: str) -> None:
+    usual = {"scores": TIED, "targets": TARGETS, "n_negatives": 9}
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        sample_ranks(**{**usual, **change})
+
+
+@pytest.mark.parametrize(
+    ("popularity", "options", "message"),
+    [
+        (np.ones(3), {}, "popularity must have one value per row, 37, got 3"),
+        (-np.ones(37), {}, "popularity must be >= 0"),
+        (np.ones(37), {"replacement": False}, "popularity needs replacement=True"),
+        (np.eye(37)[HELD[0]], {}, "popularity leaves nothing to draw for user 0"),
+        (np.zeros(37), {}, "popularity leaves nothing to draw for user 0"),
+    ],
+)
+def test_bad_popularity_is_refused(
+    popularity: np.ndarray, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        draw_candidates(TARGETS, 5, popularity=popularity, **options)
+
+
+def test_popularity_without_a_chance_for_all_cannot_be_made_uniform() -> None:
+    weights = np.ones(N_ITEMS)
+    weights[HELD[0] - 1] = 0
+    drawn = draw_candidates(TARGETS, 5, popularity=weights)
+    with pytest.raises(ArgumentError, match="popularity is 0 for 1 items"):
+        drawn.uniform()
+
+
+def test_candidates_outside_the_scores_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="scores must have a row for each user"):
+        draw_candidates(TARGETS, 5).ranks(TIED[:, :10])

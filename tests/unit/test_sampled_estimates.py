@@ -1,0 +1,365 @@
+"""Estimates with errors, and differences between models: laws by arithmetic and simulation."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import stats
+from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled import (
+    BV,
+    REGISTRY,
+    BVPrior,
+    RankDistribution,
+    SampledRanks,
+    Smooth,
+    compare,
+    evaluate,
+    get,
+    simulate_ranks,
+)
+from podium.sampled._bootstrap import Resampler, Tally
+from podium.sampled._uncertainty import resampled
+
+N_ITEMS, N_NEGATIVES = 60, 9
+MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
+MASS /= MASS.sum()
+
+
+def population(n_users: int, seed: int, n_negatives: int = N_NEGATIVES) -> SampledRanks:
+    """Return sampled ranks of users whose exact ranks have the chances MASS."""
+    ranks = np.random.default_rng(seed).choice(N_ITEMS, n_users, p=MASS) + 1
+    return simulate_ranks(ranks, N_ITEMS, n_negatives, seed=seed)
+
+
+def repeated(rows: SampledRanks, counts: list[int]) -> SampledRanks:
+    """Return rows written as many times as counts say."""
+    sizes = rows.n_negatives
+    return SampledRanks(
+        np.repeat(rows.ranks, counts),
+        np.repeat(sizes, counts) if isinstance(sizes, np.ndarray) else sizes,
+        rows.n_items,
+        stages=rows.stages or None,
+    )
+
+
+@pytest.mark.filterwarnings("ignore:wmle counts users")
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_tally_is_read_as_repeated_rows(name: str) -> None:
+    rows, counts = SampledRanks([1, 2, 4, 6, 10], 9, 60), [7, 4, 0, 2, 3]
+    tally = Tally(rows, np.array(counts, dtype=np.float64))
+    assert tally.n_users == sum(counts)
+    assert tally.n_rows == 4
+    expected = get(name).estimate(repeated(rows, counts), "recall@5")
+    assert get(name).estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("stages", [None, (4, 9)])
+def test_tally_keeps_designs_apart(stages: Any) -> None:
+    rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
+    counts = [3, 1, 6, 2]
+    for name in ("bv", "mle", "smooth"):
+        expected = get(name).estimate(repeated(rows, counts), "recall@5")
+        found = get(name).estimate(Tally(rows, np.array(counts, dtype=np.float64)), "recall@5")
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_users_are_drawn_whole() -> None:
+    """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
+    ranks = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"])
+    seen = set()
+    for (tally,) in Resampler.of([ranks]).draw(40, seed=0):
+        (_, counts), *_ = tally.designs
+        assert counts.sum() == pytest.approx(2.0)
+        seen.add(tuple(counts[:3].tolist()))
+    assert seen == {(1.0, 0.0, 1.0), (0.5, 1.0, 0.5), (0.0, 2.0, 0.0)}
+
+
+def test_users_are_drawn_together_for_all_samples() -> None:
+    a, b = SampledRanks([1, 2, 2, 5], 4, 60), SampledRanks([5, 4, 4, 1], 4, 60)
+    for first, second in Resampler.of([a, b]).draw(20, seed=3):
+        np.testing.assert_array_equal(first.counts, second.counts[::-1])
+
+
+def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
+    """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
+    ranks = population(40, seed=1)
+    closed = evaluate(ranks, "ndcg@5", estimator="naive", bounds=False).summary("ndcg@5")
+    drawn = resampled(get("naive"), [ranks], [get_measure("ndcg@5")], 4000, seed=0)[:, 0, 0]
+    assert drawn.mean() == pytest.approx(closed.mean, abs=4 * closed.std_error / np.sqrt(4000))
+    assert drawn.std() == pytest.approx(closed.std_error * np.sqrt(39 / 40), rel=0.05)
+    assert closed.error_from == "users"
+
+
+def get_measure(text: str) -> Any:
+    from podium.metrics import parse
+
+    return parse(text)
+
+
+def test_interval_of_a_biased_method_covers_its_expectation() -> None:
+    """BV's expectation is the sum over ranks of chance times the mean value there."""
+    method = BV(gamma=0.1)
+    design = population(10, seed=0).design
+    expected = float(MASS @ design.probabilities() @ method.values(design, "recall@5"))
+    exact = MASS[:5].sum()
+    found = [
+        evaluate(population(300, s), "recall@5", estimator=method, bounds=False).summary("recall@5")
+        for s in range(200)
+    ]
+    inside = np.mean([e.interval[0] <= expected <= e.interval[1] for e in found])
+    assert 0.90 <= inside <= 0.99
+    assert {(e.biased, e.interval_of) for e in found} == {(True, "expectation")}
+    spread = np.std([e.mean for e in found])
+    assert np.mean([e.std_error for e in found]) == pytest.approx(spread, rel=0.2)
+    assert abs(expected - exact) > 0.005  # the bias that the label is about
+
+
+def test_bootstrap_error_is_the_spread_over_evaluations() -> None:
+    found = [
+        evaluate(
+            population(400, s),
+            "recall@5",
+            estimator="mle(n_steps=20)",
+            n_bootstrap=30,
+            bounds=False,
+        ).summary("recall@5")
+        for s in range(40)
+    ]
+    spread = np.std([e.mean for e in found], ddof=1)
+    assert np.mean([e.std_error for e in found]) == pytest.approx(spread, rel=0.35)
+    assert {e.error_from for e in found} == {"bootstrap"}
+
+
+def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
+    """Of estimates that come out negative in some draws, it is symmetric about the mean."""
+    ranks = SampledRanks([1] * 2 + [3] * 20 + [5] * 50 + [8] * 28, 9, 60)
+    flat = BVPrior(gamma=0.01, prior=RankDistribution(np.full(60, 1 / 60)))
+    positive, signed = (
+        evaluate(each, "recall@2", estimator=method, n_bootstrap=30, bounds=False)
+        for each, method in ((population(100, seed=0), "mes"), (ranks, flat))
+    )
+    positive, signed = positive.summary("recall@2"), signed.summary("recall@2")
+    drawn = resampled(flat, [ranks], [get_measure("recall@2")], 30, seed=0)
+    assert drawn.min() < 0
+    assert np.prod(positive.interval) == pytest.approx(positive.mean**2)
+    width = np.log(positive.interval[1] / positive.mean)
+    assert width == pytest.approx(1.984 * positive.std_error / positive.mean, rel=1e-3)
+    assert np.mean(signed.interval) == pytest.approx(signed.mean)
+    assert signed.interval[1] - signed.mean == pytest.approx(1.984 * signed.std_error, rel=1e-3)
+
+
+def test_interval_ends_at_the_largest_value() -> None:
+    ranks = SampledRanks([1] * 9 + [9], 9, 60)
+    found = evaluate(ranks, "recall@50", estimator="mes", n_bootstrap=30, bounds=False)
+    assert found.summary("recall@50").interval[1] == 1.0
+
+
+def test_history_is_what_the_default_makes_of_it() -> None:
+    ranks, history = population(200, seed=0), 1 + np.arange(200) % 17
+    found = evaluate(ranks, "rr", bounds=False, history=history).summary("rr")
+    expected = Smooth().posterior(ranks, history=history)
+    assert found.mean == expected.expect("rr")
+    assert found.std_error == expected.std_error("rr")
+    with pytest.raises(ArgumentError, match="history is read by smooth only, got bv"):
+        evaluate(ranks, "rr", estimator="bv", history=history)
+
+
+def test_default_has_its_own_interval_and_covers_the_exact_mean() -> None:
+    exact = MASS[:5].sum()
+    found = [
+        evaluate(population(300, s), "recall@5", bounds=False).summary("recall@5")
+        for s in range(60)
+    ]
+    assert {(e.method, e.error_from, e.interval_of) for e in found} == {
+        ("smooth", "posterior", "exact")
+    }
+    assert np.mean([e.interval[0] <= exact <= e.interval[1] for e in found]) >= 0.85
+
+
+@pytest.mark.parametrize("name", ["bv", "mle", "smooth", "mn", "unbiased-rank"])
+def test_sample_of_everything_has_the_errors_of_users_alone(name: str) -> None:
+    ranks = SampledRanks([1, 2, 2, 5, 10, 10], 9, 10, replacement=False)
+    found = evaluate(ranks, "rr", estimator=name, bounds=False).summary("rr")
+    expected = stats.summarize([1, 1 / 2, 1 / 2, 1 / 5, 1 / 10, 1 / 10])
+    assert found.mean == pytest.approx(expected.mean)
+    assert found.std_error == pytest.approx(expected.std_error)
+    assert found.interval == pytest.approx(expected.interval)
+    assert (found.biased, found.interval_of) == (False, "exact")
+
+
+def test_same_target_twice_tells_no_more_of_a_user() -> None:
+    once = population(30, seed=4)
+    twice = SampledRanks(
+        np.tile(once.ranks, 2), N_NEGATIVES, N_ITEMS, user=np.tile(np.arange(30), 2)
+    )
+    for name in ("bv", "mes"):
+        one, two = (
+            evaluate(r, "rr", estimator=name, n_bootstrap=20, bounds=False).summary("rr")
+            for r in (once, twice)
+        )
+        assert two.mean == pytest.approx(one.mean)
+        if name == "bv":
+            assert two.std_error == pytest.approx(one.std_error)
+        assert two.n_groups == 30
+
+
+def test_bounds_hold_the_exact_mean_and_can_be_left_out() -> None:
+    ranks = population(500, seed=2)
+    found = evaluate(ranks, ["recall@5", "rr"], estimator="bv")
+    low, high = found.summary("recall@5").bounds or (np.nan, np.nan)
+    assert low < MASS[:5].sum() < high
+    assert set(found.means) == {"recall@5", "rr"} == set(found.measures)
+    assert evaluate(ranks, "rr", bounds=False).summary("rr").bounds is None
+    assert "possible" in str(found)
+
+
+def test_one_user_has_no_standard_error() -> None:
+    ranks = SampledRanks([2], 9, 60)
+    for name in ("bv", "mes"):
+        found = evaluate(ranks, "rr", estimator=name, bounds=False)
+        assert np.isnan(found.summary("rr").std_error)
+        assert found.to_dict()["measures"]["rr"]["interval"] == [None, None]
+
+
+def test_warning_of_many_fits_is_given_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate(population(30, 0), "rr", estimator="wmle", n_bootstrap=5, bounds=False)
+    assert [each.category for each in caught] == [PodiumWarning]
+
+
+def test_seed_is_all_that_decides() -> None:
+    ranks = population(30, seed=0)
+    first, same, other = (
+        evaluate(ranks, "rr", estimator="mes", n_bootstrap=10, bounds=False, seed=seed).to_dict()
+        for seed in (1, 1, 2)
+    )
+    assert first == same
+    assert first["measures"]["rr"]["std_error"] != other["measures"]["rr"]["std_error"]
+    assert first["measures"]["rr"]["mean"] == other["measures"]["rr"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("measures", "options", "message"),
+    [
+        ("err@10", {}, "needs more than the rank"),
+        ([], {}, "at least one measure"),
+        (["rr", "mrr"], {}, "names rr twice"),
+        ("pap@60", {}, "undefined in a catalogue of 60 items"),
+        ("rr", {"estimator": "mel"}, "Did you mean 'mle'"),
+        ("rr", {"level": 1.0}, "level must be"),
+        ("rr", {"n_bootstrap": 1}, "n_bootstrap must be >= 2"),
+        ("ndcg@10", {"estimator": "recall-map"}, "recall-map estimates"),
+    ],
+)
+def test_refused(measures: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        evaluate(population(5, seed=0), measures, **options)
+
+
+def test_unasked_measure_is_refused() -> None:
+    found = evaluate(population(5, seed=0), "rr", estimator="naive", bounds=False)
+    with pytest.raises(ArgumentError, match="ap was not estimated"):
+        found.summary("ap")
+
+
+def test_difference_of_linear_estimates_is_that_of_users() -> None:
+    a, b = SampledRanks([1, 2, 4, 4], 4, 60), SampledRanks([1, 1, 2, 5], 4, 60)
+    found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
+    gains = stats.summarize([0, 1 - 1 / 2, 1 / 2 - 1 / 4, 1 / 5 - 1 / 4])
+    assert found.difference == pytest.approx(gains.mean)
+    assert found.std_error == pytest.approx(gains.std_error)
+    assert found.interval == pytest.approx(gains.interval)
+    assert (found.a, found.b) == pytest.approx(
+        ((1 + 1 / 2 + 1 / 2) / 4, (1 + 1 + 1 / 2 + 1 / 5) / 4)
+    )
+
+
+@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
+def test_model_does_not_differ_from_itself(name: str) -> None:
+    ranks = population(50, seed=0)
+    found = compare(ranks, ranks, "rr", estimator=name, n_bootstrap=20, bounds=False)
+    assert found.summary("rr").difference == 0
+    assert found.summary("rr").sign_probability == 0.5
+
+
+def test_users_in_common_cancel() -> None:
+    """Models that rank alike differ with less error than on other users."""
+    a = population(200, seed=0)
+    b = SampledRanks(np.maximum(a.ranks - 1, 1), N_NEGATIVES, N_ITEMS)
+    other = SampledRanks(np.random.default_rng(0).permutation(b.ranks), N_NEGATIVES, N_ITEMS)
+    for name in ("bv", "mes"):
+        same, mixed = (
+            compare(a, each, "rr", estimator=name, n_bootstrap=50, bounds=False).summary("rr")
+            for each in (b, other)
+        )
+        assert same.difference == pytest.approx(mixed.difference)
+        assert same.std_error < 0.8 * mixed.std_error
+
+
+def test_users_are_matched_by_their_labels() -> None:
+    a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
+    b = SampledRanks([3, 1, 2], 4, 60, user=["z", "x", "y"])
+    found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
+    assert (found.difference, found.std_error) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
+def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
+    a = population(100, seed=0)
+    for shift in (0, 1, 3):
+        b = SampledRanks(np.maximum(a.ranks - shift * (a.ranks % 2), 1), N_NEGATIVES, N_ITEMS)
+        found = compare(a, b, "rr", estimator=name, n_bootstrap=20, level=0.9, bounds=False)
+        one = found.summary("rr")
+        assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)
+
+
+def test_sign_is_right_as_often_as_it_says() -> None:
+    """Half the time where models are alike, and mostly where they are not."""
+    stated, right = [], []
+    for s in range(150):
+        a, b = population(150, s), population(150, 1000 + s, N_NEGATIVES)
+        better = SampledRanks(np.maximum(b.ranks - (s % 3), 1), N_NEGATIVES, N_ITEMS)
+        found = compare(a, better, "rank_auc", estimator="naive", bounds=False)
+        one = found.summary("rank_auc")
+        if s % 3:
+            stated.append(one.sign_probability)
+            right.append(one.difference > 0)
+    assert np.mean(right) == pytest.approx(np.mean(stated), abs=0.08)
+
+
+def test_bounds_tell_whether_either_model_may_be_better() -> None:
+    good, bad = np.full(400, 1), np.full(400, 50)
+    a, b = (simulate_ranks(r, N_ITEMS, N_NEGATIVES, seed=0) for r in (bad, good))
+    clear = compare(a, b, "recall@30", estimator="bv").summary("recall@30")
+    assert clear.either_sign is False
+    assert clear.bounds is not None
+    assert 0 < clear.bounds.low <= 1 <= clear.bounds.high
+    close = compare(population(400, 0), population(400, 1), "recall@5", estimator="bv")
+    assert close.summary("recall@5").either_sign is True
+    assert "either sign is possible" in str(close)
+
+
+@pytest.mark.parametrize(
+    ("b", "message"),
+    [
+        (SampledRanks([1, 2], 4, 60), "got 3 and 2 ranks"),
+        (SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3]), "one has none"),
+        (SampledRanks([1, 2, 3], 4, 61), "n_items of 60 and 61"),
+    ],
+)
+def test_other_users_are_refused(b: SampledRanks, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        compare(SampledRanks([1, 2, 3], 4, 60), b, "rr")
+
+
+def test_missing_users_are_named() -> None:
+    a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
+    b = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "w"])
+    with pytest.raises(ArgumentError, match=r"b lacks 1 of them, first 'z'"):
+        compare(a, b, "rr")

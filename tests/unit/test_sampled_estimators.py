@@ -1,0 +1,194 @@
+"""Estimators of sampled metrics: how they are named, what they refuse, what they need."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError
+from podium.sampled import (
+    BV,
+    CLS,
+    MN,
+    REGISTRY,
+    BVPrior,
+    Design,
+    Naive,
+    RankDistribution,
+    RecallMap,
+    SampledRanks,
+    UnbiasedRank,
+    get,
+    parse,
+    simulate_ranks,
+    text,
+)
+from podium.sampled import _moments as moments_module
+
+RANKS = SampledRanks([1, 1, 2, 5], 9, 100)
+FLAT = RankDistribution(np.full(100, 0.01))
+
+
+def test_names_of_the_literature_are_there() -> None:
+    wanted = {"naive", "unbiased-rank", "cls", "bv", "bv-prior", "mn", "recall-map", "mle"}
+    assert wanted <= set(REGISTRY)
+    assert get("bv-ranks(gamma=0.5)") == BV(0.5)
+
+
+def test_texts_read_back_with_their_parameters() -> None:
+    for written in ("bv(gamma=0.01)", "cls", "recall-map(a=0.5)", "bv-prior(prior=bv(gamma=0.5))"):
+        assert text(get(written)) == written
+        assert get(text(get(written))) == get(written)
+    assert parse("mn( prior = bv(gamma=0.5) )") == ("mn", {"prior": "bv(gamma=0.5)"})
+    assert text(MN(prior=BV(0.5))) == "mn(prior=bv(gamma=0.5))"
+    assert get("bv", gamma=0.5) == get("bv(gamma=0.5)") == get(BV(0.5))
+
+
+def test_prior_that_was_given_outright_has_no_text() -> None:
+    with pytest.raises(ArgumentError, match="has no text that reads back"):
+        text(MN(FLAT))
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("bvv", {}, "estimator must be one of"),
+        ("bvv", {}, "Did you mean 'bv'?"),
+        ("bv(gamma=0.1", {}, "estimator 'bv(gamma=0.1' is not of the form name or name(param="),
+        ("bv(gamma)", {}, "estimator must have parameters as param=value, each once"),
+        ("bv(gama=0.1)", {}, "bv has no parameter 'gama'. Did you mean 'gamma'?"),
+        ("cls(k=1)", {}, "cls has no parameter 'k'. It takes none"),
+        ("bv(gamma=0.1)", {"gamma": 0.2}, "gamma is given twice"),
+        (BV(), {"gamma": 0.2}, "has its parameters already"),
+        ("bv(gamma=0)", {}, "gamma must be a number > 0 and <= 1, got 0"),
+        ("bv-prior(gamma=2)", {}, "gamma must be a number > 0 and <= 1, got 2"),
+        ("recall-map(a=-1)", {}, "a must be a number > 0, got -1"),
+    ],
+)
+def test_bad_estimator_is_refused(name: Any, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        get(name, **params)
+
+
+def test_naive_is_the_measure_among_the_sampled_items() -> None:
+    assert Naive().estimate(RANKS, "recall@1") == 2 / 4
+    assert Naive().estimate(RANKS, "rr") == (1 + 1 + 1 / 2 + 1 / 5) / 4
+    assert Naive().estimate(RANKS, "auc") == (9 + 9 + 8 + 5) / 9 / 4
+    assert Naive().biased
+    assert "biased" in Naive().label
+
+
+def test_unbiased_rank_puts_first_places_first() -> None:
+    places = [1, 1, 1 + 99 * 1 // 9, 1 + 99 * 4 // 9]
+    assert UnbiasedRank().estimate(RANKS, "rr") == pytest.approx(sum(1 / p for p in places) / 4)
+    found = UnbiasedRank().fit(RANKS).probabilities
+    assert np.flatnonzero(found).tolist() == sorted({p - 1 for p in places})
+
+
+def test_unbiased_rank_has_the_mean_rank_of_its_targets() -> None:
+    exact = np.repeat([1, 17, 60, 100], 5000)
+    drawn = simulate_ranks(exact, 100, 9)
+    mean = 1 + 99 * (drawn.ranks - 1).mean() / 9
+    assert mean == pytest.approx(exact.mean(), abs=0.5)
+
+
+def test_users_of_several_targets_count_once_in_every_estimate() -> None:
+    shared = SampledRanks([1, 5, 9], 9, 100, user=["a", "a", "b"])
+    parts = [SampledRanks([rank], 9, 100) for rank in (1, 5, 9)]
+    for estimator in (BV(), CLS(), Naive()):
+        one, five, nine = (estimator.estimate(part, "ndcg@10") for part in parts)
+        expected = (one + five) / 4 + nine / 2
+        assert estimator.estimate(shared, "ndcg@10") == pytest.approx(expected, abs=1e-13)
+
+
+def test_several_designs_are_averaged_by_their_users() -> None:
+    mixed = SampledRanks([1, 3, 2], [9, 9, 4], [100, 100, 60])
+    parts = [SampledRanks([1, 3], 9, 100), SampledRanks([2], 4, 60)]
+    for estimator in (BV(), CLS(), UnbiasedRank(), RecallMap()):
+        first, last = (estimator.estimate(part, "recall@5") for part in parts)
+        assert estimator.estimate(mixed, "recall@5") == pytest.approx((2 * first + last) / 3)
+
+
+def test_prior_is_an_estimator_its_text_or_a_distribution() -> None:
+    by_text = get("bv-prior(prior=unbiased-rank,gamma=0.5)").fit(RANKS).probabilities
+    by_value = BVPrior(0.5, UnbiasedRank()).fit(RANKS).probabilities
+    given = BVPrior(0.5, UnbiasedRank().fit(RANKS)).fit(RANKS).probabilities
+    assert by_text.tolist() == by_value.tolist() == given.tolist()
+    for method in (BVPrior(0.1, BV()), MN(BV())):  # a prior with negative chances is cut at 0
+        assert method.fit(RANKS).expect("recall@100") == pytest.approx(1.0)
+
+
+def test_prior_without_a_chance_for_an_observed_rank_is_refused() -> None:
+    first = RankDistribution(np.eye(100)[0])
+    for method in (BVPrior(0.1, first), MN(first)):
+        with pytest.raises(ArgumentError, match=r"outcome 1 .* has no chance"):
+            method.fit(RANKS)
+
+
+def test_prior_of_a_larger_catalogue_is_cut_to_the_users_own() -> None:
+    small = SampledRanks([1, 2], 9, [100, 60])
+    found = BVPrior(0.1, FLAT).fit(small)
+    assert found.n_items == 100
+    assert found.expect("recall@60") == pytest.approx(
+        (BV(0.1).fit(SampledRanks([1], 9, 100)).expect("recall@60") + 1) / 2
+    )
+
+
+def test_prior_that_was_cut_is_a_distribution_again() -> None:
+    small = SampledRanks([1, 2, 4], 9, 60)
+    cut, own = MN(FLAT).fit(small), MN(RankDistribution(np.full(60, 1 / 60))).fit(small)
+    np.testing.assert_allclose(cut.probabilities, own.probabilities, atol=1e-12)
+
+
+def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
+    ranks = SampledRanks([1, 1, 2, 3], 4, 9)  # cutoffs 1, 3, 5, 7, 9
+    found = [RecallMap().estimate(ranks, "recall", k) for k in range(1, 10)]
+    assert found == [2 / 4, 2.5 / 4, 3 / 4, 3.5 / 4, 1, 1, 1, 1, 1]
+    assert RecallMap().estimate(ranks, "precision@3") == pytest.approx(3 / 4 / 3)
+    assert RecallMap(a=1).estimate(ranks, "recall@1") == pytest.approx(2 / 4 / (9 / 5))
+    assert RecallMap().estimate(ranks, "recall") == 1
+    with pytest.raises(ArgumentError, match="it maps cutoffs and says nothing"):
+        RecallMap().estimate(ranks, "ndcg@3")
+
+
+def test_many_items_are_never_whole_in_memory() -> None:
+    ranks = SampledRanks([1, 1, 2, 30], 100, 200_000)
+    tracemalloc.start()
+    BV().fit(ranks)
+    CLS().estimate(ranks, "recall@10")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60 * 2**20  # the matrix of chances would take 154 MiB
+
+
+def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = moments_module._KEPT
+    kept.clear()
+    monkeypatch.setattr(moments_module, "_MOST_BYTES", 3 * 10 * 10 * 8)
+    designs = [Design(9, 50 + i) for i in range(5)]
+    for design in designs:
+        moments_module.moments(design, None)
+    assert list(kept) == designs[2:]
+    moments_module.moments(designs[2], None)
+    assert list(kept) == [designs[3], designs[4], designs[2]]
+    kept.clear()
+
+
+def test_estimates_of_the_paper_have_its_spread() -> None:
+    """BV(0.1) and CLS of recall@10 on ranks like ml-1m's: means apart, as the tables have them."""
+    rng = np.random.default_rng(0)
+    exact = np.minimum(1 + np.floor(3706 * rng.beta(0.55, 2.6, 6040)).astype(int), 3706)
+    true = RankDistribution.of_ranks(exact, 3706).expect("recall@10")
+    draws = [simulate_ranks(exact, 3706, 99, seed=seed) for seed in range(20)]
+    found = {
+        name: np.array([get(name).estimate(ranks, "recall@10") for ranks in draws])
+        for name in ("naive", "cls", "bv(gamma=0.1)", "bv(gamma=0.01)")
+    }
+    bias = {name: abs(values.mean() - true) for name, values in found.items()}
+    spread = {name: values.std() for name, values in found.items()}
+    assert bias["naive"] > 5 * true
+    assert spread["bv(gamma=0.01)"] > spread["bv(gamma=0.1)"] > spread["cls"]

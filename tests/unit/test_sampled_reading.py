@@ -1,0 +1,193 @@
+"""Reading sampled ranks, negatives files, and scores of candidates."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from podium.errors import ArgumentError, DataError
+from podium.sampled import (
+    SampledRanks,
+    read_candidate_scores,
+    read_negatives,
+    read_ranks,
+    sample_ranks,
+)
+from podium.types import Ties
+
+SCORED = {
+    "user": ["a", "a", "a", "b", "b", "b"],
+    "item": [1, 2, 3, 1, 4, 5],
+    "score": [0.5, 0.5, 0.9, 0.1, 0.2, 0.3],
+    "target": [1, 0, 0, 0, 0, 1],
+}
+
+
+def test_ranks_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "ranks.csv"
+    file.write_text("user_id,rank\nu1,3\nu2,1\nu1,10\n")
+    found = read_ranks(file, n_items=50, n_negatives=9, replacement=False)
+    assert found.ranks.tolist() == [3, 1, 10]
+    assert found.weights.tolist() == [1 / 4, 1 / 2, 1 / 4]
+    assert (found.n_negatives, found.n_items, found.replacement) == (9, 50, False)
+
+
+def test_sizes_come_from_a_column_or_from_the_caller() -> None:
+    same = read_ranks({"rank": [3, 1], "n_negatives": [9, 9]}, n_items=50)
+    assert same.n_negatives == 9
+    several = read_ranks({"rank": [3, 1], "n_negatives": [9, 8]}, n_items=50)
+    assert np.asarray(several.n_negatives).tolist() == [9, 8]
+    grown = read_ranks({"rank": [3, 1], "n_negatives": [4, 8]}, n_items=50, stages=(4, 8))
+    assert grown.stages == (4, 8)
+    named = read_ranks({"place": [2]}, n_items=5, n_negatives=3, columns={"rank": "place"})
+    assert named.ranks.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ({"rank": [1]}, {}, "n_negatives must be given once, as a number or as a column"),
+        ({"rank": [1], "n_negatives": [3]}, {"n_negatives": 3}, "got both"),
+        ({"user": [1]}, {"n_negatives": 3}, "has no rank column"),
+        ({"rank": []}, {"n_negatives": 3}, "has no rows"),
+        ({"rank": [5]}, {"n_negatives": 3}, "must lie from 1 to n_negatives + 1 = 4, got 5"),
+        ({"rank": [1, None]}, {"n_negatives": 3}, "rank has 1 missing value"),
+    ],
+)
+def test_bad_table_of_ranks_is_refused(
+    table: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        read_ranks(table, n_items=50, **options)
+
+
+@pytest.mark.parametrize(
+    ("ties", "ranks"), [("worst", [3, 1]), ("best", [2, 1]), ("average", [2, 1, 3, 1])]
+)
+def test_scores_of_candidates_become_ranks(ties: Any, ranks: list[int]) -> None:
+    found = read_candidate_scores(SCORED, n_items=100, ties=ties)
+    assert found.ranks.tolist() == ranks
+    assert (found.n_negatives, found.n_users) == (2, 2)
+
+
+def test_random_ties_take_every_place_alike() -> None:
+    n = 4000
+    table = {
+        "user": np.repeat(np.arange(n), 4),
+        "item": np.tile(np.arange(4), n),
+        "score": np.zeros(4 * n),
+        "target": np.tile([1, 0, 0, 0], n),
+    }
+    found = read_candidate_scores(table, n_items=100, ties="random", seed=1)
+    counts = np.bincount(found.ranks, minlength=5)[1:]
+    assert ((counts - n / 4) ** 2 / (n / 4)).sum() < 20
+    back = {name: np.asarray(column)[::-1] for name, column in table.items()}
+    again = read_candidate_scores(back, n_items=100, ties="random", seed=1)
+    assert again.ranks[np.argsort(again.user)].tolist() == found.ranks.tolist()
+
+
+def test_several_targets_are_ranked_among_the_same_candidates() -> None:
+    table = {"user": [1] * 4, "item": [1, 2, 3, 4], "score": [4, 3, 2, 1], "target": [1, 0, 1, 0]}
+    found = read_candidate_scores(table, n_items=9)
+    assert (found.ranks.tolist(), found.n_negatives, found.n_users) == ([1, 2], 2, 1)
+
+
+def test_scores_file_is_read_as_the_table(tmp_path: Path) -> None:
+    file = tmp_path / "scores.tsv"
+    rows = zip(*SCORED.values(), strict=True)
+    lines = ["\t".join(map(str, row)) for row in rows]
+    file.write_text("user\titem\tscore\ttarget\n" + "\n".join(lines) + "\n")
+    assert read_candidate_scores(file, n_items=100).ranks.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": [0, 0, 0, 0, 0, 1]}, "1 users have no target, first user 'a'"),
+        ({"target": [1, 1, 1, 0, 0, 1]}, "1 users have no candidate, first user 'a'"),
+        ({"target": [1, 1, 0, 0, 0, 1]}, "users have different numbers of candidates"),
+        ({"score": [np.inf, 0, 0, 0, 0, 0]}, "score has 1 non-finite value"),
+    ],
+)
+def test_bad_scores_of_candidates_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_candidate_scores({**SCORED, **change}, n_items=100)
+
+
+def test_different_numbers_of_candidates_are_read_when_said() -> None:
+    table = {**SCORED, "target": [1, 1, 0, 0, 0, 1]}
+    found = read_candidate_scores(table, n_items=100, mixed=True)
+    assert np.asarray(found.n_negatives).tolist() == [1, 1, 2]
+
+
+def write_negatives(folder: Path, text: str) -> Path:
+    file = folder / "test.negative.gz"
+    file.write_bytes(gzip.compress(text.encode()))
+    return file
+
+
+def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> None:
+    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n")
+    found = read_negatives(file, n_items=4)
+    assert (found.n_negatives, found.replacement) == (2, False)
+    ranks = found.ranks([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
+    assert ranks.ranks.tolist() == [2, 2]
+    assert ranks.user is not None
+    assert ranks.user.tolist() == [1, 0]
+
+
+def test_own_target_among_negatives_is_refused_or_dropped(tmp_path: Path) -> None:
+    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t3\n")
+    with pytest.raises(DataError, match="line 2 has its own target, item 3"):
+        read_negatives(file, n_items=4)
+    found = read_negatives(file, n_items=4, own_target="drop")
+    assert np.asarray(found.n_negatives).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("text", ["(0,1)\n", "0,1\t2\n", "(0,1)\t2\tx\n", "(0,1)\t2\n\n"])
+def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match=r"line \d is not of the form"):
+        read_negatives(write_negatives(tmp_path, text), n_items=9)
+    with pytest.raises(DataError, match="does not exist"):
+        read_negatives(tmp_path / "absent", n_items=9)
+
+
+@pytest.mark.parametrize("ties", ["worst", "best"])
+def test_negatives_of_ncf_are_read(podium_data: Callable[[str], Path], ties: Ties) -> None:
+    file = podium_data("ml-1m/ml-1m.test.negative.gz")
+    with pytest.raises(DataError, match="has its own target"):
+        read_negatives(file, n_items=3706)
+    found = read_negatives(file, n_items=3706, own_target="drop")
+    assert found.target.size == 6040
+    assert found.items.size == 6040 * 99 - 156
+    factors = np.ones((6040, 1)), np.arange(3706.0)[:, None]
+    ranks = found.ranks(factors, ties=ties)
+    assert isinstance(ranks, SampledRanks)
+    above = [
+        int((found.items[a:b] > target).sum())
+        for a, b, target in zip(found.offsets, found.offsets[1:], found.target, strict=False)
+    ]
+    assert (ranks.ranks - 1).tolist() == above
+
+
+def test_drawn_scores_are_the_scores_file_of_the_same_candidates() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(20, 30))
+    targets = csr_array((np.ones(20), (np.arange(20), rng.integers(0, 30, 20))), shape=(20, 30))
+    whole = {
+        "user": np.repeat(np.arange(20), 30),
+        "item": np.tile(np.arange(30), 20),
+        "score": scores.ravel(),
+        "target": targets.toarray().ravel(),
+    }
+    found = read_candidate_scores(whole, n_items=30, replacement=False)
+    assert (
+        found.ranks.tolist() == sample_ranks(scores, targets, 29, replacement=False).ranks.tolist()
+    )

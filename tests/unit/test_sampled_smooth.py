@@ -1,0 +1,310 @@
+"""The smooth estimator: its parts against slow forms, and what it does where no shape is smooth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from podium.errors import ArgumentError
+from podium.metrics import parse
+from podium.sampled import (
+    Design,
+    RankDistribution,
+    SampledRanks,
+    Smooth,
+    SmoothFit,
+    get,
+    identification_bounds,
+    simulate_ranks,
+)
+from podium.sampled._likelihood import likelihood
+from podium.sampled._smooth_cells import Cells
+from podium.sampled._smooth_fit import _climb, modes
+from podium.sampled._smooth_prior import Prior, plain, with_history
+
+MEASURES = ("recall@10", "ndcg@10", "ap@10")
+
+
+def power_law(n_items: int, shift: float, power: float) -> NDArray[np.float64]:
+    weights = (np.arange(1.0, n_items + 1) + shift) ** -power
+    return weights / weights.sum()
+
+
+def observe(exact: NDArray[np.int64], n_items: int, n_negatives: int, seed: int) -> SampledRanks:
+    rng = np.random.default_rng(seed)
+    above = rng.binomial(n_negatives, (exact - 1) / (n_items - 1))
+    return SampledRanks(above + 1, n_negatives, n_items)
+
+
+@pytest.mark.parametrize(("n_items", "n_negatives"), [(2, 1), (40, 39), (1000, 99), (9999, 500)])
+def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negatives: int) -> None:
+    cells = Cells.of(n_items, n_negatives)
+    assert cells.edges[0] == 0
+    assert cells.n_items == n_items
+    assert (np.diff(cells.edges) > 0).all()
+    observed = likelihood(SampledRanks(np.arange(1, n_negatives + 2), n_negatives, n_items))
+    whole = Design(n_negatives, n_items).probabilities()
+    means = np.add.reduceat(whole, cells.edges[:-1]) / cells.sizes[:, None]
+    assert np.abs(cells.chances(observed) - means).max() < 1e-3
+    uniform = cells.spread(cells.sizes / n_items)
+    assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
+
+
+def test_cells_weigh_a_measure_as_all_ranks_do() -> None:
+    cells = Cells.of(500, 20)
+    mass = cells.sizes * np.linspace(2.0, 1.0, cells.sizes.size)
+    mass /= mass.sum()
+    for measure in ("ndcg@10", "ap", "recall@200"):
+        expected = RankDistribution(cells.spread(mass)).expect(measure)
+        assert mass @ cells.weights(parse(measure)) == pytest.approx(expected)
+
+
+def test_cells_square_weights_before_averaging() -> None:
+    cells = Cells.of(500, 20)
+    last = np.arange(cells.edges[-41] + 1, cells.edges[-40] + 1)
+    assert cells.weights(parse("ap"), 2)[-40] == pytest.approx(np.mean(1.0 / last**2))
+
+
+def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
+    """Straight in log(R / (N - R)): coefficients that rise evenly cost nothing."""
+    prior = plain(Cells.of(3706, 99))
+    n = prior.design.shape[2]
+    line = np.append(np.arange(n - 1.0), 0.0)
+    assert line @ prior.rough @ line == pytest.approx(0.0, abs=1e-9)
+    steps = np.diff((prior.design[0] @ line)[:20]) / np.diff(
+        np.log(np.arange(1, 21) + 0.2) - np.log((3707 - np.arange(1, 21)) / 3706)
+    )
+    assert steps == pytest.approx(np.full(19, steps[0]))
+    bent = np.append((np.arange(n - 1.0)) ** 2, 0.0)
+    assert bent @ prior.rough @ bent > 0.1
+
+
+def test_density_is_expected_flat_at_the_top() -> None:
+    """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
+    prior = plain(Cells.of(3706, 99))
+    n = prior.design.shape[2]
+    line = np.append(0.5 * np.arange(n - 1.0), 0.0)  # knots are .5 apart: a slope of 1
+    assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
+
+
+def test_history_dips_ranks_that_own_items_take() -> None:
+    cells = Cells.of(1000, 50)
+    prior = with_history(cells, np.array([5.0, 80.0]), np.array([0.5, 0.5]))
+    dip = prior.design[:, :, -1]
+    assert dip[:, 0] == pytest.approx(np.log(-np.expm1([-1 / 5, -1 / 80])))
+    assert dip[:, -1] == pytest.approx([0.0, 0.0], abs=1e-4)
+    n = (prior.design.shape[2] - 1) // 2
+    spread = np.log(80 / 5) / 2
+    assert prior.design[1, :, n : 2 * n] == pytest.approx(spread * prior.design[1, :, :n])
+    assert prior.design[0, :, n : 2 * n] == pytest.approx(-spread * prior.design[0, :, :n])
+
+
+def small_case() -> tuple[Prior, NDArray[np.float64], NDArray[np.float64]]:
+    cells = Cells.of(60, 6)
+    observed = likelihood(SampledRanks(np.arange(1, 8), 6, 60))
+    counts = np.array([[30.0, 12, 9, 5, 4, 2, 3], [10.0, 9, 8, 7, 7, 6, 9]])
+    prior = with_history(cells, np.array([3.0, 20.0]), np.array([65.0, 56.0]))
+    return prior, cells.chances(observed), counts
+
+
+def test_mode_is_what_a_general_optimiser_finds() -> None:
+    prior, chances, counts = small_case()
+    penalty = 5.0 * prior.rough + prior.fixed
+
+    def loss(point: NDArray[np.float64]) -> float:
+        total = 0.5 * point @ penalty @ point
+        for group in range(2):
+            density = np.exp(prior.design[group] @ point + prior.sizes)
+            total -= counts[group] @ np.log(density @ chances / density.sum())
+        return float(total)
+
+    found = _climb(prior, penalty, chances, counts, np.zeros(prior.design.shape[2]))
+    other = minimize(loss, np.zeros(prior.design.shape[2]), method="BFGS", options={"gtol": 1e-7})
+    assert loss(found.coefficients) == pytest.approx(other.fun, abs=1e-3)
+    best = minimize(loss, found.coefficients, method="BFGS", options={"gtol": 1e-7})
+    assert loss(found.coefficients) < best.fun + 1e-3
+    assert found.mass.sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+def test_evidence_is_the_integral_over_one_coefficient() -> None:
+    _, chances, counts = small_case()
+    n_cells = chances.shape[0]
+    slopes = np.linspace(-1.0, 1.0, n_cells)[None, :, None]
+    prior = Prior(slopes, np.zeros(n_cells), np.zeros((1, 1)), np.array([[0.5]]))
+    many = 20.0 * counts[:1]
+    found = _climb(prior, prior.fixed, chances, many, np.zeros(1))
+    points = found.coefficients[0] + np.linspace(-1.0, 1.0, 4001)
+    logs = np.empty(points.size)
+    for i, point in enumerate(points):
+        density = np.exp(slopes[0, :, 0] * point)
+        logs[i] = many[0] @ np.log(density @ chances / density.sum()) - 0.25 * point**2
+    area = np.exp(logs - logs.max()).sum() * (points[1] - points[0])
+    integral = logs.max() + np.log(area * np.sqrt(0.5 / (2 * np.pi)))
+    assert found.evidence == pytest.approx(integral, abs=0.05)
+
+
+def test_modes_are_weighted_by_what_the_data_make_likely() -> None:
+    """Thrice the users of a bent distribution shift the weights to the rougher densities."""
+    exact = np.repeat([2, 30, 35, 40, 700], 400)
+    cells = Cells.of(1000, 99)
+    tilts: list[float] = []
+    for times in (1, 8):
+        ranks = observe(np.repeat(exact, times), 1000, 99, 0)
+        observed = likelihood(ranks)
+        counts = ranks.counts[ranks.counts > 0][None]
+        found, weights = modes(plain(cells), cells.chances(observed), counts)
+        assert weights.sum() == pytest.approx(1.0)
+        assert len(found) == weights.size
+        tilts.append(float(weights @ np.arange(weights.size)))
+    assert tilts[1] >= tilts[0]
+
+
+def test_variance_of_a_measure_is_that_of_drawn_coefficients() -> None:
+    rng = np.random.default_rng(4)
+    exact = rng.choice(2000, 30_000, p=power_law(2000, 20.0, 1.0)) + 1
+    fitted = Smooth().posterior(observe(exact, 2000, 99, 1))
+    state = fitted.state
+    assert state is not None
+    mode, weights = state.modes[2], state.cells.weights(parse("recall@100"))
+    half = np.linalg.cholesky(mode.precision)
+    noise = np.linalg.solve(half.T, rng.standard_normal((mode.coefficients.size, 4000)))
+    draws = mode.coefficients + noise.T
+    logs = draws @ state.prior.design[0].T + state.prior.sizes
+    density = np.exp(logs)
+    values = (density @ weights) / density.sum(axis=1)
+    users = float(np.var(exact <= 100)) / exact.size
+    assert fitted.std_error("recall@100") == pytest.approx(np.sqrt(values.var() + users), rel=0.25)
+
+
+@pytest.mark.parametrize("n_items", [3706, 100_000])
+def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -> None:
+    rng = np.random.default_rng(2)
+    two = np.concatenate([rng.binomial(99, 0.05, 1000), rng.binomial(99, 0.6, 1000)]) + 1
+    cases = {
+        "first": np.ones(2000, np.int64),
+        "last": np.full(2000, 100),
+        "both": np.repeat([1, 100], 1000),
+        "two spikes": two,
+        "uniform": rng.integers(1, 101, 2000),
+    }
+    for ranks in cases.values():
+        observed = SampledRanks(ranks, 99, n_items)
+        found = Smooth().fit(observed)
+        for measure in ("recall@10", "ap@10", "recall@1000"):
+            low, high = identification_bounds(observed, measure)
+            assert low - 1e-9 <= found.expect(measure) <= high + 1e-9
+
+
+def test_freedom_is_added_where_no_smooth_density_fits() -> None:
+    smooth = observe(np.random.default_rng(0).choice(900, 5000) + 1, 900, 99, 0)
+    assert Smooth().posterior(smooth).n_steps == 0
+    spikes = Smooth().posterior(observe(np.repeat([46, 541], 20_000), 900, 99, 0))
+    assert spikes.n_steps > 0
+    assert spikes.expect("recall@80") == pytest.approx(0.5, abs=0.02)
+    assert spikes.expect("recall@20") < 0.01
+    low, high = spikes.interval("recall@80")
+    assert low < 0.5 < high
+
+
+def test_full_sample_leaves_nothing_open() -> None:
+    ranks = simulate_ranks([1, 4, 4, 12], 12, 11, seed=0, replacement=False)
+    found = Smooth().posterior(ranks)
+    assert found.expect("recall@4") == pytest.approx(0.75)
+    assert found.std_error("recall@4") == 0
+    assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
+
+
+def test_intervals_cover_shifted_power_laws() -> None:
+    """Of 95 %, over forty rank distributions of a kind that the prior expects."""
+    rng = np.random.default_rng(5)
+    held = np.zeros((40, 3), bool)
+    for case in range(40):
+        law = power_law(2000, rng.uniform(5, 60), rng.uniform(0.6, 1.4))
+        exact = rng.choice(2000, 3000, p=law) + 1
+        found = Smooth().posterior(observe(exact, 2000, 99, case))
+        truth = RankDistribution.of_ranks(exact, 2000)
+        for i, measure in enumerate(MEASURES):
+            low, high = found.interval(measure)
+            held[case, i] = low <= truth.expect(measure) <= high
+    assert (held.mean(axis=0) >= 0.9).all()
+
+
+def test_intervals_widen_with_the_level_and_end_at_the_most_that_is_possible() -> None:
+    found = Smooth().posterior(SampledRanks([1, 1, 1, 2], 20, 2000))
+    widths = [np.diff(found.interval("ndcg@10", level=level))[0] for level in (0.5, 0.8, 0.95)]
+    assert widths[0] < widths[1] < widths[2]
+    assert found.interval("recall@1000", level=0.999)[1] <= 1.0
+    assert found.expect("ndcg", 10) == found.expect("ndcg@10")
+    with pytest.raises(ArgumentError, match="level"):
+        found.interval("ndcg@10", level=1.5)
+
+
+def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
+    """Users' own items come first: the target's rank is about their number or more."""
+    rng = np.random.default_rng(7)
+    n_items, history = 4000, np.round(np.exp(rng.normal(4.0, 1.0, 6000))).clip(8, 1500)
+    exact = np.clip(np.ceil(history * rng.gamma(3.0, 0.8, 6000)), 1, n_items).astype(np.int64)
+    truth = RankDistribution.of_ranks(exact, n_items)
+    ranks = observe(exact, n_items, 99, 3)
+    blind, told = Smooth().posterior(ranks), Smooth().posterior(ranks, history=history)
+    for measure in ("recall@10", "ap@10"):
+        wanted = np.log(truth.expect(measure))
+        error = abs(np.log(told.expect(measure)) - wanted)
+        assert error < 0.6 * abs(np.log(blind.expect(measure)) - wanted)
+        low, high = told.interval(measure)
+        assert low < truth.expect(measure) < high
+    assert isinstance(told, SmoothFit)
+
+
+def test_history_of_one_number_or_none_is_read() -> None:
+    ranks = observe(np.arange(1, 301), 300, 30, 0)
+    for history in (np.zeros(300), np.full(300, 12)):
+        found = Smooth().fit(ranks, history=history)
+        assert found.expect("recall@100") == pytest.approx(1 / 3, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("history", "message"),
+    [([1, 2], "one number for each of the 3 ranks, got 2"), ([1, -2, 3], "got -2 at row 1")],
+)
+def test_history_that_does_not_fit_is_refused(history: list[int], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Smooth().fit(SampledRanks([1, 2, 3], 9, 100), history=history)
+
+
+def test_users_of_several_designs_and_growing_samples_are_read() -> None:
+    mixed = SampledRanks([1, 2, 9, 4] * 20, [10, 10, 12, 12] * 20, [400, 380] * 40)
+    history = np.tile([3, 9, 30, 70], 20)
+    assert 0 < Smooth().estimate(mixed, "recall@50") < 1
+    assert 0 < Smooth().posterior(mixed, history=history).std_error("recall@50") < 1
+    grows = simulate_ranks(np.repeat([1, 5, 60], 30), 300, (10, 20, 40), seed=1)
+    assert 0.2 < Smooth().estimate(grows, "recall@20") < 0.9
+
+
+def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
+    """A thousand sizes within 30 %: some 20 after rounding, and hardly another estimate."""
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1400, 2001, 4000)
+    exact = np.minimum(rng.choice(1400, 4000, p=power_law(1400, 20.0, 1.0)) + 1, sizes)
+    ranks = rng.binomial(99, (exact - 1) / (sizes - 1)) + 1
+    truth = RankDistribution.of_ranks(exact, 2000)
+    many = Smooth().posterior(SampledRanks(ranks, 99, sizes))
+    assert many.state is not None
+    assert many.state.chances.shape[1] < 100 * 20
+    few = Smooth().fit(SampledRanks(ranks, 99, 100 * np.rint(sizes / 100).astype(np.int64)))
+    assert many.expect("recall@50") == pytest.approx(few.expect("recall@50"), rel=0.03)
+    assert many.expect("recall@50") == pytest.approx(truth.expect("recall@50"), rel=0.1)
+
+
+def test_million_items_take_few_cells() -> None:
+    assert Cells.of(1_000_000, 99).sizes.size < 500
+    found = Smooth().fit(SampledRanks([1] * 50 + [2, 3, 5, 9, 20, 50, 90], 99, 1_000_000))
+    assert found.n_items == 1_000_000
+    assert found.probabilities.sum() == pytest.approx(1.0)
+
+
+def test_auto_is_the_smooth_estimator() -> None:
+    assert get("auto") == get("smooth")
+    assert get("auto").name == Smooth.name == "smooth"
