@@ -67,10 +67,12 @@ def _knock(address: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or what it is."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def processors() -> int:
+    """Return how many processors the cluster has now."""
     return int(ray.cluster_resources().get("CPU", 0))
 
 
@@ -108,6 +110,7 @@ def refuse_other_versions() -> None:
 
 
 def refuse_node(node: str, found: str) -> NoReturn:
+    """Raise that a node has another podium than this."""
     raise ArgumentError(
         f"address: the node {node} has podium {found}, and here is {podium.__version__}. Install "
         "the same version on all nodes."
