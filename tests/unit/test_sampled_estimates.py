@@ -10,6 +10,7 @@ import pytest
 
 from podium import stats
 from podium.errors import ArgumentError, PodiumWarning
+from podium.metrics import parse
 from podium.sampled import (
     BV,
     REGISTRY,
@@ -20,6 +21,7 @@ from podium.sampled import (
     compare,
     evaluate,
     get,
+    identification_bounds,
     simulate_ranks,
 )
 from podium.sampled._bootstrap import Resampler, Tally
@@ -89,16 +91,10 @@ def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
     """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
     ranks = population(40, seed=1)
     closed = evaluate(ranks, "ndcg@5", estimator="naive", bounds=False).summary("ndcg@5")
-    drawn = resampled(get("naive"), [ranks], [get_measure("ndcg@5")], 4000, seed=0)[:, 0, 0]
+    drawn = resampled(get("naive"), [ranks], [parse("ndcg@5")], 4000, seed=0)[:, 0, 0]
     assert drawn.mean() == pytest.approx(closed.mean, abs=4 * closed.std_error / np.sqrt(4000))
     assert drawn.std() == pytest.approx(closed.std_error * np.sqrt(39 / 40), rel=0.05)
     assert closed.error_from == "users"
-
-
-def get_measure(text: str) -> Any:
-    from podium.metrics import parse
-
-    return parse(text)
 
 
 def test_interval_of_a_biased_method_covers_its_expectation() -> None:
@@ -144,7 +140,7 @@ def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
         for each, method in ((population(100, seed=0), "mes"), (ranks, flat))
     )
     positive, signed = positive.summary("recall@2"), signed.summary("recall@2")
-    drawn = resampled(flat, [ranks], [get_measure("recall@2")], 30, seed=0)
+    drawn = resampled(flat, [ranks], [parse("recall@2")], 30, seed=0)
     assert drawn.min() < 0
     assert np.prod(positive.interval) == pytest.approx(positive.mean**2)
     width = np.log(positive.interval[1] / positive.mean)
@@ -216,6 +212,9 @@ def test_bounds_hold_the_exact_mean_and_can_be_left_out() -> None:
     assert set(found.means) == {"recall@5", "rr"} == set(found.measures)
     assert evaluate(ranks, "rr", bounds=False).summary("rr").bounds is None
     assert "possible" in str(found)
+    half = evaluate(ranks, "rr", estimator="bv", level=0.6).summary("rr")
+    assert half.bounds == identification_bounds(ranks, "rr", confidence=0.6)
+    assert half.level == 0.6
 
 
 def test_one_user_has_no_standard_error() -> None:
@@ -307,6 +306,21 @@ def test_users_are_matched_by_their_labels() -> None:
     b = SampledRanks([3, 1, 2], 4, 60, user=["z", "x", "y"])
     found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
     assert (found.difference, found.std_error) == (0, 0)
+    refitted = compare(a, b, "rr", estimator="mes", n_bootstrap=20, bounds=False).summary("rr")
+    assert (refitted.difference, refitted.std_error) == pytest.approx((0, 0), abs=1e-6)
+
+
+def test_default_adds_what_samples_leave_open_to_what_users_share() -> None:
+    """Its own variances, where these are the larger ones, less twice the covariance."""
+    a, b = population(80, seed=0), population(80, seed=1)
+    found = compare(a, b, "recall@2", n_bootstrap=20, bounds=False).summary("recall@2")
+    drawn = resampled(Smooth(), [a, b], [parse("recall@2")], 20, seed=0)[:, :, 0]
+    own = [Smooth().posterior(each).std_error("recall@2") ** 2 for each in (a, b)]
+    varied = np.var(drawn, axis=0, ddof=1)
+    assert (own > varied).all()
+    shared = np.cov(drawn.T)[0, 1]
+    assert found.std_error == pytest.approx(np.sqrt(sum(own) - 2 * shared))
+    assert (found.error_from, found.interval_of) == ("posterior", "exact")
 
 
 @pytest.mark.parametrize("name", ["bv", "mes", "smooth"])
@@ -343,6 +357,14 @@ def test_bounds_tell_whether_either_model_may_be_better() -> None:
     close = compare(population(400, 0), population(400, 1), "recall@5", estimator="bv")
     assert close.summary("recall@5").either_sign is True
     assert "either sign is possible" in str(close)
+
+
+def test_bounds_of_a_difference_are_those_of_both_models_at_once() -> None:
+    a, b = population(60, seed=0), population(60, seed=1)
+    found = compare(a, b, "rr", estimator="bv", level=0.9).summary("rr").bounds
+    low, high = identification_bounds(a, "rr", confidence=0.95)
+    lower, upper = identification_bounds(b, "rr", confidence=0.95)
+    assert found == pytest.approx((lower - high, upper - low))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from podium.cli import _messages
 from podium.cli._options import expand
 from podium.cli.compare import compare
 from podium.cli.demo import demo
+from podium.cli.estimate import estimate
 from podium.cli.factorize import factorize
 from podium.cli.measure import measure
 from podium.cli.rank import rank
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (measure, compare, train, rank, factorize, recommend, demo, reproduce):
+for command in (measure, compare, train, rank, factorize, recommend, estimate, demo, reproduce):
     app.command()(expand(command))
 
 

@@ -1,0 +1,136 @@
+"""Estimates from sampled ranks on stdout, and errors in the words of that command."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from podium.cli import _render
+from podium.cli._fit import Table
+from podium.errors import PodiumError
+
+_NOTHING = "–"
+_FLAT = (
+    *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
+    *("interval_of", "error_from", "lowest", "highest"),
+)
+_OPTIONS = {
+    "n_items": "--items",
+    "n_negatives": "--negatives",
+    "n_bootstrap": "--resamples",
+    "estimator": "--method",
+    "replacement": "--no-replacement",
+    "stages": "--stages",
+    "target=": "--target-col",
+    "mixed=True": "--mixed",
+}
+_NAMES = re.compile(
+    r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"-]|\.\w)"
+    r"|(?P<first>^estimator)\b|(?P<given>target=|mixed=True))"
+)
+
+
+@contextmanager
+def own_words() -> Generator[None]:
+    """Name this command's options in errors and warnings: other commands have other ones."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except PodiumError as error:
+        raise type(error)(as_options(str(error))) from error
+    for each in caught:
+        warnings.warn(as_options(str(each.message)), each.category, stacklevel=3)
+
+
+def as_options(text: str) -> str:
+    """Write the library's arguments as options of `podium estimate`.
+
+    Examples
+    --------
+    >>> as_options("n_negatives must be below n_items, got 9 of 9 items.")
+    '--negatives must be below --items, got 9 of 9 items.'
+    """
+    return _NAMES.sub(lambda match: _OPTIONS[match.group()], text)
+
+
+def show(result: Mapping[str, Any], format: str) -> None:
+    """Print the JSON form of a SampledEvaluation."""
+    _render.either(result, format, shown=_shown(result), flat=_flat(result), note=_note(result))
+
+
+def _shown(result: Mapping[str, Any]) -> Table:
+    first = next(iter(result["measures"].values()))
+    bounded = first["bounds"] is not None
+    columns = ["measure", "mean", f"{first['level']:.4g} interval", "std error"]
+    rows = [
+        [
+            *(name, _number(found["mean"]), _span(found["interval"]), _number(found["std_error"])),
+            *([_span(found["bounds"])] if bounded else []),
+            str(found["n_groups"]),
+        ]
+        for name, found in result["measures"].items()
+    ]
+    return {"columns": [*columns, *(["possible"] if bounded else []), "users"], "rows": rows}
+
+
+def _flat(result: Mapping[str, Any]) -> Table:
+    rows: list[list[Any]] = []
+    for name, found in result["measures"].items():
+        low, high = found["interval"]
+        lowest, highest = found["bounds"] or (None, None)
+        ends = {"low": low, "high": high, "lowest": lowest, "highest": highest}
+        rows.append([name, *({**found, **ends}[column] for column in _FLAT)])
+    return {"columns": ["measure", *_FLAT], "rows": rows}
+
+
+def _note(result: Mapping[str, Any]) -> str:
+    """Say what intervals and bounds are of, and the options that give the same again."""
+    first = next(iter(result["measures"].values()))
+    said = "Means over users, as ranking all items would give them."
+    if first["interval_of"] == "expectation":
+        said = (
+            f"{first['method']} is biased: its intervals are of what it gives on average over "
+            "users and samples, not of the measure of the whole ranking."
+        )
+    if first["bounds"] is not None:
+        said += " Possible: all values that the observed ranks allow, whatever the method."
+        outside = [name for name, found in result["measures"].items() if _impossible(found)]
+        if outside:
+            said += f" {first['method']} gives an impossible value of {', '.join(outside)}."
+    return f"{said}\n{' '.join(_again(result['conventions']))}"
+
+
+def _impossible(found: Mapping[str, Any]) -> bool:
+    low, high = found["bounds"]
+    return not low <= found["mean"] <= high
+
+
+def _again(conventions: Mapping[str, Any]) -> Iterator[str]:
+    method = conventions["method"]
+    yield f"--method {method!r}" if "(" in method else f"--method {method}"
+    yield f"--items {_extent(conventions['n_items'])}"
+    if conventions["stages"]:
+        yield f"--stages {','.join(map(str, conventions['stages']))}"
+    else:
+        yield f"--negatives {_extent(conventions['n_negatives'])}"
+    if not conventions["replacement"]:
+        yield "--no-replacement"
+    if conventions["n_bootstrap"] is not None:
+        yield f"--resamples {conventions['n_bootstrap']} --seed {conventions['seed']}"
+
+
+def _extent(size: Any) -> str:
+    return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:.4f}"
+
+
+def _span(bounds: list[float | None]) -> str:
+    low, high = bounds
+    return _NOTHING if low is None or high is None else f"[{low:.4f}, {high:.4f}]"

@@ -1,0 +1,114 @@
+"""podium estimate: measures of the whole ranking from ranks among sampled items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli._options import FORMATS
+from podium.cli._samples import SampleColumns, Samples
+
+_OUTPUT = "Output"
+_DEFAULT = ("ndcg@10", "recall@10")
+
+
+def estimate(
+    ranks: Annotated[
+        Path,
+        typer.Argument(
+            help="Each target's rank among its sampled items: rank, and user if there are several "
+            "targets a user. Or scores of targets and sampled items.",
+            metavar="RANKS|SCORES",
+        ),
+    ],
+    samples: Samples,
+    columns: SampleColumns,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="That the target's rank determines, as ndcg@10; may be repeated. "
+            f"Without it: {', '.join(_DEFAULT)}.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD",
+            help="auto (smooth), or another as mle or 'bv(gamma=0.1)'; naive is the measure of "
+            "the sample itself.",
+        ),
+    ] = "auto",
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores",
+            help="The file is a scorer's: user, item, score, target. So is one without ranks.",
+        ),
+    ] = False,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="A target among equal scores: worst (without this option), best, average or "
+            "random.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds/--no-bounds",
+            help="Also all values that the observed ranks allow, whatever the method.",
+        ),
+    ] = True,
+    level: Annotated[
+        float,
+        typer.Option("--level", "--confidence", metavar="P", help="Of intervals and bounds."),
+    ] = 0.95,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Fits to users drawn again, for methods that need them to know their error.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of users drawn again and of ties.")] = 0,
+    format: Annotated[
+        str,
+        typer.Option(
+            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
+        ),
+    ] = "table",
+) -> None:
+    """Estimate measures of ranking all items from ranks among sampled ones.
+
+    Recall at 10 among 100 sampled items is no recall at 10 of the catalogue: this is, with its
+    interval, and the values that the sample leaves possible.
+    """
+    from podium import _check
+
+    _check.choice(format, "--format", FORMATS)
+    _check.seed(seed)
+    _check.open_fraction(level, "level")
+    from podium import sampled
+    from podium.cli import _estimates, _samples
+    from podium.sampled._measures import read_measure
+
+    with _estimates.own_words():
+        estimator = sampled.get(method)
+        wanted = [read_measure(each) for each in measures or _DEFAULT]
+        found = _samples.read(ranks, samples, columns, scores=scores, ties=ties, seed=seed)
+        result = sampled.evaluate(
+            found,
+            wanted,
+            estimator=estimator,
+            level=level,
+            bounds=bounds,
+            seed=seed,
+            **({} if resamples is None else {"n_bootstrap": resamples}),
+        )
+    _estimates.show(result.to_dict(), format)

@@ -1,0 +1,226 @@
+"""podium estimate: what it prints, from ranks and from scores, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from podium import sampled
+from podium.cli._estimates import as_options
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "estimate.json"
+DESIGN = ("--items", "200", "--negatives", "9")
+FAST = (*DESIGN, "--no-bounds")
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """Write sampled ranks of 40 users among 9 items of 200, and scores that give such ranks."""
+    ranks = 1 + np.arange(40) % 10
+    (folder / "ranks.csv").write_text(
+        "user,rank\n" + "".join(f"{u},{r}\n" for u, r in enumerate(ranks.tolist()))
+    )
+    rows = ["user,item,score,target"]
+    for user, rank in enumerate(ranks.tolist()):
+        rows += [f"{user},{item},{-item},0" for item in range(9)]
+        rows.append(f"{user},99,{0.5 - (rank - 1)},1")  # below the first rank - 1 candidates
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture
+def estimated(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    """Return the JSON of a command that went well, by its schema."""
+
+    def run(*argv: str) -> dict[str, Any]:
+        done = podium("estimate", *argv, "--format", "json")
+        assert (done.status, done.err) == (0, "")
+        found = json.loads(done.out)
+        schema = json.loads(SCHEMA.read_text())
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema).validate(found)
+        return found
+
+    return run
+
+
+def test_json_is_that_of_the_library(estimated: Callable[..., dict[str, Any]]) -> None:
+    ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).to_dict()
+    assert estimated("ranks.csv", *DESIGN) == expected
+    assert list(expected["measures"]) == ["ndcg@10", "recall@10"]
+    assert {m["method"] for m in expected["measures"].values()} == {"smooth"}
+    assert all(len(m["bounds"]) == 2 for m in expected["measures"].values())
+
+
+def test_scores_give_the_ranks(estimated: Callable[..., dict[str, Any]]) -> None:
+    expected = estimated("ranks.csv", *FAST, "--method", "bv")
+    assert estimated("scores.csv", *FAST, "--method", "bv") == expected
+    assert estimated("scores.csv", *FAST, "--method", "bv", "--scores") == expected
+    without = estimated("scores.csv", "--items", "200", "--no-bounds", "--method", "bv")
+    assert without == expected
+
+
+def test_ties_follow_their_rule(estimated: Callable[..., dict[str, Any]], files: Path) -> None:
+    """A target that equals one of two candidates, both below it otherwise: rank 2, or 1."""
+    (files / "tied.csv").write_text("user,item,score,target\n1,1,5,1\n1,2,5,0\n1,3,4,0\n")
+    argv = ("tied.csv", "--items", "50", "--no-bounds", "--method", "naive", "-m", "rr")
+    means = [
+        estimated(*argv, *ties)["measures"]["rr"]["mean"]
+        for ties in ((), ("--ties", "worst"), ("--ties", "best"))
+    ]
+    assert means == [1 / 2, 1 / 2, 1.0]
+
+
+def test_method_and_measure_are_as_asked(estimated: Callable[..., dict[str, Any]]) -> None:
+    found = estimated("ranks.csv", *FAST, "-m", "mrr", "--method", "naive", "--confidence", "0.5")
+    (name, one), *others = found["measures"].items()
+    assert not others
+    assert name == "rr"
+    assert one["mean"] == pytest.approx(sum(1 / r for r in range(1, 11)) / 10)
+    assert (one["method"], one["level"], one["biased"]) == ("naive", 0.5, True)
+    assert one["interval_of"] == "expectation"
+    assert one["bounds"] is None
+
+
+def test_resamples_and_seed_are_used(estimated: Callable[..., dict[str, Any]]) -> None:
+    def error(*options: str) -> float:
+        options = (*FAST, "--method", "mes", "-m", "rr", *options)
+        return estimated("ranks.csv", *options)["measures"]["rr"]["std_error"]
+
+    assert error("--resamples", "5") == error("--resamples", "5", "--seed", "0")
+    assert error("--resamples", "5") != error("--resamples", "6")
+    assert error("--resamples", "5") != error("--resamples", "5", "--seed", "1")
+
+
+def test_replacement_changes_the_estimate(estimated: Callable[..., dict[str, Any]]) -> None:
+    ranks = ("ranks.csv", "--items", "12", "--negatives", "9", "--no-bounds", "-m", "rr")
+    drawn, once = estimated(*ranks), estimated(*ranks, "--no-replacement")
+    assert drawn["conventions"]["replacement"] is True
+    assert once["conventions"]["replacement"] is False
+    assert drawn["measures"]["rr"]["mean"] != once["measures"]["rr"]["mean"]
+
+
+def test_samples_that_differ_and_grow(
+    estimated: Callable[..., dict[str, Any]], files: Path
+) -> None:
+    (files / "sizes.csv").write_text("rank,n_negatives\n1,20\n3,10\n2,10\n4,20\n")
+    mixed = estimated("sizes.csv", "--items", "200", "--mixed", "--no-bounds")
+    assert mixed["conventions"]["n_negatives"] == [10, 20]
+    grown = estimated("sizes.csv", "--items", "200", "--stages", "10,20", "--no-bounds")
+    assert grown["conventions"]["stages"] == [10, 20]
+    assert grown["measures"]["ndcg@10"]["mean"] != mixed["measures"]["ndcg@10"]["mean"]
+
+
+def test_columns_can_be_named(estimated: Callable[..., dict[str, Any]], files: Path) -> None:
+    text = (files / "ranks.csv").read_text().replace("user,rank", "who,place")
+    (files / "named.csv").write_text(text)
+    named = ("--user-col", "who", "--rank-col", "place")
+    assert estimated("named.csv", *FAST, *named) == estimated("ranks.csv", *FAST)
+    text = (files / "scores.csv").read_text().replace("user,item,score,target", "a,b,c,d")
+    (files / "named.csv").write_text(text)
+    named = ("--user-col", "a", "--item-col", "b", "--score-col", "c", "--target-col", "d")
+    assert estimated("named.csv", *FAST, "--scores", *named) == estimated("scores.csv", *FAST)
+
+
+def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -> None:
+    done = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10", "--method", "bv(gamma=0.5)")
+    head, rule, row = done.out.splitlines()[:3]
+    assert head.split() == [
+        *("measure", "mean", "0.95", "interval", "std", "error", "possible", "users"),
+    ]
+    assert row.split()[0] == "recall@10"
+    assert row.split()[-1] == "40"
+    assert len(rule) <= 80
+    assert "bv(gamma=0.5) is biased: its intervals are of what it gives" in done.out
+    assert done.out.endswith("--method 'bv(gamma=0.5)' --items 200 --negatives 9\n")
+    again = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10")
+    assert "biased" not in again.out
+
+
+def test_naive_value_is_called_impossible(podium: Callable[..., Any], files: Path) -> None:
+    (files / "ranks.csv").write_text("rank\n" + "".join(f"{1 + i % 10}\n" for i in range(2000)))
+    naive = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@5", "--method", "naive").out
+    assert "naive gives an impossible value of recall@5." in " ".join(naive.split())
+    assert "impossible" not in podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@5").out
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
+def test_other_forms_have_the_same_numbers(
+    podium: Callable[..., Any], estimated: Callable[..., dict[str, Any]], form: str
+) -> None:
+    done = podium("estimate", "ranks.csv", *DESIGN, "--format", form)
+    expected = estimated("ranks.csv", *DESIGN)["measures"]
+    if form != "csv":
+        assert all(f"{found['mean']:.4f}" in done.out for found in expected.values())
+        return
+    for row in csv.DictReader(io.StringIO(done.out)):
+        found = expected[row["measure"]]
+        assert float(row["mean"]) == found["mean"]
+        assert [float(row["low"]), float(row["high"])] == found["interval"]
+        assert [float(row["lowest"]), float(row["highest"])] == found["bounds"]
+        assert row["method"] == "smooth"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("ranks.csv", "--items", "200", "--negatives", "8"), "1 to --negatives + 1 = 9, got 10"),
+        (("zero.csv", *DESIGN), "got 0 at row 1"),
+        (("none.csv", *DESIGN), "no rows"),
+        (("ranks.csv", "--items", "9", "--negatives", "9"), "--negatives must be below --items"),
+        (("ranks.csv", "--items", "200"), "--negatives must be given once"),
+        (("ranks.csv", *DESIGN, "--method", "mel"), "Did you mean 'mle'?"),
+        (("ranks.csv", *DESIGN, "--method", "bv(gama=1)"), "Did you mean 'gamma'?"),
+        (("ranks.csv", *DESIGN, "-m", "err@10"), "needs more than the rank"),
+        (("ranks.csv", *DESIGN, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
+        (("ranks.csv", *DESIGN, "--ties", "best"), "--ties is for scores"),
+        (("ranks.csv", *DESIGN, "--resamples", "1"), "--resamples must be >= 2, got 1."),
+        (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),
+        (("ranks.csv", *DESIGN, "--score-col", "x"), "--score-col names a column of scores"),
+        (("ranks.csv", *DESIGN, "--stages", "5;9"), "--stages must be numbers with commas"),
+        (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
+        (("scores.csv", "--items", "200", "--negatives", "99"), "users have 9 candidates"),
+        (("scores.csv", *DESIGN, "--stages", "5,9"), "--stages is for ranks"),
+        (("mixed.csv", "--items", "200"), "Pass --mixed if they were drawn so"),
+        (("lost.csv", "--items", "200"), "Pass --mixed if they were drawn so"),
+        (("absent.csv", *DESIGN), "absent.csv does not exist"),
+        (("ranks.csv", "--negatives", "9"), "Missing option '--items'"),
+    ],
+)
+def test_refused_in_one_line(
+    podium: Callable[..., Any], files: Path, argv: tuple[str, ...], message: str
+) -> None:
+    (files / "zero.csv").write_text("rank\n1\n0\n")
+    (files / "none.csv").write_text("rank\n")
+    (files / "mixed.csv").write_text("rank,n_negatives\n1,9\n1,8\n")
+    lines = (files / "scores.csv").read_text().splitlines()
+    (files / "lost.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
+    done = podium("estimate", *argv)
+    assert done.status == 2
+    assert done.out == ""
+    assert message in done.message
+
+
+def test_warning_names_this_commands_options(podium: Callable[..., Any], files: Path) -> None:
+    """No targets are all third among nine: draws scatter."""
+    (files / "same.csv").write_text("rank\n" + "3\n" * 2000)
+    done = podium("estimate", "same.csv", *DESIGN, "-m", "rr", "-m", "ap")
+    assert done.status == 0
+    assert done.err.count("no distribution of ranks gives") == 1
+    assert "were drawn uniformly from --items" in done.err
+
+
+@pytest.mark.parametrize(
+    "text", ["a.csv has no column 'n_items'.", "n_items.csv is empty.", "data/stages is a folder."]
+)
+def test_what_is_no_argument_stays(text: str) -> None:
+    assert as_options(text) == text
