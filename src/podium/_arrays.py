@@ -56,17 +56,22 @@ def write_arrays(
         If the file can't be written.
     """
     place = Path(path)
+    if place.is_dir():
+        raise ArgumentError(f"path {place} is a folder. Give the path of a file.")
     if not place.parent.is_dir():
         raise ArgumentError(f"path {place} lies in a folder that does not exist. Create it first.")
     plain: Arrays = {}
     for name, array in arrays.items():
         plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
-    with replacing(place) as beside:
-        beside.touch()
-        usual = beside.stat().st_mode  # safetensors leaves a file that only its owner may read
-        _save(plain, beside, {kind: text})
-        beside.chmod(usual)
+    try:
+        with replacing(place) as beside:
+            beside.touch()
+            usual = beside.stat().st_mode  # safetensors leaves a file only its owner may read
+            _save(plain, beside, {kind: text})
+            beside.chmod(usual)
+    except OSError as error:  # of the file beside, whose name tells nobody anything
+        raise OSError(error.errno, error.strerror, str(place)) from None
 
 
 def read_arrays(
@@ -95,11 +100,15 @@ def read_arrays(
         If the file is missing, cut short, of another kind, or of another format; one sentence.
     """
     place = Path(path)
-    text, arrays = _opened(place, kind, what)
-    header = _header(text)
+    kinds, arrays = _opened(place, what)
+    header = _header(kinds.get(kind))
     if header is None:
+        others = [other for other in kinds if other.startswith("podium_") and other != kind]
+        held = (
+            f": it holds a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
+        )
         raise DataError(
-            f"{place} is a safetensors file, but not one that podium saved a {what} to."
+            f"{place} is a safetensors file, but not one that podium saved a {what} to{held}."
         )
     if header.get("format") != format:
         raise DataError(
@@ -114,14 +123,14 @@ def read_arrays(
         ) from None
 
 
-def _opened(place: Path, kind: str, what: str) -> tuple[str | None, Arrays]:
-    """Return the JSON text of a kind, and all arrays."""
+def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:
+    """Return the JSON texts by kind, and all arrays."""
     if not place.is_file():
         raise DataError(f"{place} is not a file. Give the path of a {what} that podium saved.")
     try:
         with safe_open(place, framework="numpy") as file:
-            text = (file.metadata() or {}).get(kind)
-            return text, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
+            kinds = dict(file.metadata() or {})
+            return kinds, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as wrong:
         raise DataError(
             f"{place} is cut short or no {what} file ({wrong}). Save the {what} again."

@@ -15,6 +15,7 @@ Examples
 
 from __future__ import annotations
 
+from podium.errors import ArgumentError
 from podium.types import Progress
 
 
@@ -24,4 +25,8 @@ def silent(done: int, total: int, note: str) -> None:
 
 def or_silent(progress: Progress | None) -> Progress:
     """Return the callback, or `silent` where there is none."""
+    if progress is not None and not callable(progress):
+        raise ArgumentError(
+            f"progress must be a function of (done, total, note), got {progress!r}."
+        )
     return silent if progress is None else progress

@@ -360,7 +360,7 @@ BAD_OPTIONS = {
     "epochs": (("--epochs", "0"), r"^--epochs must be an integer >= 1"),
     "negatives": (("--negatives-per-pair", "0"), r"^--negatives-per-pair must be an integer >= 1"),
     "blocks": (("--blocks", "0"), r"^--blocks must be an integer >= 1"),
-    "many blocks": (("--blocks", "41"), r"^--blocks must be at most .* \(60, 40\), got 41"),
+    "many blocks": (("--blocks", "41"), r"^--blocks must be at most .* 60 and 40, got 41"),
     "threads": (("--threads", "0"), r"^--threads must be an integer >= 1"),
     "seed": (("--seed", "-1"), r"^--seed must be an integer >= 0"),
     "rate": (("--learning-rate", "nan"), r"^--learning-rate must be a number > 0"),

@@ -315,6 +315,15 @@ def test_map_is_in_the_tasks_order(cluster: Any) -> None:
     assert executor.map(pow, [], 3) == []
 
 
+def test_closed_executor_is_refused(cluster: Any) -> None:
+    executor = _ray(1)
+    executor.close()
+    with pytest.raises(ArgumentError, match="executor is closed"):
+        executor.map(abs, [1])
+    with pytest.raises(ArgumentError, match="executor is closed"):
+        executor.hold([1])
+
+
 def test_map_begins_no_task_after_an_error(cluster: Any, tmp_path: Path) -> None:
     def task(number: int) -> None:
         (tmp_path / str(number)).touch()

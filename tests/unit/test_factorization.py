@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
+from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
 from podium.factorization import RoBiRank, _passes
@@ -127,7 +128,7 @@ def test_table_is_spoken_to_in_its_ids() -> None:
     assert sorted(model.similar_items([30], 2)[0][0]) == [10, 20]
     items, _ = model.recommend_new({"user": ["z"], "item": [20]}, 1, deny=[10])
     assert items.tolist() == [[30]]
-    with pytest.raises(ArgumentError, match=r"users 'c' is unknown to the model \(and 0 more\)"):
+    with pytest.raises(ArgumentError, match=r"users 'c' is unknown to the model\. Leave"):
         model.recommend(["c"])
     with pytest.raises(ArgumentError, match="item of user_items 99 is unknown"):
         model.fold_in({"user": ["z"], "item": [99]})
@@ -273,7 +274,7 @@ def test_step_that_diverges_at_once_is_an_error() -> None:
         ({"decay": "cosine"}, "decay must be one of 'linear' or 'none'"),
         ({"l2": -1}, "l2 must be a number >= 0"),
         ({"n_epochs": 0}, "n_epochs must be an integer >= 1"),
-        ({"n_blocks": 25}, r"n_blocks must be at most .* \(40, 24\), got 25"),
+        ({"n_blocks": 25}, r"n_blocks must be at most .* 40 and 24, got 25"),
         ({"xi": "best"}, "xi must be one of 'running' or 'exact'"),
         ({"xi_rate": 1.5}, "xi_rate must be a number > 0 and <= 1"),
         ({"negatives": "popular"}, "negatives must be one of 'unseen' or 'all'"),
@@ -389,3 +390,29 @@ def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
     model = RoBiRank(np.int64(4), l2=np.float32(0.5), item_bias=np.bool_(True), n_epochs=2)
     model.fit(_tastes(), executor=ONE, checkpoint=tmp_path / "c").save(tmp_path / "m")
     assert RoBiRank.load(tmp_path / "m").l2 == 0.5
+
+
+def test_more_items_than_there_are_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"k must be at most the model's 24 items, got 25"):
+        _fitted().recommend([0], 25)
+
+
+@pytest.mark.parametrize("executor", ["ray", 2, Threads])
+def test_executor_that_is_none_is_refused(executor: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"executor must be one such as Threads\(2\)"):
+        RoBiRank(2).fit(_tastes(), executor=executor)
+
+
+def test_progress_that_is_no_function_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="progress must be a function"):
+        RoBiRank(2).fit(_tastes(), progress=True)  # type: ignore[arg-type]
+
+
+def test_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="is a folder"):
+        RoBiRank(2, n_epochs=1).fit(_tastes(), executor=ONE, checkpoint=tmp_path)
+
+
+def test_interactions_that_were_read_are_taken() -> None:
+    events = read_interactions({"user": [1, 1, 2], "item": [1, 2, 2]})
+    assert RoBiRank(2, n_epochs=1).fit(events, executor=ONE).item_factors_.shape == (2, 2)

@@ -64,7 +64,10 @@ def test_file_may_be_read_by_whom_other_new_files_may(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("podium_other", 3), "safetensors file, but not one that podium saved a checkpoint to"),
+        (
+            ("podium_other", 3),
+            "not one that podium saved a checkpoint to: it holds a test",
+        ),
         (("podium_test", 4), "has checkpoint format 3, and this version of podium reads 4"),
     ],
 )

@@ -122,11 +122,15 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
     if path is None:
         return labels
     known, unknown = match(read_ids(path, "user", column), labels)
-    if unknown.size:
-        more = f" (and {unknown.size - 1} more)" if unknown.size > 1 else ""
+    if not known.size:
         raise DataError(
-            f"{path}: {model} knows no user {_check.label(unknown[0])}{more}; its users are such "
-            f"as {_check.label(labels[0])}. Leave them out, or fit with what they did."
+            f"{path}: {model} knows none of its users, such as {_check.label(unknown[0])}; it "
+            f"knows such as {_check.label(labels[0])}."
+        )
+    if unknown.size:
+        _messages.say(
+            f"{path}: {unknown.size} of {known.size + unknown.size} users left out, whom {model} "
+            "does not know."
         )
     return known
 

@@ -9,13 +9,13 @@ the task is.
 from typing import TYPE_CHECKING, Any
 
 from podium.errors import WorkerLost
-from podium.executors._local import Threads
+from podium.executors._local import Threads, or_threads
 from podium.executors._protocol import Executor, Held
 
 if TYPE_CHECKING:
     from podium.executors.ray import Ray
 
-__all__ = ["Executor", "Held", "Ray", "Threads", "WorkerLost"]
+__all__ = ["Executor", "Held", "Ray", "Threads", "WorkerLost", "or_threads"]
 
 
 def __getattr__(name: str) -> Any:

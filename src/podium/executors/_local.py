@@ -8,6 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from podium import _check
+from podium.errors import ArgumentError
+from podium.executors._protocol import Executor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -98,6 +100,17 @@ def _after(previous: Any, function: Callable[..., Any], arguments: tuple[Any, ..
 
 def _value(reference: Any) -> Any:
     return cast("Future[Any]", reference).result() if isinstance(reference, Future) else reference
+
+
+def or_threads(executor: Executor | None) -> Executor:
+    """Return an executor, or threads on all of this process's processors where there is none."""
+    if executor is None:
+        return Threads()
+    if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
+        raise ArgumentError(
+            f"executor must be one such as Threads(2) or Ray('local'), got {executor!r}."
+        )
+    return executor
 
 
 def processors() -> int:

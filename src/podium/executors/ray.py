@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import podium
 from podium import _check
-from podium.errors import PodiumWarning, WorkerLost
+from podium.errors import ArgumentError, PodiumWarning, WorkerLost
 from podium.executors import _cluster
 
 try:
@@ -66,6 +66,7 @@ class Ray:
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
         asked = _check.cutoff(n_workers, name="n_workers", required=False)
         self._connected_here = _cluster.connect(address, asked)
+        self._closed = False
         try:
             _cluster.refuse_other_versions()
             self.n_workers = _cluster.number_of_workers(asked, _cluster.processors())
@@ -90,10 +91,11 @@ class Ray:
         """End the connection, if this executor made it; and the cluster, if it is "local"."""
         if self._connected_here:
             ray.shutdown()
-        self._connected_here = False
+        self._connected_here, self._closed = False, True
 
     def put(self, value: Any) -> Any:
         """Put a value into the object store; return its reference."""
+        self._refuse_closed()
         return ray.put(value)
 
     def get(self, references: list[Any]) -> list[Any]:
@@ -115,6 +117,7 @@ class Ray:
         After an interrupt or an error no new task begins, and those that run are waited for: Ray
         aborts a process that cancels a task which is about to end (seen with 2.60).
         """
+        self._refuse_closed()
         remote = ray.remote(_call).options(num_cpus=1)
         sent = [ray.put(value) for value in (function, *shared)]
         results: list[Any] = []
@@ -134,6 +137,7 @@ class Ray:
 
     def hold(self, things: Sequence[Any]) -> _Held:
         """Give things to actors, neighbours to one, and wait until they have them."""
+        self._refuse_closed()
         workers = _begin(min(self.n_workers, len(things)))
         homes = [workers[i * len(workers) // len(things)] for i in range(len(things))]
         held = _Held(workers, homes)
@@ -143,6 +147,11 @@ class Ray:
             held.release()
             raise
         return held
+
+    def _refuse_closed(self) -> None:
+        """Raise after `close`: Ray would start a cluster of its own, with other settings."""
+        if self._closed:
+            raise ArgumentError("executor is closed. Make another Ray(…), or fit inside its with.")
 
 
 class _Held:

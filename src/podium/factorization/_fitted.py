@@ -143,7 +143,7 @@ class Factorization(BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         chosen = self._columns(items, "items")
-        found, cosines = _shown.nearest_items(self.item_factors_, chosen, _check.cutoff(k))
+        found, cosines = _shown.nearest_items(self.item_factors_, chosen, self._width(k))
         return self._named(found), cosines
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -249,9 +249,15 @@ class Factorization(BaseEstimator, abc.ABC):
             self.item_factors_.shape[0],
         )
         found, scores = _shown.best_items(
-            factors, self.item_factors_, self.item_bias_, _check.cutoff(k), seen, chosen
+            factors, self.item_factors_, self.item_bias_, self._width(k), seen, chosen
         )
         return self._named(found), scores
+
+    def _width(self, k: Any) -> int:
+        width, n_items = _check.cutoff(k), self.item_factors_.shape[0]
+        if width > n_items:
+            raise ArgumentError(f"k must be at most the model's {n_items} items, got {width}.")
+        return width
 
     def _rows(self, users: ArrayLike | None) -> NDArray[np.int64]:
         n_users = self.user_factors_.shape[0]
@@ -289,7 +295,9 @@ def _positions(ids: Any, labels: Any, n: int, name: str) -> NDArray[np.int64]:
         return _pairs.known_codes(ids, labels, name)
     rows = np.atleast_1d(np.asarray(ids))
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ArgumentError(f"{name} must be a list of integers below {n}, got {ids!r}.")
+        raise ArgumentError(
+            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
+        )
     outside = (rows < 0) | (rows >= n)
     if outside.any():
         first = rows[int(np.argmax(outside))]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.factorization._descent import Factors
 from podium.factorization._pairs import Labels, Pairs
@@ -46,7 +47,8 @@ class Side:
             return cls(max(n_old, n_new), None, np.arange(n_old), np.arange(n_new))
         if old.dtype.kind != new.dtype.kind and "U" in (old.dtype.kind, new.dtype.kind):
             raise ArgumentError(
-                f"user_items must hold ids such as {old[0]!r}, as in fit, got {new[0]!r}."
+                f"user_items must hold ids such as {_check.label(old[0])}, as in fit, got "
+                f"{_check.label(new[0])}."
             )
         labels = np.union1d(old, new)
         places = [np.searchsorted(labels, each).astype(np.int64) for each in (old, new)]

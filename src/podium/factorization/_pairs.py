@@ -90,7 +90,7 @@ def read(
 
     Parameters
     ----------
-    source : scipy.sparse matrix, path, frame, mapping or tuple of columns
+    source : scipy.sparse matrix, Interactions, path, frame, mapping or tuple of columns
     gain : {"value", "exp2", "one"}
         A pair weighs its value, ``2 ** value - 1``, or 1. A pair of value 0 is none.
     item_labels : (n_items,), optional
@@ -132,26 +132,32 @@ def read_same(source: Any, name: str, like: Pairs) -> Pairs:
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
     """Return the position of each id among rising labels, or name the first that is not there."""
     wanted = np.atleast_1d(np.asarray(ids))
+    if wanted.ndim != 1:
+        raise ArgumentError(f"{name} must be a list of ids, got an array of shape {wanted.shape}.")
     if wanted.dtype.kind in "iu" and labels.dtype.kind == "U":
         wanted = wanted.astype(str)
     if wanted.size and (wanted.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        raise ArgumentError(f"{name} must hold ids such as {_check.label(labels[0])}.")
+        raise ArgumentError(
+            f"{name} must hold ids such as {_check.label(labels[0])}, got "
+            f"{_check.label(wanted[0])}."
+        )
     place = np.minimum(np.searchsorted(labels, wanted), labels.size - 1)
     unknown = labels[place] != wanted
     if unknown.any():
-        first = wanted[int(np.argmax(unknown))]
+        first, others = wanted[int(np.argmax(unknown))], int(unknown.sum()) - 1
+        more = f" (and {others} more)" if others else ""
         raise ArgumentError(
-            f"{name} {_check.label(first)} is unknown to the model (and {int(unknown.sum()) - 1} "
-            "more). Leave it out, or fit with it."
+            f"{name} {_check.label(first)} is unknown to the model{more}. Leave it out, or fit "
+            "with it."
         )
     return place.astype(np.int64)
 
 
 def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:
-    from podium.data import read_interactions
+    from podium.data import Interactions, read_interactions
     from podium.data.ids import codes_of
 
-    events = read_interactions(source)
+    events = source if isinstance(source, Interactions) else read_interactions(source)
     users, user_labels = codes_of(events.user)
     items, labels = codes_of(events.item)
     if item_labels is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.executors import Executor, Threads
+from podium.executors import Executor, or_threads
 from podium.factorization import _pairs
 from podium.factorization._checkpoint import Checkpoint
 from podium.factorization._descent import Descent, Factors, State, fold_in
@@ -209,6 +209,7 @@ class RoBiRank(Factorization):
         measure, patience = parse(self.eval_measure), self.patience
         if patience is not None:
             _check.cutoff(patience, name="patience")
+        workers, shown = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
         judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
@@ -216,9 +217,8 @@ class RoBiRank(Factorization):
         saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
         begun = _resumed(saved) if _check.flag(resume, "resume") else None
         state, history = begun or (State.draw(pairs, settings), History())
-        workers = Threads() if executor is None else executor
         descent = Descent(pairs, settings, workers, state)
-        factors = run(descent, history, judge, saved, or_silent(progress))
+        factors = run(descent, history, judge, saved, shown)
         self._keep(pairs, settings, factors, history)
         self._tell(history.stop_reason, history.n_done, settings.learning_rate)
         return self
@@ -270,7 +270,7 @@ class RoBiRank(Factorization):
         if not new.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
         growth = Growth.of(self._pairs(), new, add_up=self.gain != "one")
-        workers = Threads() if executor is None else executor
+        workers = or_threads(executor)
         settings = read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
         factors = growth.factors(old, settings.seed)
@@ -331,7 +331,7 @@ class RoBiRank(Factorization):
         self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
-        workers = Threads() if executor is None else executor
+        workers = or_threads(executor)
         settings = read_settings(self)
         return fold_in(pairs, self.item_factors_, self.item_bias_, settings, workers)
 

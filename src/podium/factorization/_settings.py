@@ -48,7 +48,7 @@ def _n_blocks(model: Any, pairs: Pairs, fewer: bool) -> int:
         return min(pairs.shape)
     if asked > min(pairs.shape):
         raise ArgumentError(
-            f"n_blocks must be at most the number of users and of items, {pairs.shape}, "
-            f"got {asked}."
+            f"n_blocks must be at most the number of users and of items, {pairs.n_users} and "
+            f"{pairs.n_items}, got {asked}."
         )
     return asked
