@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -272,8 +272,16 @@ def test_node_that_dies_in_a_pass_leaves_its_work_to_the_others(
     assert len(set(made)) == len(made)
 
 
+@pytest.fixture
+def interruptible() -> Generator[None]:
+    """Let an interrupt be one: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
-    cluster: Any, tmp_path: Path
+    cluster: Any, tmp_path: Path, interruptible: None
 ) -> None:
     def progress(done: int, total: int | None, note: str = "") -> None:
         threading.Thread(target=interrupt).start()
