@@ -266,6 +266,7 @@ def test_seeds_differ_and_threads_do_not(ratings: Path) -> None:
 @pytest.mark.skipif(not ML_1M.exists(), reason=f"no ml-1m in {DATA} (set PODIUM_DATA)")
 def test_split_of_the_published_pairs() -> None:
     """Counts of GroupLens, and of 20 % of each user's pairs."""
+    pytest.importorskip("lightfm", reason="the recipe has LightFM's WARP among its methods")
     context = robirank_ml1m.prepare(load("robirank-ml1m"), {"ml-1m": ML_1M})
     assert context.train.shape == (6040, 3706)
     assert (context.train + context.test).nnz == 1_000_209
