@@ -40,7 +40,7 @@ def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
     if value > _LARGEST:
         raise ArgumentError(f"{name} must be below 2 ** 63, got {value}.")
     if value < 1:
-        whole = "" if required else " or None" + " (the whole list)" * (name == "k")
+        whole = "" if required else " or None" + " (the whole list)" * (name in ("k", "depth"))
         raise ArgumentError(f"{name} must be an integer >= 1{whole}, got {k!r}.")
     return value
 
