@@ -38,6 +38,11 @@ def summing_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=free)(function)
 
 
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Copy into each kernel that calls it: for steps of an innermost loop, where a call counts."""
+    return numba.njit(inline="always", error_model="numpy")(function)
+
+
 @intrinsic
 def prefetch(context, array, row, column):
     """Ask for the line of memory that holds array[row, column], without waiting for it.
@@ -58,6 +63,14 @@ def prefetch(context, array, row, column):
         return target.get_dummy_value()
 
     return types.void(array, types.intp, types.intp), build
+
+
+@kernel
+def mix(bits):
+    """Scramble 64 bits (the finaliser of SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def read_only(array: NDArray[A]) -> NDArray[A]:

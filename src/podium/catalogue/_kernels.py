@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import kernel, mix, sort_falling
 
 WORST, BEST, AVERAGE, ID, RANDOM = 1, 2, 3, 4, 5
 
@@ -192,14 +192,6 @@ def count_reaching(scores, seen_offsets, seen, floors, out):
 
 
 @kernel
-def _mix(state):
-    """Scramble 64 bits (the finaliser of SplitMix64)."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
-
-
-@kernel
 def _key(rule, grade, item, stream):
     """Return what orders equal scores, by falling key; `stream` is the user's random bits."""
     if rule == WORST:
@@ -209,7 +201,7 @@ def _key(rule, grade, item, stream):
     if rule == ID:
         return float(item)
     if rule == RANDOM:  # 53 bits from (seed, user, item): blocks and depths cannot change them
-        return (_mix(stream ^ _mix(np.uint64(item))) >> np.uint64(11)) * _TINY
+        return (mix(stream ^ mix(np.uint64(item))) >> np.uint64(11)) * _TINY
     return 0.0
 
 
@@ -271,7 +263,7 @@ def fill_lists(
         _set(hidden, ours, True)
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
-        stream = _mix(seed ^ _mix(np.uint64(first_user + u)))
+        stream = mix(seed ^ mix(np.uint64(first_user + u)))
         _list(row, hidden, floors[u], lowest, below, rule, grade, stream, items, spare)
         lo, hi = offsets[u], offsets[u + 1]
         for i in range(hi - lo):
@@ -318,7 +310,7 @@ def target_ranks(
         _, _, bad = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
         if bad != NONE:
             return u, bad
-        stream = _mix(seed ^ _mix(np.uint64(first_user + u)))
+        stream = mix(seed ^ mix(np.uint64(first_user + u)))
         for t in range(true_offsets[u], true_offsets[u + 1]):
             target = true_items[t]
             if hidden[target]:

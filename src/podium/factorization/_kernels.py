@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, prefetch, summing_kernel
+from podium._kernels import inlined, kernel, mix, prefetch, summing_kernel
 
 TYPE_1, TYPE_2, IDENTITY, BPR = 0, 1, 2, 3  # what a step weighs a positive by
 
@@ -41,10 +41,8 @@ def below(state, n):
 @kernel
 def stream(seed, number):
     """Return the first state of a stream of random bits: seed and number, well mixed."""
-    z = seed + (np.uint64(number) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))) | np.uint64(1)
+    step = np.uint64(0x9E3779B97F4A7C15)
+    return mix(seed + (np.uint64(number) + np.uint64(1)) * step) | np.uint64(1)
 
 
 @kernel
@@ -108,6 +106,50 @@ def worth(kind, total, others):
     return 1.0
 
 
+@kernel
+def is_marked(marks, z):
+    """Return whether z is in a set of bits, 64 a word."""
+    return (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1)
+
+
+@inlined
+def mark(marks, z):
+    """Put z into a set of bits."""
+    marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
+
+
+@kernel
+def list_unmarked(marks, n, free):
+    """Write those of 0 .. n - 1 that are not in a set of bits."""
+    filled = 0
+    for z in range(n):
+        if not is_marked(marks, z):
+            free[filled] = z
+            filled += 1
+
+
+@inlined
+def draw(drawn, V, marks, free, n_free, state):
+    """Draw rows of V that are not marked, and ask for them; return the state after it.
+
+    From the first `n_free` of `free` where that is not 0, else until one is not marked.
+    """
+    for k in range(drawn.size):
+        if n_free:
+            z = np.int64(free[below(state, n_free)])
+            state = next_bits(state)
+        else:
+            while True:
+                z = below(state, V.shape[0])
+                state = next_bits(state)
+                if not is_marked(marks, z):
+                    break
+        drawn[k] = z
+        for j in range(0, V.shape[1], 16):
+            prefetch(V, z, j)
+    return state
+
+
 @summing_kernel
 def descend(
     kind,
@@ -142,7 +184,6 @@ def descend(
     `origins` counts from there.
     """
     n_block, d = V.shape
-    K = n_negatives
     n_runs = run_users.size
     longest = 1
     for i in range(n_runs):
@@ -151,15 +192,15 @@ def descend(
     order = np.empty(longest, np.int32)
     marks = np.zeros(n_block // 64 + 1, np.uint64)
     free = np.empty(n_block, np.int32)
-    drawn = np.empty(K, np.int64)
-    step = np.empty(K, np.float32)
-    bits = np.empty(K, np.int32)
+    drawn = np.empty(n_negatives, np.int64)
+    step = np.empty(n_negatives, np.float32)
+    bits = np.empty(n_negatives, np.int32)
     power = bits.view(np.float32)
-    cost_bits = np.empty(K, np.int32)
+    cost_bits = np.empty(n_negatives, np.int32)
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
     pull = np.empty(d, np.float32)
-    inverse = _ONE / np.float32(K)
+    inverse = _ONE / np.float32(n_negatives)
     fall = _ONE - shrink if learn_items else np.float32(0.0)
     keep_good = _ONE - fall
     fall_bad = fall * inverse  # a positive's negatives shrink together as much as it does
@@ -174,83 +215,63 @@ def descend(
             after = run_users[turn[r + 2]]
             for j in range(0, d, 16):
                 prefetch(U, after, j)
-        lo = run_starts[run]
-        n = run_starts[run + 1] - lo
-        n_free = n_block - (n if only_unseen else 1)
+        own = positives[run_starts[run] : run_starts[run + 1]]
+        n_free = n_block - (own.size if only_unseen else 1)
         many = np.float64(n_items - (offsets[x + 1] - offsets[x] if only_unseen else 1))
         if n_free == 0:
             continue
-        state = stream(seed, x * user_step)
-        state = shuffle(order, n, state)
-        crowded = only_unseen and 2 * n > n_block
+        state = shuffle(order, own.size, stream(seed, x * user_step))
+        crowded = only_unseen and 2 * own.size > n_block
         if only_unseen:
-            for i in range(lo, lo + n):
-                z = positives[i]
-                marks[z >> 6] |= np.uint64(1) << np.uint64(z & 63)
+            for y in own:
+                mark(marks, y)
         if crowded:
-            filled = 0
-            for z in range(n_block):
-                if not (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1):
-                    free[filled] = z
-                    filled += 1
-        row = U[x]
-        for j in range(d):
-            u[j] = row[j]
-        for i in range(n):
-            p = lo + order[i]
-            y = positives[p]
+            list_unmarked(marks, n_block, free)
+        u[:] = U[x]
+        for i in range(own.size):
+            y = own[order[i]]
             if not only_unseen:
-                marks[y >> 6] |= np.uint64(1) << np.uint64(y & 63)
-            for k in range(K):
-                if crowded:
-                    z = np.int64(free[below(state, n_free)])
-                    state = next_bits(state)
-                else:
-                    while True:
-                        z = below(state, n_block)
-                        state = next_bits(state)
-                        if not (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1):
-                            break
-                drawn[k] = z
-                for j in range(0, d, 16):
-                    prefetch(V, z, j)
+                mark(marks, y)
+            state = draw(drawn, V, marks, free, n_free if crowded else 0, state)
             if not only_unseen:
                 marks[y >> 6] = np.uint64(0)
             good = V[y]
             score = bias[y]
             for j in range(d):
                 score += u[j] * good[j]
-            for k in range(K):
+            for k in range(n_negatives):
                 bad = V[drawn[k]]
                 gap = bias[drawn[k]]
                 for j in range(d):
                     gap += u[j] * bad[j]
                 step[k] = gap - score
             if kind == BPR:
-                for k in range(K):
+                for k in range(n_negatives):
                     step[k] *= _LOG2_E
             odds_and_costs(step, power, bits, cost, cost_bits)
             mean = np.float32(0.0)
-            for k in range(K):
+            for k in range(n_negatives):
                 mean += cost[k]
             mean *= inverse
             total_cost += mean
-            pair = offsets[x] + origins[p]
+            pair = offsets[x] + origins[run_starts[run] + order[i]]
             mean = mean_costs[pair] + memory * (mean - mean_costs[pair])
             mean_costs[pair] = mean
             weigh = np.float32(worth(kind, many * np.float64(mean), many))
             c = rate * weigh * inverse * weights[pair]
-            whole = np.float32(0.0)
-            for k in range(K):
+            for k in range(n_negatives):
                 step[k] *= c
+            whole = np.float32(0.0)
+            for k in range(n_negatives):
                 whole += step[k]
+            good = V[y]
             for j in range(d):
                 pull[j] = whole * good[j]
             if learn_items:
                 for j in range(d):
                     good[j] = keep_good * good[j] + whole * u[j]
                 bias[y] += bias_rate * (whole - fall * bias[y])
-            for k in range(K):
+            for k in range(n_negatives):
                 bad = V[drawn[k]]
                 a = step[k]
                 for j in range(d):
@@ -262,11 +283,10 @@ def descend(
             for j in range(d):
                 u[j] = shrink * u[j] + pull[j]
             n_steps += 1
-        for j in range(d):
-            row[j] = u[j]
+        U[x] = u
         if only_unseen:
-            for i in range(lo, lo + n):
-                marks[positives[i] >> 6] = np.uint64(0)
+            for y in own:
+                marks[y >> 6] = np.uint64(0)
     sums[0] += total_cost
     sums[1] += n_steps
 

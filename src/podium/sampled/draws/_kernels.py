@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel
-from podium.catalogue._kernels import AVERAGE, BEST, WORST, _key, _mix
+from podium._kernels import kernel, mix
+from podium.catalogue._kernels import AVERAGE, BEST, WORST, _key
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _TINY = 2.0**-53
@@ -57,7 +57,7 @@ def _places_up_to(values, n, wanted):
 @kernel
 def _unit(stream, turn):
     """Return the turn-th number of a stream, in [0, 1)."""
-    return (_mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
+    return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
 
 
 @kernel
@@ -99,7 +99,7 @@ def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
 
 @kernel
 def _stream(bits, key, target):
-    return _mix(_mix(bits ^ _mix(key)) ^ np.uint64(target))
+    return mix(mix(bits ^ mix(key)) ^ np.uint64(target))
 
 
 @kernel
@@ -166,7 +166,7 @@ def rank_drawn(
             return u, target
         ours = hidden[hidden_offsets[u] : hidden_offsets[u + 1]]
         n_gaps = _fill_gaps(ours, target, gaps)
-        stream, tie_stream = _stream(bits, keys[u], target), _mix(tie_bits ^ _mix(keys[u]))
+        stream, tie_stream = _stream(bits, keys[u], target), mix(tie_bits ^ mix(keys[u]))
         turn = above = drawn = 0
         for s in range(stages.size):
             while drawn < stages[s]:
@@ -195,7 +195,7 @@ def rank_given(left, right, tie_bits, keys, rows, first, which, targets, offsets
         own = _score(left, right, u, target)
         if not np.isfinite(own):
             return u, target
-        tie_stream = _mix(tie_bits ^ _mix(keys[t]))
+        tie_stream = mix(tie_bits ^ mix(keys[t]))
         above = 0
         for c in range(offsets[t], offsets[t + 1]):
             score = _score(left, right, u, items[c])
