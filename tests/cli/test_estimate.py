@@ -131,6 +131,40 @@ def test_columns_can_be_named(estimated: Callable[..., dict[str, Any]], files: P
     assert estimated("named.csv", *FAST, "--scores", *named) == estimated("scores.csv", *FAST)
 
 
+def test_history_is_read_and_told(
+    podium: Callable[..., Any], estimated: Callable[..., dict[str, Any]], files: Path
+) -> None:
+    rows = (files / "ranks.csv").read_text().splitlines()[1:]
+    lines = [f"{row},{3 * (i % 7)}" for i, row in enumerate(rows)]
+    (files / "past.csv").write_text("user,rank,n_train\n" + "\n".join(lines) + "\n")
+    (files / "named.csv").write_text("user,rank,had\n" + "\n".join(lines) + "\n")
+    ranks = sampled.read_ranks("past.csv", n_items=200, n_negatives=9)
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"], bounds=False).to_dict()
+    assert expected["conventions"]["history"] == "read"
+    assert estimated("past.csv", *FAST) == expected
+    assert estimated("named.csv", *FAST, "--history-col", "had") == expected
+    assert estimated("named.csv", *FAST)["measures"] != expected["measures"]
+    said = " ".join(podium("estimate", "past.csv", *FAST).out.split())
+    assert "The column of users' history was read by smooth." in said
+    said = " ".join(podium("estimate", "past.csv", *FAST, "--method", "bv").out.split())
+    assert "The column of users' history was not read by bv." in said
+    said = " ".join(podium("estimate", "ranks.csv", "past.csv", *FAST).out.split())
+    assert "The column of users' history was read by smooth." in said
+    assert "history" not in podium("estimate", "ranks.csv", *FAST).out
+
+
+def test_history_of_scores_is_that_of_their_targets(
+    estimated: Callable[..., dict[str, Any]], files: Path
+) -> None:
+    head, *rows = (files / "scores.csv").read_text().splitlines()
+    lines = [f"{row},{int(row.split(',')[0]) % 5}" for row in rows]
+    (files / "past.csv").write_text("\n".join([f"{head},history", *lines]) + "\n")
+    found = estimated("past.csv", *FAST)
+    ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
+    known = sampled.SampledRanks(ranks.ranks, 9, 200, user=ranks.user, history=[*range(5)] * 8)
+    assert found == sampled.evaluate(known, ["ndcg@10", "recall@10"], bounds=False).to_dict()
+
+
 def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -> None:
     done = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10", "--method", "bv(gamma=0.5)")
     head, rule, row = done.out.splitlines()[:3]
@@ -186,6 +220,7 @@ def test_other_forms_have_the_same_numbers(
         (("ranks.csv", *DESIGN, "--resamples", "1"), "--resamples must be >= 2, got 1."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),
         (("ranks.csv", *DESIGN, "--score-col", "x"), "--score-col names a column of scores"),
+        (("ranks.csv", *DESIGN, "--history-col", "x"), "no column 'x'"),
         (("ranks.csv", *DESIGN, "--stages", "5;9"), "--stages must be numbers with commas"),
         (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
         (("scores.csv", "--items", "200", "--negatives", "99"), "users have 9 candidates"),

@@ -374,7 +374,9 @@ BAD_OPTIONS = {
     "measure": (("--eval-measure", "rr"), r"^--eval-measure needs --valid"),
     "no measure": (("--valid", "valid.csv", "--eval-measure", "ndgc"), r"Did you mean 'ndcg'\?"),
     "seen": (("--valid", "pairs.csv"), r"^--valid has no user on whom .* that INTERACTIONS does"),
-    "strangers": (("--valid", "truth.csv", "--user-col", "item"), r"^truth\.csv has no pair whose"),
+    "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no pair whose"),
+    "one column": (("--user-col", "item"), r"column 'item' can't be both the user and the item"),
+    "memory": (("--factors", f"{10**12}"), r"^--factors 10{12} take 4e\+05 GB for .* of 60 users"),
     "no valid": (("--valid", "none.csv"), r"^none\.csv does not exist"),
     "workers": (("--workers", "2"), r"^--workers needs --ray"),
     "both": (("--ray", "local"), r"^--threads is for work in this process, and --ray"),
@@ -393,6 +395,14 @@ def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: s
     assert re.search(pattern, done.message), done.message
     assert (done.status, done.out) == (2, "")
     assert {path: path.read_bytes() for path in Path().iterdir()} == there
+
+
+def test_memory_that_runs_out_is_told(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No machine holds 400 TB, even one that would not tell how much memory it has."""
+    monkeypatch.setattr(sys.modules["podium.cli.factorize"], "_memory", lambda: 2**62)
+    done = podium(*FIT, "--factors", f"{10**12}")
+    assert (done.status, done.out) == (2, "")
+    assert re.match(r"memory does not hold the fit \(.*\)\. Lower --factors\.$", done.message)
 
 
 def test_folder_that_takes_no_file_is_told_before_the_fit(

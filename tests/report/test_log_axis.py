@@ -45,6 +45,24 @@ def test_points_and_labels_follow_the_scale() -> None:
     assert {"10", "100", "1,000"} <= set(root.itertext())
 
 
+def test_heights_and_bands_follow_the_scale() -> None:
+    line = {"label": "a", "x": [1, 2, 3], "y": [0.01, 0.1, 1], "low": [0.01, 0.01, 0.1]}
+    line |= {"high": [0.1, 1, 10]}
+    svg = figures.draw({"kind": "line_plot", "series": [line], "title": "t", "log_y": True})
+    root = ET.fromstring(svg)
+    dots = [float(e.attrib["cy"]) for e in root.iter() if e.tag.endswith("circle")][:3]
+    assert dots[0] - dots[1] == pytest.approx(dots[1] - dots[2], abs=0.1)
+    assert dots[0] > dots[1]
+    assert {"0.01", "0.10", "1.00", "10.00"} <= set(root.itertext())
+
+
+def test_undefined_heights_break_a_logarithmic_line() -> None:
+    lines = [{"label": "a", "x": [1, 2, 3], "y": [0.1, None, 1.0]}]
+    svg = figures.draw({"kind": "line_plot", "series": lines, "title": "t", "log_y": True})
+    assert "a: 1.000 at 3, the last of 3" in svg
+    assert svg.count("<circle") == 2 + 1  # two points that no line joins, and the name's
+
+
 @pytest.mark.parametrize("x", [[3], [1, 2], [1e-3, 1e3], [1e12, 1e13]])
 @pytest.mark.parametrize("width", [320, 720])
 def test_any_positive_x_is_drawn(x: list[float], width: int) -> None:
@@ -56,3 +74,11 @@ def test_x_that_has_no_logarithm() -> None:
         plot([0, 1], log_x=True)
     with pytest.raises(ArgumentError, match="log_x must be True or False"):
         plot([1, 2], log_x="yes")
+
+
+def test_y_that_has_no_logarithm() -> None:
+    line = {"label": "a", "x": [1, 2], "y": [0.0, 1.0]}
+    with pytest.raises(ArgumentError, match="y must be above 0 under log_y, got 0"):
+        figures.draw({"kind": "line_plot", "series": [line], "title": "t", "log_y": True})
+    with pytest.raises(ArgumentError, match="log_y must be True or False"):
+        plot([1, 2], log_y="yes")

@@ -137,6 +137,59 @@ def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
         data.read_run(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "message"),
+    [
+        ("a.csv", "user;item;score", r"separated by semicolons, .* by commas: .*Write commas\.$"),
+        (
+            "a.csv",
+            "user\titem",
+            r"separated by tabs, .*'user\\titem'\. Name it \.tsv, or write com",
+        ),
+        ("a.tsv", "user,item", r"separated by commas, .* by tabs: .* Name it \.csv, or write tabs"),
+        ("a.csv", "user,item\r1,2\r", r"ends lines by carriage returns alone"),
+        (
+            "a.csv",
+            "u1,i1,0.5",
+            r"it has 'u1', 'i1', '0\.5'\. .* If its first line is data, put the",
+        ),
+        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Put the names of the col"),
+    ],
+)
+def test_first_line_that_is_no_header_is_told(
+    tmp_path: Path, name: str, header: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as raised:
+        data.read_run(put(tmp_path, name, f"{header}\n1,2,0.5\n"))
+    assert "Did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"PAR1\x15\x04,item", gzip.compress(b"user,item"), "user,item\n".encode("utf-16"), b"a\x00,b"],
+)
+def test_bytes_in_a_texts_place_are_shown_escaped_and_short(tmp_path: Path, content: bytes) -> None:
+    path = put(tmp_path, "run.csv", content + bytes(1000) + b"\n1,2\n")
+    with pytest.raises(DataError, match=r"is no text: it begins with '.*\\x") as raised:
+        data.read_run(path)
+    assert str(raised.value).replace("\ufffd", "?").isprintable()
+    assert len(str(raised.value)) < 300 + len(str(path))
+
+
+def test_quote_that_never_ends_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "run.csv", 'user,item,score\n1,2,3\n3,"4,1\n' + "5,6,1\n" * 30_000)
+    with pytest.raises(DataError, match=r"run\.csv, line \d+: no row of a table .* its quotes"):
+        data.read_run(path)
+
+
+def test_one_column_for_two_roles_is_refused() -> None:
+    table = {"user": [1], "item": [2], "score": [0.5]}
+    message = "'item' can't be both the user and the item. Say which is which by user= and item="
+    for item in (None, "item"):
+        with pytest.raises(DataError, match=message):
+            data.read_run(table, user="item", item=item)
+
+
 def test_repeated_header_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two columns named 'score'"):
         data.read_run(put(tmp_path, "a.csv", "user,item,score,score\n1,2,3,4\n"))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from podium.catalogue import rankings
 from podium.errors import ArgumentError, MissingExtraError
@@ -238,9 +239,19 @@ def test_parameter_out_of_range_is_named(model: Recommender, text: str) -> None:
 
 @pytest.mark.parametrize("make", EACH)
 def test_model_that_is_not_fitted_says_so(make: Callable[[], Recommender]) -> None:
-    for ask in (make().scores, make().recommend, lambda: scores_of(make())):
-        with pytest.raises(ArgumentError, match="is not fitted yet"):
+    for ask in (make().scores, make().recommend):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             ask()
+
+
+@pytest.mark.parametrize("make", [*EACH, RoBiRank])
+def test_factorization_and_recommender_tell_alike_that_they_are_not_fitted(
+    make: Callable[[], Any],
+) -> None:
+    with pytest.raises(NotFittedError):
+        make().recommend()
+    with pytest.raises(ArgumentError, match="model must be fitted"):
+        scores_of(make())
 
 
 @pytest.mark.parametrize("name", OTHERS)

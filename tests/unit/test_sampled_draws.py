@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from podium import catalogue
 from podium.catalogue import ScoreFunction
 from podium.errors import ArgumentError
-from podium.sampled import draw_candidates, get, sample_ranks
+from podium.sampled import draw_candidates, get, sample_ranks, simulate_ranks
 from podium.types import Ties
 
 N_USERS, N_ITEMS = 60, 37
@@ -141,6 +141,74 @@ def test_other_targets_of_a_user_are_kept_or_excluded() -> None:
     alone = sample_ranks(scores, targets, 4, replacement=False, other_targets="exclude")
     assert (kept.ranks.tolist(), kept.n_items, kept.n_users) == ([2, 1], 6, 1)
     assert (alone.ranks.tolist(), alone.n_items, alone.n_users) == ([1, 1], 5, 1)
+
+
+def test_history_counts_own_items_that_can_be_drawn() -> None:
+    """Neither the target nor what is excluded, and other targets as they are candidates."""
+    scores = np.arange(12.0).reshape(2, 6)
+    held = csr_array([[1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]])
+    own = csr_array([[0, 1, 1, 1, 1, 0], [1, 1, 0, 0, 0, 0]])
+    seen = csr_array([[0, 0, 0, 0, 1, 1], [1, 0, 0, 0, 0, 0]])
+
+    def history(**options: Any) -> list[int]:
+        drawn = draw_candidates(held, 1, history=own, **options)
+        found = sample_ranks(scores, held, 1, history=own, **options).history
+        given = drawn.ranks(scores).history
+        assert found is not None
+        assert given is not None
+        assert found.tolist() == given.tolist()
+        return found.tolist()
+
+    assert history() == [4, 3, 2]
+    assert history(exclude=seen) == [3, 2, 1]
+    assert history(other_targets="exclude") == [3, 3, 2]
+    assert history(exclude=own, overlap="drop") == [0, 0]
+    assert sample_ranks(scores, held, 2).history is None
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (np.ones((2, 6)), "history must be a scipy.sparse matrix of users x items, got ndarray"),
+        (csr_array((2, 5)), "history must have the shape of scores"),
+    ],
+)
+def test_bad_history_is_refused(own: Any, message: str) -> None:
+    held = csr_array([[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]])
+    with pytest.raises(ArgumentError, match=message):
+        sample_ranks(np.zeros((2, 6)), held, 2, history=own)
+    with pytest.raises(ArgumentError, match=message):
+        draw_candidates(held, 2, history=own)
+
+
+def test_history_stays_with_its_targets() -> None:
+    """Where a tie counts half at two ranks, and where a target loses all its candidates."""
+    held = csr_array(([1, 1, 1], ([0, 1, 2], [0, 0, 0])), shape=(3, 3))
+    own = csr_array([[0, 0, 0], [0, 1, 0], [0, 1, 1]])
+    found = sample_ranks(np.zeros((3, 3)), held, 1, ties="average", history=own)
+    assert found.history is not None
+    assert found.user is not None
+    assert (found.history == found.user).all()
+    drawn = draw_candidates(held, 1, popularity=[1.0, 1.0, 40.0], history=own)
+    assert drawn.history is not None
+    for seed in range(40):
+        try:
+            kept = drawn.uniform(seed)
+        except ArgumentError:
+            continue
+        assert kept.history is not None
+        assert kept.history.tolist() == kept.user.tolist()
+        if kept.user.size < 3:
+            break
+    else:
+        pytest.fail("no seed dropped some of the targets")
+
+
+def test_simulated_ranks_keep_their_history() -> None:
+    for sizes in (5, (2, 5)):
+        found = simulate_ranks([1, 9], 20, sizes, history=[4, 19])
+        assert found.history is not None
+        assert found.history.tolist() == [4, 19]
 
 
 def test_excluded_targets_are_dropped_when_said() -> None:

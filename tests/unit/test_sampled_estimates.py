@@ -156,13 +156,25 @@ def test_interval_ends_at_the_largest_value() -> None:
 
 
 def test_history_is_what_the_default_makes_of_it() -> None:
-    ranks, history = population(200, seed=0), 1 + np.arange(200) % 17
-    found = evaluate(ranks, "rr", bounds=False, history=history).summary("rr")
-    expected = Smooth().posterior(ranks, history=history)
-    assert found.mean == expected.expect("rr")
-    assert found.std_error == expected.std_error("rr")
-    with pytest.raises(ArgumentError, match="history is read by smooth only, got bv"):
-        evaluate(ranks, "rr", estimator="bv", history=history)
+    drawn, history = population(200, seed=0), 1 + np.arange(200) % 17
+    ranks = SampledRanks(drawn.ranks, N_NEGATIVES, N_ITEMS, history=history)
+    found = evaluate(ranks, "rr", bounds=False)
+    expected = Smooth().posterior(ranks)
+    assert found.summary("rr").mean == expected.expect("rr")
+    assert found.summary("rr").std_error == expected.std_error("rr")
+    assert found.means["rr"] != evaluate(drawn, "rr", bounds=False).means["rr"]
+    assert found.conventions["history"] == "read"
+    assert evaluate(drawn, "rr", bounds=False).conventions["history"] is None
+
+
+def test_history_changes_nothing_where_it_is_not_read() -> None:
+    drawn = population(60, seed=0)
+    ranks = SampledRanks(drawn.ranks, N_NEGATIVES, N_ITEMS, history=np.arange(60) % 17)
+    for name in ("bv", "mes"):
+        told = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False)
+        untold = evaluate(drawn, "rr", estimator=name, n_bootstrap=5, bounds=False)
+        assert told.summary("rr") == untold.summary("rr")
+        assert told.conventions["history"] == "not read"
 
 
 def test_default_has_its_own_interval_and_covers_the_exact_mean() -> None:
@@ -312,15 +324,42 @@ def test_users_are_matched_by_their_labels() -> None:
 
 def test_default_adds_what_samples_leave_open_to_what_users_share() -> None:
     """Its own variances, where these are the larger ones, less twice the covariance."""
-    a, b = population(80, seed=0), population(80, seed=1)
-    found = compare(a, b, "recall@2", n_bootstrap=20, bounds=False).summary("recall@2")
-    drawn = resampled(Smooth(), [a, b], [parse("recall@2")], 20, seed=0)[:, :, 0]
-    own = [Smooth().posterior(each).std_error("recall@2") ** 2 for each in (a, b)]
-    varied = np.var(drawn, axis=0, ddof=1)
-    assert (own > varied).all()
-    shared = np.cov(drawn.T)[0, 1]
-    assert found.std_error == pytest.approx(np.sqrt(sum(own) - 2 * shared))
+    a = population(400, seed=0)
+    b = SampledRanks(np.maximum(a.ranks - a.ranks % 2, 1), N_NEGATIVES, N_ITEMS)
+    found = compare(a, b, "recall@2", bounds=False).summary("recall@2")
+    fits = [Smooth().posterior(each) for each in (a, b)]
+    own = [fit.std_error("recall@2") ** 2 for fit in fits]
+    moved = [fit.influences("recall@2") for fit in fits]
+    shared = 400 * np.cov(moved)
+    assert (own > np.diag(shared)).any()
+    either = np.maximum(own, np.diag(shared)).sum()
+    assert found.std_error == pytest.approx(np.sqrt(either - 2 * shared[0, 1]))
     assert (found.error_from, found.interval_of) == ("posterior", "exact")
+
+
+def test_influences_are_what_users_drawn_again_move() -> None:
+    a = population(400, seed=0)
+    b = SampledRanks(np.maximum(a.ranks - a.ranks % 2, 1), N_NEGATIVES, N_ITEMS)
+    drawn = resampled(Smooth(), [a, b], [parse("recall@5")], 150, seed=0)[:, :, 0]
+    moved = 400 * np.cov([Smooth().posterior(each).influences("recall@5") for each in (a, b)])
+    assert np.cov(drawn.T) == pytest.approx(moved, rel=0.35)
+    assert moved[0, 1] > 0.5 * np.sqrt(moved[0, 0] * moved[1, 1])
+
+
+def test_exact_ranks_are_compared_with_sampled_ones() -> None:
+    """What users move a mean of exact ranks by is their own value's share of it."""
+    exact = SampledRanks([1, 4, 9, 16] * 25, N_ITEMS - 1, N_ITEMS, replacement=False)
+    with pytest.raises(ArgumentError, match="hold the whole catalogue"):
+        Smooth().posterior(exact).influences("recall@5")
+    sampled = SampledRanks([1, 1, 2, 3] * 25, N_NEGATIVES, N_ITEMS)
+    found = compare(sampled, exact, "recall@5", bounds=False).summary("recall@5")
+    assert found.b == pytest.approx(1 / 2)
+    values = np.tile([0.01, 0.01, 0.0, 0.0], 25)
+    fit = Smooth().posterior(sampled)
+    spread = 100 * np.cov([fit.influences("recall@5"), values])
+    assert spread[0, 1] > 0
+    total = fit.std_error("recall@5") ** 2 + spread[1, 1] - 2 * spread[0, 1]
+    assert found.std_error == pytest.approx(np.sqrt(total))
 
 
 @pytest.mark.parametrize("name", ["bv", "mes", "smooth"])

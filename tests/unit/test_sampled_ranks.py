@@ -46,6 +46,14 @@ def test_growing_samples_have_an_outcome_for_each_rank_and_size() -> None:
     np.testing.assert_allclose(design.probabilities().sum(axis=1), 1.0)
 
 
+def test_history_is_kept_as_whole_numbers_and_shown() -> None:
+    ranks = SampledRanks([1, 3], 3, [10, 20], history=[0.0, 19.0])
+    assert ranks.history is not None
+    assert (ranks.history.dtype, ranks.history.tolist()) == (np.int64, [0, 19])
+    assert repr(ranks).endswith("n_items=10 .. 20, replacement=True, history=0 .. 19)")
+    assert SampledRanks([1, 3], 3, 10).history is None
+
+
 def test_whole_floats_are_ranks() -> None:
     assert SampledRanks(np.array([1.0, 3.0]), 3, 10).ranks.dtype == np.int64
 
@@ -63,6 +71,15 @@ def test_texts_say_what_they_hold() -> None:
         (([1, 0], 5, 9), {}, "must lie from 1 to n_negatives + 1 = 6, got 0 at row 1 (1 such)"),
         (([1, 7], 5, 9), {"user": ["a", "u7"]}, "got 7 at row 1 (user 'u7')"),
         (([1, 4], [5, 2], 9), {}, "must lie from 1 to n_negatives + 1 = 3, got 4 at row 1"),
+        (([1, 2], 5, 9), {"history": [1]}, "history must have one number for each of the 2 ranks"),
+        (
+            ([1, 2], 5, 9),
+            {"history": [1, -2]},
+            "history must lie from 0 to n_items - 1 = 8, got -2",
+        ),
+        (([1, 2], 5, [9, 7]), {"history": [8, 7]}, "to n_items - 1 = 6, got 7 at row 1"),
+        (([1, 2], 5, 9), {"history": [1, 2.5]}, "history must be whole numbers, got 2.5 at row 1"),
+        (([1, 2], 5, 9), {"history": 3}, "history must have one dimension"),
         (([], 5, 9), {}, "ranks must hold the rank of at least one user's target, got none"),
         (([1.5], 5, 9), {}, "ranks must be whole numbers, got 1.5 at row 0"),
         (([np.nan], 5, 9), {}, "ranks must be whole numbers, got nan at row 0"),

@@ -50,6 +50,18 @@ def test_sizes_come_from_a_column_or_from_the_caller() -> None:
     assert named.ranks.tolist() == [2]
 
 
+@pytest.mark.parametrize("name", ["history", "n_history", "n_train"])
+def test_numbers_of_own_items_are_read_from_a_column(name: str) -> None:
+    found = read_ranks({"rank": [3, 1], name: [12, 0]}, n_items=50, n_negatives=9)
+    assert found.history is not None
+    assert found.history.tolist() == [12, 0]
+    scored = read_candidate_scores(SCORED | {name: [7, 7, 7, 9, 9, 9]}, n_items=50)
+    assert scored.history is not None
+    assert scored.history.tolist() == [7, 9]
+    with pytest.raises(ArgumentError, match="history must lie from 0 to n_items - 1 = 4"):
+        read_ranks({"rank": [3], name: [5]}, n_items=5, n_negatives=3)
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [

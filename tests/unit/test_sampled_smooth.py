@@ -21,8 +21,10 @@ from podium.sampled import (
 )
 from podium.sampled._likelihood import likelihood
 from podium.sampled._smooth_cells import Cells
-from podium.sampled._smooth_fit import _climb, modes
+from podium.sampled._smooth_data import Places
+from podium.sampled._smooth_fit import Mode, _climb, modes
 from podium.sampled._smooth_prior import Prior, plain, with_history
+from podium.sampled._smooth_state import State, log_moments, together
 
 MEASURES = ("recall@10", "ndcg@10", "ap@10")
 
@@ -82,11 +84,11 @@ def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
 
 
 def test_density_is_expected_flat_at_the_top() -> None:
-    """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
+    """The fixed penalty on a line is the squared slope over the squared deviation, .5."""
     prior = plain(Cells.of(3706, 99))
     n = prior.design.shape[2]
     line = np.append(0.5 * np.arange(n - 1.0), 0.0)  # knots are .5 apart: a slope of 1
-    assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
+    assert line @ prior.fixed @ line == pytest.approx(1 / 0.5**2, rel=1e-3)
 
 
 def test_history_dips_ranks_that_own_items_take() -> None:
@@ -178,6 +180,76 @@ def test_variance_of_a_measure_is_that_of_drawn_coefficients() -> None:
     assert fitted.std_error("recall@100") == pytest.approx(np.sqrt(values.var() + users), rel=0.25)
 
 
+def one_slope(slope: float, deviation: float) -> State:
+    """A family of one coefficient, whose posterior is known: normal about `slope`."""
+    cells = Cells.of(30, 5)
+    n = cells.sizes.size
+    design = (1.0 / np.arange(1.0, n + 1))[None, :, None]
+    prior = Prior(design, np.zeros(n), np.zeros((1, 1)), np.ones((1, 1)))
+    mass = np.exp(slope * design[..., 0])
+    point = np.array([slope]), mass / mass.sum(), np.array([[1 / deviation**2]])
+    places = Places.of(SampledRanks([1], 5, 30))
+    one = np.ones(1)
+    return State(cells, prior, np.ones((n, 1)), one, (Mode(*point, 0.0),), one, places)
+
+
+def test_cells_have_their_posterior_harmonic_mean() -> None:
+    state = one_slope(0.5, 0.3)
+    drawn = np.random.default_rng(0).normal(0.5, 0.3, 40_000)
+    density = np.exp(np.outer(drawn, state.prior.design[0, :, 0]))
+    harmonic = 1 / np.mean(density.sum(axis=1)[:, None] / density, axis=0)
+    found = together([state])
+    assert found == pytest.approx(harmonic / harmonic.sum(), rel=0.01)
+    assert found[0] < state.modes[0].mass[0, 0]
+
+
+def test_families_weigh_the_same_and_their_distance_counts_as_error() -> None:
+    low, high = one_slope(0.0, 1e-6), one_slope(1.0, 1e-6)
+    weights = np.zeros(low.cells.sizes.size)
+    weights[0] = 1.0
+    ends = [state.modes[0].mass[0, 0] for state in (low, high)]
+    mean, variance = log_moments([low, high], weights)
+    assert mean == pytest.approx(np.mean(np.log(ends)))
+    assert variance == pytest.approx(np.var(np.log(ends)))
+
+
+def test_two_families_are_fitted_where_there_is_a_history() -> None:
+    drawn = observe(np.repeat([20, 60, 200, 900], 300), 1000, 99, 0)
+    told = SampledRanks(drawn.ranks, 99, 1000, history=np.tile([10, 20, 40, 80], 300))
+    plain_fit, fit = Smooth().posterior(drawn), Smooth().posterior(told)
+    assert [len(each.states) for each in (plain_fit, fit)] == [1, 2]
+    first, second = (state.modes for state in (plain_fit.states[0], fit.states[0]))
+    assert first[3].mass == pytest.approx(second[3].mass)
+    weights = fit.states[0].cells.weights(parse("ap@10"))
+    each = [log_moments([state], weights)[0] for state in fit.states]
+    assert log_moments(fit.states, weights)[0] == pytest.approx(np.mean(each))
+
+
+def test_measure_that_is_the_same_for_every_rank_has_no_error() -> None:
+    found = Smooth().posterior(SampledRanks([1, 2, 2, 1], 1, 5, history=[0, 1, 2, 4]))
+    assert found.expect("recall@5") == pytest.approx(1.0)
+    assert found.std_error("recall@5") == pytest.approx(0.0, abs=1e-6)
+    assert found.interval("recall@5") == pytest.approx((1.0, 1.0))
+
+
+def test_measure_of_next_to_nothing_has_an_interval() -> None:
+    """Five users far from the top of a long list: the logarithm is open without end."""
+    found = Smooth().posterior(SampledRanks([20, 21, 22, 22, 22], 21, 20_000))
+    low, high = found.interval("ndcg@1")
+    assert 0 <= low <= found.expect("ndcg@1") <= high <= 1
+    assert 0 <= found.std_error("ndcg@1") < 1
+
+
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.95])
+def test_intervals_hold_the_estimate(level: float) -> None:
+    """Of few users too, where estimate and middle of the interval are far apart."""
+    for ranks in ([1, 1, 2, 40], [30, 40, 80], [60, 90], [1, 2, 3, 4, 5, 9] * 30):
+        found = Smooth().posterior(SampledRanks(ranks, 99, 20_000))
+        for measure in MEASURES:
+            low, high = found.interval(measure, level=level)
+            assert low <= found.expect(measure) <= high
+
+
 @pytest.mark.parametrize("n_items", [3706, 100_000])
 def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -> None:
     rng = np.random.default_rng(2)
@@ -191,10 +263,12 @@ def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -
     }
     for ranks in cases.values():
         observed = SampledRanks(ranks, 99, n_items)
-        found = Smooth().fit(observed)
+        told = SampledRanks(ranks, 99, n_items, history=np.tile([3, 30, 60, 300], ranks.size // 4))
+        fits = [Smooth().fit(each) for each in (observed, told)]
         for measure in ("recall@10", "ap@10", "recall@1000"):
             low, high = identification_bounds(observed, measure)
-            assert low - 1e-9 <= found.expect(measure) <= high + 1e-9
+            for found in fits:
+                assert low - 1e-9 <= found.expect(measure) <= high + 1e-9
 
 
 def test_freedom_is_added_where_no_smooth_density_fits() -> None:
@@ -248,7 +322,8 @@ def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
     exact = np.clip(np.ceil(history * rng.gamma(3.0, 0.8, 6000)), 1, n_items).astype(np.int64)
     truth = RankDistribution.of_ranks(exact, n_items)
     ranks = observe(exact, n_items, 99, 3)
-    blind, told = Smooth().posterior(ranks), Smooth().posterior(ranks, history=history)
+    knowing = SampledRanks(ranks.ranks, 99, n_items, history=history)
+    blind, told = Smooth().posterior(ranks), Smooth().posterior(knowing)
     for measure in ("recall@10", "ap@10"):
         wanted = np.log(truth.expect(measure))
         error = abs(np.log(told.expect(measure)) - wanted)
@@ -261,24 +336,23 @@ def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
 def test_history_of_one_number_or_none_is_read() -> None:
     ranks = observe(np.arange(1, 301), 300, 30, 0)
     for history in (np.zeros(300), np.full(300, 12)):
-        found = Smooth().fit(ranks, history=history)
+        found = Smooth().fit(SampledRanks(ranks.ranks, 30, 300, history=history))
         assert found.expect("recall@100") == pytest.approx(1 / 3, abs=0.06)
 
 
-@pytest.mark.parametrize(
-    ("history", "message"),
-    [([1, 2], "one number for each of the 3 ranks, got 2"), ([1, -2, 3], "got -2 at row 1")],
-)
-def test_history_that_does_not_fit_is_refused(history: list[int], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        Smooth().fit(SampledRanks([1, 2, 3], 9, 100), history=history)
+def test_history_of_nothing_is_none() -> None:
+    """Where seen items were left out, there is no dip to look for."""
+    plain = SampledRanks([1, 2, 3, 9], 9, 100)
+    empty = SampledRanks([1, 2, 3, 9], 9, 100, history=[0] * 4)
+    one, other = (Smooth().fit(each).probabilities for each in (plain, empty))
+    assert (one == other).all()
 
 
 def test_users_of_several_designs_and_growing_samples_are_read() -> None:
-    mixed = SampledRanks([1, 2, 9, 4] * 20, [10, 10, 12, 12] * 20, [400, 380] * 40)
-    history = np.tile([3, 9, 30, 70], 20)
-    assert 0 < Smooth().estimate(mixed, "recall@50") < 1
-    assert 0 < Smooth().posterior(mixed, history=history).std_error("recall@50") < 1
+    drawn = [1, 2, 9, 4] * 20, [10, 10, 12, 12] * 20, [400, 380] * 40
+    assert 0 < Smooth().estimate(SampledRanks(*drawn), "recall@50") < 1
+    told = SampledRanks(*drawn, history=[3, 9, 30, 70] * 20)
+    assert 0 < Smooth().posterior(told).std_error("recall@50") < 1
     grows = simulate_ranks(np.repeat([1, 5, 60], 30), 300, (10, 20, 40), seed=1)
     assert 0.2 < Smooth().estimate(grows, "recall@20") < 0.9
 
@@ -293,6 +367,8 @@ def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     many = Smooth().posterior(SampledRanks(ranks, 99, sizes))
     assert many.state is not None
     assert many.state.chances.shape[1] < 100 * 20
+    large = SampledRanks(ranks, 99, sizes, history=sizes - 1)
+    assert 0 < Smooth().estimate(large, "recall@50") < 1
     few = Smooth().fit(SampledRanks(ranks, 99, 100 * np.rint(sizes / 100).astype(np.int64)))
     assert many.expect("recall@50") == pytest.approx(few.expect("recall@50"), rel=0.03)
     assert many.expect("recall@50") == pytest.approx(truth.expect("recall@50"), rel=0.1)

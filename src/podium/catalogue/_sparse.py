@@ -63,11 +63,11 @@ class Rows:
         )
 
 
-def read_excluded(matrix: Any, shape: tuple[int, int]) -> Rows:
+def read_excluded(matrix: Any, shape: tuple[int, int], name: str = "exclude") -> Rows:
     """Read the items that each user is not shown: all stored entries, whatever their values."""
     if matrix is None:
         return Rows.none(shape[0])
-    csr = _csr(matrix, "exclude", shape)
+    csr = _csr(matrix, name, shape)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()

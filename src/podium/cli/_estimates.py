@@ -12,6 +12,7 @@ from podium.cli import _render
 from podium.cli._fit import Table
 from podium.errors import PodiumError
 
+POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _NOTHING = "–"
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
@@ -26,10 +27,11 @@ _OPTIONS = {
     "stages": "--stages",
     "target=": "--target-col",
     "mixed=True": "--mixed",
+    "own_target='drop'": "--drop-own",
 }
 _NAMES = re.compile(
     r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"-]|\.\w)"
-    r"|(?P<first>^estimator)\b|(?P<given>target=|mixed=True))"
+    r"|(?P<first>^estimator)\b|(?P<given>target=|mixed=True|own_target='drop'))"
 )
 
 
@@ -59,22 +61,32 @@ def as_options(text: str) -> str:
 
 def show(result: Mapping[str, Any], format: str) -> None:
     """Print the JSON form of a SampledEvaluation."""
-    _render.either(result, format, shown=_shown(result), flat=_flat(result), note=_note(result))
+    _render.either(result, format, shown=[_shown(result)], flat=_flat(result), note=_note(result))
 
 
 def _shown(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))
-    bounded = first["bounds"] is not None
-    columns = ["measure", "mean", f"{first['level']:.4g} interval", "std error"]
-    rows = [
-        [
-            *(name, _number(found["mean"]), _span(found["interval"]), _number(found["std_error"])),
-            *([_span(found["bounds"])] if bounded else []),
-            str(found["n_groups"]),
-        ]
-        for name, found in result["measures"].items()
+    rows = [[name, *cells(found)] for name, found in result["measures"].items()]
+    return {"columns": ["measure", *columns(first)], "rows": rows}
+
+
+def columns(found: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns that an estimate fills."""
+    possible = ["possible"] if found["bounds"] is not None else []
+    return ["mean", f"{found['level']:.4g} interval", "std error", *possible, "users"]
+
+
+def cells(found: Mapping[str, Any]) -> list[str]:
+    """Return the JSON form of an Estimate as a row of a table."""
+    possible = [span(found["bounds"])] if found["bounds"] is not None else []
+    error = number(found["std_error"])
+    return [
+        number(found["mean"]),
+        span(found["interval"]),
+        error,
+        *possible,
+        str(found["n_groups"]),
     ]
-    return {"columns": [*columns, *(["possible"] if bounded else []), "users"], "rows": rows}
 
 
 def _flat(result: Mapping[str, Any]) -> Table:
@@ -90,26 +102,40 @@ def _flat(result: Mapping[str, Any]) -> Table:
 def _note(result: Mapping[str, Any]) -> str:
     """Say what intervals and bounds are of, and the options that give the same again."""
     first = next(iter(result["measures"].values()))
-    said = "Means over users, as ranking all items would give them."
-    if first["interval_of"] == "expectation":
-        said = (
-            f"{first['method']} is biased: its intervals are of what it gives on average over "
-            "users and samples, not of the measure of the whole ranking."
-        )
+    said = [meaning(first), *about_history(result["conventions"])]
     if first["bounds"] is not None:
-        said += " Possible: all values that the observed ranks allow, whatever the method."
-        outside = [name for name, found in result["measures"].items() if _impossible(found)]
+        said.append(POSSIBLE)
+        outside = [name for name, found in result["measures"].items() if is_impossible(found)]
         if outside:
-            said += f" {first['method']} gives an impossible value of {', '.join(outside)}."
-    return f"{said}\n{' '.join(_again(result['conventions']))}"
+            said.append(f"{first['method']} gives an impossible value of {', '.join(outside)}.")
+    return f"{' '.join(said)}\n{' '.join(again(result['conventions']))}"
 
 
-def _impossible(found: Mapping[str, Any]) -> bool:
+def meaning(found: Mapping[str, Any]) -> str:
+    """Say what the interval of an estimate is of."""
+    if found["interval_of"] == "exact":
+        return "Means over users, as ranking all items would give them."
+    return (
+        f"{found['method']} is biased: its intervals are of what it gives on average over users "
+        "and samples, not of the measure of the whole ranking."
+    )
+
+
+def about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
+    """Say whether the method made use of a column of what users had before, if there is one."""
+    used, method = conventions["history"], conventions["method"]
+    if used is not None:
+        yield f"The column of users' history was {used} by {method}."
+
+
+def is_impossible(found: Mapping[str, Any]) -> bool:
+    """Whether the observed ranks do not allow an estimate."""
     low, high = found["bounds"]
     return not low <= found["mean"] <= high
 
 
-def _again(conventions: Mapping[str, Any]) -> Iterator[str]:
+def again(conventions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options that give the same again."""
     method = conventions["method"]
     yield f"--method {method!r}" if "(" in method else f"--method {method}"
     yield f"--items {_extent(conventions['n_items'])}"
@@ -127,10 +153,14 @@ def _extent(size: Any) -> str:
     return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
 
 
-def _number(value: float | None) -> str:
-    return _NOTHING if value is None else f"{value:.4f}"
+def number(value: float | None, sign: str = "") -> str:
+    """Write a number of a table."""
+    return _NOTHING if value is None else f"{value:{sign}.4f}"
 
 
-def _span(bounds: list[float | None]) -> str:
-    low, high = bounds
-    return _NOTHING if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
+def span(ends: list[float | None], sign: str = "") -> str:
+    """Write two ends of an interval."""
+    low, high = ends
+    if low is None or high is None:
+        return _NOTHING
+    return f"[{number(low, sign)}, {number(high, sign)}]"

@@ -54,14 +54,16 @@ def table(content: Table, *, note: str = "") -> None:
     _print_tables([content], "table", note)
 
 
-def either(result: Mapping[str, Any], format: str, *, shown: Table, flat: Table, note: str) -> None:
-    """Print a result as JSON, as one flat table in CSV, or as a table to read and a paragraph."""
+def either(
+    result: Mapping[str, Any], format: str, *, shown: Iterable[Table], flat: Table, note: str
+) -> None:
+    """Print a result as JSON, as one flat table in CSV, or as tables to read and a paragraph."""
     if format == "json":
         _print(_json(result))
     elif format == "csv":
         _print_tables([{**flat, "rows": _full(flat["rows"])}], "csv")
     else:
-        _print_tables([shown], format, note)
+        _print_tables(shown, format, note)
 
 
 def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:

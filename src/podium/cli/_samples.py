@@ -1,18 +1,16 @@
-"""Sampled ranks of a file, by the options that say how items were sampled."""
+"""The options of podium estimate that say how items were sampled, and what columns are called."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from podium.sampled import SampledRanks
-
 _COLUMNS = "Columns that don't have their usual name"
 _SAMPLES = "How items were sampled"
+_HAVE = {"rank": "ranks", "history": "ranks or of scores with targets"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,33 @@ class Samples:
             rich_help_panel=_SAMPLES,
         ),
     ] = False
+    negatives_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Each target's items, as neural collaborative filtering's files have them: "
+            "(user,item), and numbers with tabs between them. SCORES then needs no target, or is "
+            "a MODEL of podium factorize.",
+            rich_help_panel=_SAMPLES,
+        ),
+    ] = None
+    drop_own: Annotated[
+        bool,
+        typer.Option(
+            "--drop-own",
+            help="Drop a candidate that is its line's own target; an error without this.",
+            rich_help_panel=_SAMPLES,
+        ),
+    ] = False
+    seen: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAIRS",
+            help="Users' items that were never drawn for them (user, item): a user's catalogue "
+            "has as many items fewer than N.",
+            rich_help_panel=_SAMPLES,
+        ),
+    ] = None
     stages: Annotated[
         str | None,
         typer.Option(
@@ -102,107 +127,27 @@ class SampleColumns:
             rich_help_panel=_COLUMNS,
         ),
     ] = None
+    history_col: Annotated[
+        str | None,
+        typer.Option(
+            help="How many items the user has had before, where they could be drawn too: read by "
+            "smooth (auto); else history, n_history or n_train.",
+            metavar="NAME",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None
 
-    def of(self, *roles: str) -> dict[str, str]:
-        """Return the names that were given for these roles, and refuse those of others."""
+    def of(self, *roles: str, also: tuple[str, ...] = ()) -> dict[str, str]:
+        """Return the names that were given for these roles, and refuse those of others.
+
+        Roles in `also` are another table's.
+        """
         from podium.errors import ArgumentError
 
         given = {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
-        for role in given.keys() - set(roles):
+        for role in given.keys() - {*roles, *also}:
             raise ArgumentError(
-                f"--{role}-col names a column of {'ranks' if role == 'rank' else 'scores'}, "
-                "and the file is read as the other. See --scores."
+                f"--{role}-col names a column of {_HAVE.get(role, 'scores')}, and the file is read "
+                "as another. See --scores and --negatives-file."
             )
-        return given
-
-
-def read(
-    path: Path,
-    samples: Samples,
-    columns: SampleColumns,
-    *,
-    scores: bool,
-    ties: str | None,
-    seed: int,
-) -> SampledRanks:
-    """Read ranks, or scores where that is what the file has."""
-    from podium.errors import ArgumentError
-
-    if scores or (columns.rank_col is None and _has_scores_only(path)):
-        return _ranked(path, samples, columns, ties or "worst", seed)
-    if ties is not None:
-        raise ArgumentError(f"--ties is for scores, and {path} has ranks.")
-    return _ranks(path, samples, columns)
-
-
-def _has_scores_only(path: Path) -> bool:
-    """Whether a table has no rank, but what may be a score."""
-    from podium.data.tables import open_table
-    from podium.sampled.reading import RANK
-    from podium.sampled.scored import SCORE
-
-    names = [name.strip().lower() for name in open_table(path, "ranks", ()).names]
-    return not any(n in RANK.usual for n in names) and any(n in SCORE.usual for n in names)
-
-
-def _ranks(path: Path, samples: Samples, columns: SampleColumns) -> SampledRanks:
-    """Read ranks; sizes that differ have to be said to be such."""
-    import numpy as np
-
-    from podium import sampled
-    from podium.errors import DataError
-
-    found = sampled.read_ranks(
-        path,
-        n_items=samples.items,
-        n_negatives=samples.negatives,
-        replacement=not samples.no_replacement,
-        stages=_stages(samples.stages),
-        columns=columns.of("user", "rank"),
-    )
-    if np.ndim(found.n_negatives) and not (samples.mixed or samples.stages):
-        raise DataError(
-            f"{path}: samples have different sizes, from {np.min(found.n_negatives)} to "
-            f"{np.max(found.n_negatives)} items beside the target. Pass --mixed if they were drawn "
-            "so, or --stages if they grew."
-        )
-    return found
-
-
-def _ranked(
-    path: Path, samples: Samples, columns: SampleColumns, ties: Any, seed: int
-) -> SampledRanks:
-    """Rank targets by scores; the number of candidates must be the one that was given, if any."""
-    import numpy as np
-
-    from podium import sampled
-    from podium.errors import ArgumentError, DataError
-
-    if samples.stages is not None:
-        raise ArgumentError("--stages is for ranks: scores don't tell when a sample grew.")
-    found = sampled.read_candidate_scores(
-        path,
-        n_items=samples.items,
-        replacement=not samples.no_replacement,
-        ties=ties,
-        mixed=samples.mixed,
-        seed=seed,
-        columns=columns.of("user", "item", "score", "target"),
-    )
-    if samples.negatives is not None and np.any(found.n_negatives != samples.negatives):
-        raise DataError(
-            f"{path}: users have {np.min(found.n_negatives)} candidates, --negatives says "
-            f"{samples.negatives}. Leave it out, or check that no rows were lost."
-        )
-    return found
-
-
-def _stages(text: str | None) -> list[int] | None:
-    from podium.errors import ArgumentError
-
-    if text is None:
-        return None
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() for word in words):
-        raise ArgumentError(f"--stages must be numbers with commas, as 100,200,400, got {text!r}.")
-    return [int(word) for word in words]
+        return {role: name for role, name in given.items() if role in roles}

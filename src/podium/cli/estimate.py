@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from podium.cli._options import FORMATS
+from podium.cli._progress import progress
 from podium.cli._samples import SampleColumns, Samples
+from podium.cli.compare import run_names
 
 _OUTPUT = "Output"
 _DEFAULT = ("ndcg@10", "recall@10")
 
 
 def estimate(
-    ranks: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
             help="Each target's rank among its sampled items: rank, and user if there are several "
-            "targets a user. Or scores of targets and sampled items.",
+            "targets a user. Or scores of targets and sampled items. Several files are models on "
+            "the same users, compared with the first.",
             metavar="RANKS|SCORES",
         ),
     ],
@@ -86,8 +89,10 @@ def estimate(
 ) -> None:
     """Estimate measures of ranking all items from ranks among sampled ones.
 
-    Recall at 10 among 100 sampled items is no recall at 10 of the catalogue: this is, with its
-    interval, and the values that the sample leaves possible.
+    Recall at 10 among 100 sampled items is no recall at 10 of the catalogue:
+    this is, with its interval, and the values that the sample leaves possible.
+    Several models are compared with the first: differences, their intervals,
+    and how likely it is that their signs are right.
     """
     from podium import _check
 
@@ -95,20 +100,24 @@ def estimate(
     _check.seed(seed)
     _check.open_fraction(level, "level")
     from podium import sampled
-    from podium.cli import _estimates, _samples
+    from podium.cli import _compared, _estimates, _sampled
+    from podium.cli._same_users import same_users
     from podium.sampled._measures import read_measure
 
     with _estimates.own_words():
-        estimator = sampled.get(method)
+        options: dict[str, Any] = {"estimator": sampled.get(method), "level": level, "seed": seed}
+        options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
         wanted = [read_measure(each) for each in measures or _DEFAULT]
-        found = _samples.read(ranks, samples, columns, scores=scores, ties=ties, seed=seed)
-        result = sampled.evaluate(
-            found,
-            wanted,
-            estimator=estimator,
-            level=level,
-            bounds=bounds,
-            seed=seed,
-            **({} if resamples is None else {"n_bootstrap": resamples}),
-        )
-    _estimates.show(result.to_dict(), format)
+        reader = _sampled.Reader(samples, columns, scores, ties, seed)
+        found = [reader.read(path) for path in files]
+        if len(files) == 1:
+            result = sampled.evaluate(found[0], wanted, **options).to_dict()
+        else:
+            found = same_users(list(zip(files, found, strict=True)))
+            named = dict(zip(run_names(files), found, strict=True))
+            with progress("comparing") as show:
+                result = _compared.compare(named, wanted, show, **options)
+    if len(files) == 1:
+        _estimates.show(result, format)
+    else:
+        _compared.show(result, format, by_row=found[0].user is None)

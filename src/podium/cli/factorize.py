@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -43,6 +45,7 @@ def factorize(
     model = make(objective, passes, held_out)
     with executor(work) as workers:
         events = read_pairs(interactions, columns, objective.gain)
+        _check_memory(events, objective.n_factors)
         valid = _read_valid(held_out.valid, columns, events)
         checkpoint = out.with_name(f"{out.name}.checkpoint")
         _tell(checkpoint, resume=work.resume)
@@ -69,6 +72,31 @@ def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
             pass
     except OSError as error:
         raise ArgumentError(f"--out {out} can't be written: {error.strerror}.") from None
+
+
+def _check_memory(events: Events, n_factors: int) -> None:
+    """Refuse vectors that this machine's memory could not hold."""
+    from podium.data.ids import codes_of
+    from podium.errors import ArgumentError
+
+    each, most = 4 * n_factors, _memory()
+    if 2 * events.n_rows * each <= most:
+        return
+    n_users, n_items = (codes_of(ids)[1].size for ids in (events.user, events.item))
+    needed = (n_users + n_items) * each
+    if needed > most:
+        raise ArgumentError(
+            f"--factors {n_factors} take {needed / 1e9:.3g} GB for the vectors of {n_users} users "
+            f"and {n_items} items, and this machine has {most / 1e9:.3g} GB of memory. Lower it."
+        )
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this machine has; as good as endless where it won't tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not a POSIX system
+        return sys.maxsize
 
 
 def _read_valid(path: Path | None, columns: PairColumns, learned: Events) -> Events | None:
@@ -103,6 +131,8 @@ def _fit(
     resume: bool,
 ) -> tuple[float, int]:
     """Fit; return how long it took and how many passes were made. An interrupt leaves a model."""
+    from podium.errors import ArgumentError
+
     n_passes, begun = 0, time.perf_counter()
     try:
         with progress("factorizing") as show:
@@ -123,6 +153,8 @@ def _fit(
     except KeyboardInterrupt:
         _keep(model, out, checkpoint)
         raise
+    except MemoryError as error:
+        raise ArgumentError(f"memory does not hold the fit ({error}). Lower --factors.") from error
     return time.perf_counter() - begun, n_passes
 
 

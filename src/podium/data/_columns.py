@@ -5,11 +5,14 @@ A role is recognised by its usual names in any case, or named outright by the ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from podium import _check
 from podium.errors import DataError
+
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,29 @@ def resolve(
             found[role.name] = column
         elif role.required:
             raise missing(names, (role,), source)
+    _refuse_shared(found, source)
     return found
+
+
+def _refuse_shared(found: Mapping[str, str], source: str) -> None:
+    """Refuse one column for two roles."""
+    roles: dict[str, str] = {}
+    for role, column in found.items():
+        if column in roles:
+            raise DataError(
+                f"{source}: column {column!r} can't be both the {roles[column]} and the {role}. "
+                f"Say which is which by {roles[column]}= and {role}=."
+            )
+        roles[column] = role
 
 
 def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
     """Return the error for a table that has a column for none of these roles."""
     usual = [name for role in roles for name in role.usual]
-    close = next((hint for name in usual if (hint := _check.nearest(name, names))), "")
+    if any(_NUMBER.fullmatch(name.strip()) for name in names):
+        close = " If its first line is data, put the names of the columns above it."
+    else:
+        close = next((hint for name in usual if (hint := _check.nearest(name, names))), "")
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
         f"{there(names)}. Name it {_check.listed(usual)}, "

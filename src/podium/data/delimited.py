@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,18 +15,64 @@ from podium.data._source import Column, Kind, Source
 from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
 from podium.errors import DataError
 
+_SEPARATORS = {"\t": ("tabs", ".tsv"), ";": ("semicolons", ""), ",": ("commas", ".csv")}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SHOWN = 20  # letters of what is no text
+
 
 def open_delimited(path: Path, separator: str) -> Source:
     """Open a text file whose first line names the columns."""
-    names = tuple(next(csv.reader([first_line(path)], delimiter=separator)))
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{path} has two columns named {twice!r}. Rename one.")
+    names = _header(path, separator)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         return _read_delimited(path, names, separator, kinds)
 
     return Source(str(path), names, fetch, lambda row: _line_of(path, separator, row))
+
+
+def _header(path: Path, separator: str) -> tuple[str, ...]:
+    """Return the columns' names, or say what the first line is instead."""
+    head = first_line(path)
+    if _CONTROL.search(head):
+        raise DataError(
+            f"{path} is no text: it begins with {head[:_SHOWN]!r}. If it is parquet or Arrow, or "
+            "packed, name it so (.parquet, .arrow, .gz); else save it as text in UTF-8."
+        )
+    if "\r" in head:
+        raise DataError(f"{path} ends lines by carriage returns alone. Save it with line feeds.")
+    _, fields = next(_rows([head], separator, path))
+    names = tuple(fields)
+    if len(names) == 1:
+        _refuse_separator(path, names[0], separator)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        what = "Put the names of the columns above it." if is_number(twice) else "Rename one."
+        raise DataError(f"{path} has two columns named {twice!r} in its first line. {what}")
+    return names
+
+
+def _refuse_separator(path: Path, name: str, separator: str) -> None:
+    """Tell a line that is divided by something else."""
+    for other, (word, suffix) in _SEPARATORS.items():
+        if other != separator and other in name:
+            expected, _ = _SEPARATORS[separator]
+            here = f"Name it {suffix}, or write {expected}" if suffix else f"Write {expected}"
+            raise DataError(
+                f"{path} seems to be separated by {word}, and is read as separated by {expected}: "
+                f"its first line is {name[:60]!r}. {here}."
+            )
+
+
+def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row ends, from 1, and its fields."""
+    reader = csv.reader(lines, delimiter=separator)
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {reader.line_num}: no row of a table ({error}). Check its quotes."
+        ) from None
 
 
 def _read_delimited(
@@ -67,8 +114,8 @@ def _typed(texts: pl.Series) -> pl.Series:
 def _line_of(path: Path, separator: str, row: int) -> int:
     """Return the line on which a row ends; blank lines are no rows, and quotes may hold breaks."""
     text = read_bytes(path).decode("utf-8-sig", "replace")
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    full = (reader.line_num for fields in reader if any(fields))
+    rows = _rows(io.StringIO(text), separator, path)
+    full = (line for line, fields in rows if any(fields))
     return next(itertools.islice(full, row + 1, None), row + 2)
 
 
@@ -82,18 +129,17 @@ def _explain_delimited(
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
     numbers = [i for i, name in enumerate(names) if kinds.get(name) == "number"]
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    next(reader)
-    for row in reader:
+    rows = _rows(io.StringIO(text), separator, path)
+    next(rows)
+    for line, row in rows:
         if len(row) > len(names):
             raise DataError(
-                f"{path}, line {reader.line_num}: {len(row)} fields where the header has "
-                f"{len(names)}."
+                f"{path}, line {line}: {len(row)} fields where the header has {len(names)}."
             )
         for i in numbers:
             if i < len(row) and row[i] and not is_number(row[i]):
                 raise DataError(
-                    f"{path}, line {reader.line_num}: {names[i]} must be a number, got {row[i]!r}."
+                    f"{path}, line {line}: {names[i]} must be a number, got {row[i]!r}."
                 )
 
 

@@ -133,7 +133,9 @@ class Recommender(abc.ABC):
 
     def _fitted(self) -> sparse.csr_array[Any]:
         if not hasattr(self, "user_items_"):
-            raise ArgumentError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
+            from sklearn.exceptions import NotFittedError  # as a factorization raises
+
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
         return self.user_items_
 
 

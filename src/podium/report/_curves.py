@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ _MARKED = 12  # lines of up to so many points show each of them
 _DASH = "7 5"  # of lines whose colour another line has already
 
 Points = list[tuple[float, float]]
+Ends = tuple[float, float]  # pixels of an axis
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def line_plot(
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
+    log_y: bool = False,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
@@ -56,8 +58,8 @@ def line_plot(
         "high", a band around it.
     title, x_label, y_label : str
         What is shown, and the axes' quantities with their units.
-    log_x : bool
-        Give equal factors of x equal room; all x are above 0.
+    log_x, log_y : bool
+        Give equal factors equal room; all x, or all of y and its band, are above 0 then.
     width, colours, background
         See `podium.report.figures`.
 
@@ -69,7 +71,7 @@ def line_plot(
     Raises
     ------
     ArgumentError
-        If x and y differ in length, or log_x meets an x that is not above 0.
+        If x and y differ in length, or a logarithm meets a value that is not above 0.
 
     Examples
     --------
@@ -82,8 +84,8 @@ def line_plot(
     canvas = Canvas(width)
     top = _axes.title(canvas, title)
     if any(curve.last for curve in curves):
-        across = _log_scale if _check.flag(log_x, "log_x") else _scale
-        bottom = _plot(canvas, curves, top, across, x_label, y_label)
+        logs = _check.flag(log_x, "log_x"), _check.flag(log_y, "log_y")
+        bottom = _plot(canvas, curves, top, logs, x_label, y_label)
     else:
         canvas.text(4, top + 14, "No values.", tone="muted")
         bottom = top + 24
@@ -110,7 +112,7 @@ def _plot(
     canvas: Canvas,
     curves: Sequence[_Curve],
     top: float,
-    scale: Callable[[list[float], float, float], Scale],
+    logs: tuple[bool, bool],  # of x and y
     x_label: str,
     y_label: str,
 ) -> float:
@@ -122,11 +124,11 @@ def _plot(
         canvas.text(4, top + 10, y_label, size=_SIZE, tone="muted", room=canvas.width - 8)
         top += 22
     plot = max(_PLOT, _LINE * len(curves) if at_ends else 0)
-    up = Scale(*_axes.domain(_heights(curves), pad=0.06), top + plot, top + 4)
+    up = _scale([*_heights(curves)], (top + plot, top + 4), 0.06, log=logs[1], name="y")
     left = 4 + _axes.y_room(up)
     xs = [x for curve in curves for x, _ in curve.points]
     right = canvas.width - 20 - names
-    across = scale(xs, left, right)
+    across = _scale(xs, (left, right), 0.02, log=logs[0], name="x")
     whole = all(x == round(x) for x in xs)
     bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=whole)
     _axes.y_axis(canvas, up, left, right)
@@ -137,15 +139,17 @@ def _plot(
     return bottom
 
 
-def _scale(xs: list[float], left: float, right: float) -> Scale:
-    return Scale(*_axes.domain(xs, pad=0.02), left, right)
-
-
-def _log_scale(xs: list[float], left: float, right: float) -> Scale:
-    if min(xs) <= 0:
-        raise ArgumentError(f"x must be above 0 under log_x, got {min(xs):g}. Pass log_x=False.")
-    low, high = _axes.domain(map(math.log, xs), pad=0.02)
-    return LogScale(math.exp(low), math.exp(high), left, right)
+def _scale(values: list[float], ends: Ends, pad: float, *, log: bool, name: str) -> Scale:
+    """Return a map of all finite values, and a little beside them, to pixels."""
+    found = [value for value in values if math.isfinite(value)]
+    if not log:
+        return Scale(*_axes.domain(found, pad=pad), *ends)
+    if min(found) <= 0:
+        raise ArgumentError(
+            f"{name} must be above 0 under log_{name}, got {min(found):g}. Pass log_{name}=False."
+        )
+    low, high = _axes.domain(map(math.log, found), pad=pad)
+    return LogScale(math.exp(low), math.exp(high), *ends)
 
 
 def _heights(curves: Sequence[_Curve]) -> Iterator[float]:

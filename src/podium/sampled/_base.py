@@ -36,6 +36,8 @@ class Estimator(ABC):
         replacement.
     grows : bool
         Whether it can read samples that grow while the target comes first.
+    reads_history : bool
+        Whether it makes use of `SampledRanks.history`.
     gives_distribution : bool
         Whether `fit` gives a distribution of ranks.
     """
@@ -45,6 +47,7 @@ class Estimator(ABC):
     biased: ClassVar[bool] = True
     consistent: ClassVar[bool] = True
     grows: ClassVar[bool] = False
+    reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:

@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 class Tally(SampledRanks):
     """Sampled ranks whose rows stand for any number of users, or for a part of one.
 
+    The users' histories are not told apart: who reads these is not fitted to resamples.
     Estimators read it as they read rows that are repeated, at the cost of the distinct rows.
     """
 

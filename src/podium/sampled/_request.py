@@ -68,9 +68,16 @@ def conventions(
         "n_negatives": _extent(ranks.n_negatives),
         "replacement": ranks.replacement,
         "stages": list(ranks.stages) or None,
+        "history": _use_of_history(method, ranks),
         "n_bootstrap": n_bootstrap,
         "seed": seed,
     }
+
+
+def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
+    if ranks.history is None:
+        return None
+    return "read" if method.reads_history else "not read"
 
 
 def _extent(size: int | NDArray[np.int64]) -> int | list[int]:

@@ -7,25 +7,27 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled._base import Estimator
 from podium.sampled._likelihood import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled._registry import register
 from podium.sampled._smooth_cells import Cells
-from podium.sampled._smooth_data import by_history, few_designs, group_counts, read_history, relax
-from podium.sampled._smooth_fit import Mode, modes
-from podium.sampled._smooth_prior import Prior, plain, with_history
+from podium.sampled._smooth_data import Places, few_designs, has_history, relax
+from podium.sampled._smooth_fit import modes
+from podium.sampled._smooth_prior import plain, with_history
+from podium.sampled._smooth_state import State, influences, log_moments, of_users, together
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.mle import climb
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]
 
-_TINY = 1e-300
+_LEAST = 1e-100  # of a measure whose square is to be divided by
 
 
 @register
@@ -43,18 +45,23 @@ class Smooth(Estimator):
 
     Notes
     -----
+    A rank's chance is estimated by its posterior harmonic mean, the logarithm's mean less half of
+    its variance, which has the least expected (estimate - value)^2 / value: where the sample tells
+    little, too much is the larger error.
+
     Trained recommenders rank a user's own (training) items first, if these stay in the catalogue.
-    If `fit` is told their numbers, it learns from users of many items what the top of the others'
-    lists looks like.
+    Where `SampledRanks.history` tells their numbers, a second fit learns from users of many items
+    what the top of the others' lists looks like. As its form is an assumption too, the two fits
+    weigh the same, and what they differ by is part of the error.
 
     `posterior` also gives standard errors and intervals. They hold where the density is about
     flat among the first N / n ranks, as it is for most recommenders; they are too narrow for
-    distributions that rise like a power law to rank 1, or have a gap before it.
+    distributions that rise like a steep power law to rank 1, or have a gap before it.
     `identification_bounds` tells what holds for all.
 
     Where users' catalogues have more than 16 sizes, those are rounded to steps of 2 %.
 
-    Cost: 10 ms, or 0.2 s with history, whatever n_items, and memory for the result.
+    Cost: 10 ms, or 0.1 s with history, whatever n_items, and memory for the result.
 
     References
     ----------
@@ -72,58 +79,42 @@ class Smooth(Estimator):
     name: ClassVar[str] = "smooth"
     label: ClassVar[str] = "Smooth"
     grows: ClassVar[bool] = True
+    reads_history: ClassVar[bool] = True
 
-    def fit(self, ranks: SampledRanks, *, history: ArrayLike | None = None) -> RankDistribution:
+    def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Estimate the distribution of the target's rank; see `posterior`."""
-        return self.posterior(ranks, history=history).distribution
+        return self.posterior(ranks).distribution
 
-    def posterior(self, ranks: SampledRanks, *, history: ArrayLike | None = None) -> SmoothFit:
+    def posterior(self, ranks: SampledRanks) -> SmoothFit:
         """Estimate the distribution of the target's rank, and how sure it is.
 
         Parameters
         ----------
         ranks : SampledRanks
-            Every user counts once.
-        history : int, (n,), optional
-            For each rank, how many of the user's own items are in the catalogue that the sample
-            was drawn from.
-
-        Raises
-        ------
-        ArgumentError
-            For a history of another length, or below 0.
+            Every user counts once. Their history is read where they have one.
         """
         observed = likelihood(self.check(ranks))
-        groups, sizes = np.zeros(ranks.n_rows, np.int64), np.ones(1)
-        if history is not None:
-            groups, sizes = by_history(read_history(history, ranks.n_rows), ranks.weights)
         if observed.is_exact:
             return SmoothFit.exact(RankDistribution(climb(observed, None)), ranks.n_users)
         ranks = few_designs(ranks)
         observed = likelihood(ranks)
         cells = Cells.of(observed.n_items, max(d.n_negatives for d, _ in observed.parts))
-        counts = group_counts(ranks, groups, sizes.size)
-        shares = counts.sum(axis=1) / counts.sum()
-        prior = plain(cells) if history is None else with_history(cells, sizes, shares)
-        chances = cells.chances(observed)
-        found, weights = modes(prior, chances, counts)
-        together = sum(w * (shares @ mode.mass) for w, mode in zip(weights, found, strict=True))
-        mass, n_steps = relax(np.asarray(together), cells, ranks)
+        places, chances = Places.of(ranks), cells.chances(observed)
+        families = [places.plain(), places] if has_history(ranks) else [places]
+        states = tuple(_state(cells, chances, each, ranks) for each in families)
+        mass, n_steps = relax(together(states), cells, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
-        state = _State(cells, prior, chances, shares, tuple(found), weights)
-        return SmoothFit(distribution, ranks.n_users, n_steps, state)
+        return SmoothFit(distribution, ranks.n_users, n_steps, states)
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """What standard errors need of a fit."""
-
-    cells: Cells
-    prior: Prior
-    chances: Floats
-    shares: Floats
-    modes: tuple[Mode, ...]
-    weights: Floats
+def _state(cells: Cells, chances: Floats, places: Places, ranks: SampledRanks) -> State:
+    """Fit the family of one density for all users, or of one that their histories change."""
+    counts = places.counts(ranks)
+    shares = counts.sum(axis=1) / counts.sum()
+    told = places.sizes.size > 1
+    prior = with_history(cells, places.sizes, shares) if told else plain(cells)
+    found, weights = modes(prior, chances, counts)
+    return State(cells, prior, chances, shares, tuple(found), weights, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +133,17 @@ class SmoothFit:
     distribution: RankDistribution
     n_users: int
     n_steps: int
-    state: _State | None
+    states: tuple[State, ...]
 
     @classmethod
     def exact(cls, distribution: RankDistribution, n_users: int) -> SmoothFit:
         """Return the fit to samples of the whole catalogue, which leave nothing open."""
-        return cls(distribution, n_users, 0, None)
+        return cls(distribution, n_users, 0, ())
+
+    @property
+    def state(self) -> State | None:
+        """The posterior of the last family, which knows the users' histories if there are any."""
+        return self.states[-1] if self.states else None
 
     def expect(self, measure: str | Measure, k: int | None = None) -> float:
         """Return the estimate of a measure; see `RankDistribution.expect`."""
@@ -159,12 +155,26 @@ class SmoothFit:
         It has four parts: sampling, and the shape that the sample leaves open (both through the
         posterior covariance of the coefficients), roughness, and these users being some of many.
         """
-        return self.expect(measure, k) * self._relative(read_measure(measure, k))
+        return self.expect(measure, k) * self._log_scale(read_measure(measure, k))[1]
+
+    def influences(self, measure: str | Measure, k: int | None = None) -> Floats:
+        """Return what each row adds to the estimate, to first order: float64, (n,).
+
+        They tell how estimates of several models vary together over the users they share. What
+        a user adds is the sum over the user's rows, each times its weight and n_users.
+        """
+        if not self.states:
+            raise ArgumentError(
+                "influences are those of an estimate, but these samples hold the whole catalogue."
+            )
+        return influences(self.states, self.states[0].cells.weights(read_measure(measure, k)))
 
     def interval(
         self, measure: str | Measure, k: int | None = None, *, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for the exact mean over these users, symmetric in its logarithm.
+        """Return an interval for the exact mean over these users, and for the estimate in it.
+
+        It is symmetric about the posterior mean of the logarithm, above which the estimate is not.
 
         Parameters
         ----------
@@ -177,44 +187,23 @@ class SmoothFit:
         level = _check.number(level, "level", low=0.0, high=1.0, strict=True)
         wanted = read_measure(measure, k)
         value = self.distribution.expect(wanted)
-        width = NormalDist().inv_cdf(0.5 + level / 2) * self._relative(wanted)
+        middle, deviation = self._log_scale(wanted)
+        width = NormalDist().inv_cdf(0.5 + level / 2) * deviation
         most = float(rank_weights(wanted, self.distribution.n_items).max())
-        return value * float(np.exp(-width)), min(value * float(np.exp(width)), most)
+        with np.errstate(over="ignore"):  # no more than the most that a measure can be
+            low, high = middle * float(np.exp(-width)), middle * float(np.exp(width))
+        return min(low, value), min(max(high, value), most)
 
-    def _relative(self, measure: Measure) -> float:
-        """Return the standard deviation of the log of a measure's mean."""
+    def _log_scale(self, measure: Measure) -> tuple[float, float]:
+        """Return the middle of a measure's mean in its logarithm, and its deviation there."""
         value = self.distribution.expect(measure)
-        if self.state is None or value <= 0:
-            return 0.0
-        weights = self.state.cells.weights(measure)
-        smooth, spread = _log_moments(self.state, weights)
-        squares = self.state.cells.weights(measure, 2)
-        spread += _of_users(self.state, weights, squares) / (self.n_users * value**2)
-        if self.n_steps:
-            spread += (np.log(value) - smooth) ** 2
-        return float(np.sqrt(spread))
-
-
-def _log_moments(state: _State, weights: Floats) -> tuple[float, float]:
-    """Return the mean and the variance of the log of a measure over modes and coefficients."""
-    means, variances = np.array([_moments(mode, state, weights) for mode in state.modes]).T
-    logs: Floats = np.log(np.maximum(means, _TINY))
-    mean = float(state.weights @ logs)
-    parts: Floats = variances / np.maximum(means, _TINY) ** 2 + (logs - mean) ** 2
-    return mean, float(state.weights @ parts)
-
-
-def _of_users(state: _State, weights: Floats, squares: Floats) -> float:
-    """Return the mean variance of a user's measure, given the sampled rank."""
-    mass = state.modes[int(np.argmax(state.weights))].mass
-    mixed = np.maximum(mass @ state.chances, _TINY)
-    first, second = (mass * weights) @ state.chances, (mass * squares) @ state.chances
-    return float(state.shares @ (second - first**2 / mixed).sum(axis=1))
-
-
-def _moments(mode: Mode, state: _State, weights: Floats) -> tuple[float, float]:
-    """Return a measure's mean under a mode, and its variance to first order."""
-    each = mode.mass @ weights
-    lever = (state.shares[:, None] * mode.mass) * (weights - each[:, None])
-    slope: Floats = np.matmul(lever[:, None], state.prior.design).sum(axis=(0, 1))
-    return float(state.shares @ each), float(slope @ np.linalg.solve(mode.precision, slope))
+        if not self.states or value <= 0:
+            return value, 0.0
+        cells = self.states[0].cells
+        weights = cells.weights(measure)
+        mean, spread = log_moments(self.states, weights)
+        users = of_users(self.states, weights, cells.weights(measure, 2))
+        spread += users / (self.n_users * max(value, _LEAST) ** 2)
+        if not self.n_steps:
+            return float(np.exp(mean)), float(np.sqrt(spread))
+        return value, float(np.sqrt(spread + (np.log(value) - mean) ** 2))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from podium import _check
-from podium.errors import ArgumentError
 from podium.sampled._likelihood import Likelihood
 from podium.sampled._smooth_cells import Cells
 from podium.sampled.ranks import SampledRanks
@@ -24,25 +24,62 @@ _ALIKE = 0.02  # in the log of a size
 _TINY = 1e-300
 
 
-def read_history(history: ArrayLike, n_rows: int) -> Floats:
-    """Return each row's number of own items, at least 1."""
-    sizes = _check.column(history, "history")
-    if sizes.size != n_rows:
-        raise ArgumentError(
-            f"history must have one number for each of the {n_rows} ranks, got {sizes.size}."
-        )
-    if not (sizes >= 0).all():
-        row = int(np.argmin(sizes >= 0))
-        raise ArgumentError(f"history must be >= 0, got {sizes[row]:g} at row {row}.")
-    return np.maximum(sizes, 1.0)
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where each row is counted: its group of users, and its column of observed outcomes.
+
+    Attributes
+    ----------
+    groups : int64, (n,)
+    sizes : float64, (n_groups,)
+        Typical number of own items in each group, 1 or more.
+    columns : int64, (n,)
+        In the order of `Likelihood.rows`.
+    n_columns : int
+    """
+
+    groups: NDArray[np.int64]
+    sizes: Floats
+    columns: NDArray[np.int64]
+    n_columns: int
+
+    @classmethod
+    def of(cls, ranks: SampledRanks) -> Places:
+        """Group users by their histories, where they have some."""
+        columns, n_columns = np.empty(ranks.n_rows, np.int64), 0
+        for _, rows in ranks.design_rows:
+            seen, place = np.unique(ranks.outcomes[rows], return_inverse=True)
+            columns[rows] = n_columns + place
+            n_columns += seen.size
+        return cls(*_by_history(ranks), columns, n_columns)
+
+    def plain(self) -> Places:
+        """Return the places with all users in one group."""
+        return replace(self, groups=np.zeros_like(self.groups), sizes=np.ones(1))
+
+    def counts(self, ranks: SampledRanks) -> Floats:
+        """Return users by group and observed outcome: (n_groups, n_columns)."""
+        shape = self.sizes.size, self.n_columns
+        flat = self.groups * shape[1] + self.columns
+        users = np.bincount(flat, ranks.weights * ranks.n_users, shape[0] * shape[1])
+        return users.astype(np.float64).reshape(shape)
 
 
-def by_history(sizes: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:
+def has_history(ranks: SampledRanks) -> bool:
+    """Whether some user has own items among those that the sample was drawn from."""
+    return ranks.history is not None and bool(ranks.history.any())
+
+
+def _by_history(ranks: SampledRanks) -> tuple[NDArray[np.int64], Floats]:
     """Put users of alike histories together: each row's group, and the groups' typical sizes."""
+    if ranks.history is None:
+        return np.zeros(ranks.n_rows, np.int64), np.ones(1)
+    sizes = np.maximum(ranks.history, 1).astype(np.float64)
     cuts = np.unique(np.quantile(sizes, np.arange(1, _GROUPS) / _GROUPS))
     _, groups = np.unique(np.searchsorted(cuts, sizes, side="right"), return_inverse=True)
-    total = np.bincount(groups, weights)
-    return groups.astype(np.int64), np.exp(np.bincount(groups, weights * np.log(sizes)) / total)
+    total = np.bincount(groups, ranks.weights)
+    logs = np.bincount(groups, ranks.weights * np.log(sizes)) / total
+    return groups.astype(np.int64), np.exp(logs)
 
 
 def few_designs(ranks: SampledRanks) -> SampledRanks:
@@ -55,25 +92,16 @@ def few_designs(ranks: SampledRanks) -> SampledRanks:
     most = ranks.most_items
     steps = np.rint(np.log(most / ranks.n_items) / _ALIKE)
     sizes = np.rint(most * np.exp(-_ALIKE * steps)).astype(np.int64)
+    sizes = np.maximum(sizes, np.asarray(ranks.n_negatives) + 1)
     return SampledRanks(
         ranks.ranks,
         ranks.n_negatives,
-        np.maximum(sizes, np.asarray(ranks.n_negatives) + 1),
+        sizes,
         replacement=ranks.replacement,
         user=ranks.user,
         stages=ranks.stages,
+        history=None if ranks.history is None else np.minimum(ranks.history, sizes - 1),
     )
-
-
-def group_counts(ranks: SampledRanks, groups: NDArray[np.int64], n_groups: int) -> Floats:
-    """Return users by group and observed outcome, in the order of `Likelihood.rows`."""
-    parts: list[Floats] = []
-    for _, rows in ranks.design_rows:
-        seen, place = np.unique(ranks.outcomes[rows], return_inverse=True)
-        flat = groups[rows] * seen.size + place
-        users = np.bincount(flat, ranks.weights[rows] * ranks.n_users, n_groups * seen.size)
-        parts.append(users.astype(np.float64).reshape(n_groups, seen.size))
-    return np.concatenate(parts, axis=1)
 
 
 def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:

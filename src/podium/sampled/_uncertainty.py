@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from podium import stats
 from podium.errors import PodiumWarning
@@ -90,7 +90,6 @@ def errors(
     level: float,
     n_bootstrap: int,
     seed: int,
-    history: ArrayLike | None,
 ) -> tuple[list[tuple[float, float, Interval]], ErrorFrom]:
     """Return each measure's mean, standard error and interval, and where the error is from."""
     linear = linear_form(method, ranks)
@@ -99,7 +98,7 @@ def errors(
         sums = [stats.summarize(values, level=level) for values in each]
         return [(s.mean, s.std_error, s.interval) for s in sums], "users"
     if isinstance(method, Smooth):
-        fit = method.posterior(ranks, history=history)
+        fit = method.posterior(ranks)
         own = ((m, Interval(*fit.interval(m, level=level))) for m in measures)
         return [(fit.expect(m), fit.std_error(m), interval) for m, interval in own], "posterior"
     means = estimates(method, ranks, measures)

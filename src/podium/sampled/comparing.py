@@ -17,7 +17,7 @@ from podium.sampled import _uncertainty
 from podium.sampled._base import Estimator
 from podium.sampled._measures import read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
-from podium.sampled._smooth import Smooth
+from podium.sampled._smooth import Smooth, SmoothFit
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.evaluating import N_BOOTSTRAP
@@ -140,7 +140,7 @@ def compare(
     ----------
     a, b : SampledRanks
         Of the same users: by their labels if they have any, else row by row. The samples may be
-        of different sizes, and share their items or not.
+        of different sizes, and share their items or not. Histories are read as in `evaluate`.
     measures, estimator, level, n_bootstrap, bounds, seed
         As in `evaluate`.
 
@@ -153,8 +153,9 @@ def compare(
     -----
     Users are drawn together for both models, so that what makes some users easy for both does
     not count as an error of the difference. An estimator with standard errors of its own
-    (`Smooth`) has these in place of the variances; what samples leave open is then taken as
-    independent between the models, though models of the same kind share some of it.
+    (`Smooth`) has these in place of the variances, and what the users share from how each moves
+    the estimates, without fitting again; what samples leave open is then taken as independent
+    between the models, though models of the same kind share some of it.
     The difference is bounded by the bounds of either model, each at the level (1 + level) / 2.
     Bounds that allow either sign mean that no estimator can tell which model is better from such
     ranks alone: a probability near 1 is then one by what the estimator assumes.
@@ -183,7 +184,7 @@ def compare(
         right = 1.0 - t_p_value(t_statistic(gain, error), a.n_users) / 2
         interval = t_interval(gain, error, a.n_users, level)
         found[str(each)] = Difference(mean_a, mean_b, gain, error, interval, *about, right, limit)
-    drawn = n_bootstrap if source != "users" else None
+    drawn = n_bootstrap if source == "bootstrap" else None
     return SampledComparison(
         found,
         {
@@ -210,19 +211,48 @@ def _differences(
         gains = [stats.summarize(after - before).std_error for before, after in values]
         means = np.array([[before.mean(), after.mean()] for before, after in values])
         return means, np.array(gains), "users"
+    if isinstance(method, Smooth):
+        return *_by_posteriors(method, pair, measures), "posterior"
     means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
     spread = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    variances = np.einsum("mii->mi", spread)
-    if isinstance(method, Smooth):
-        variances = np.maximum(variances, _own(method, pair, measures) ** 2)
-    rest = np.maximum(variances.sum(axis=1) - 2 * spread[:, 0, 1], 0.0)
-    return means, np.sqrt(rest), "posterior" if isinstance(method, Smooth) else "bootstrap"
+    return means, _of_difference(np.einsum("mii->mi", spread), spread[:, 0, 1]), "bootstrap"
 
 
-def _own(method: Smooth, pair: Pair, measures: Sequence[Measure]) -> Floats:
-    """Return the estimator's own standard errors: (n_measures, 2)."""
+def _of_difference(variances: Floats, shared: Floats) -> Floats:
+    """Return standard errors of differences, by measure."""
+    return np.sqrt(np.maximum(variances.sum(axis=1) - 2 * shared, 0.0))
+
+
+def _by_posteriors(
+    method: Smooth, pair: Pair, measures: Sequence[Measure]
+) -> tuple[Floats, Floats]:
+    """Return means, (n_measures, 2), and standard errors of differences.
+
+    Variances are the estimator's own, or those over users where these are larger; what the models
+    share is how users move both estimates, to first order.
+    """
     fits = [method.posterior(ranks) for ranks in pair]
-    return np.array([[fit.std_error(each) for fit in fits] for each in measures])
+    means = np.array([[fit.expect(each) for fit in fits] for each in measures])
+    own = np.array([[fit.std_error(each) for fit in fits] for each in measures])
+    spread = np.array([_of_users(method, pair, fits, each) for each in measures])
+    variances = np.maximum(np.einsum("mii->mi", spread), own**2)
+    return means, _of_difference(variances, spread[:, 0, 1])
+
+
+def _of_users(method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Measure) -> Floats:
+    """Return how the users, as some of many, let both estimates vary: (2, 2)."""
+    n = pair[0].n_users
+    if n < 2:
+        return np.full((2, 2), np.nan)
+    moved: list[Floats] = []
+    for ranks, fit in zip(pair, fits, strict=True):
+        exact = _uncertainty.linear_form(method, ranks)
+        if exact is not None:
+            moved.append(_uncertainty.user_values(exact, ranks, measure) / n)
+        else:
+            shares = fit.influences(measure) * ranks.weights * n
+            moved.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
+    return n * np.cov(np.array(moved))
 
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluate._json import number
@@ -16,7 +14,6 @@ from podium.sampled import _uncertainty
 from podium.sampled._base import Estimator
 from podium.sampled._measures import read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
-from podium.sampled._smooth import Smooth
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.ranks import SampledRanks
@@ -127,14 +124,14 @@ def evaluate(
     n_bootstrap: int = N_BOOTSTRAP,
     bounds: bool = True,
     seed: int = 0,
-    history: ArrayLike | None = None,
 ) -> SampledEvaluation:
     """Estimate measures of the whole catalogue's ranking, with errors and what stays open.
 
     Parameters
     ----------
     ranks : SampledRanks
-        Every user counts once.
+        Every user counts once. Their history is read by `Smooth` alone; the conventions say
+        whether it was.
     measures : str, Measure, or several
         That the target's rank determines; see `RankDistribution.expect`.
     estimator : str or Estimator
@@ -148,15 +145,12 @@ def evaluate(
         Whether to compute identification bounds: up to a second a measure.
     seed : int
         Of the bootstrap.
-    history : int, (n,), optional
-        For each rank, how many of the user's own items are in the catalogue; read by `Smooth`
-        alone, see `Smooth.posterior`.
 
     Raises
     ------
     ArgumentError
         For an unknown estimator or measure, a measure that needs more than ranks or that is
-        undefined in this catalogue, a design or a history that the estimator cannot read.
+        undefined in this catalogue, a design that the estimator cannot read.
 
     Notes
     -----
@@ -182,12 +176,8 @@ def evaluate(
     method, wanted = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
-    if history is not None and not isinstance(method, Smooth):
-        raise ArgumentError(f"history is read by smooth only, got {name_of(method)}. Leave it out.")
     with _uncertainty.said_once():
-        found, source = _uncertainty.errors(
-            method, ranks, wanted, level, n_bootstrap, seed, history
-        )
+        found, source = _uncertainty.errors(method, ranks, wanted, level, n_bootstrap, seed)
         limits = [
             identification_bounds(ranks, each, confidence=level) if bounds else None
             for each in wanted

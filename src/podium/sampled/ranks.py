@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.sampled._rank_columns import integers, own_items, sizes, span, users
 from podium.sampled.design import Design, read_stages
 from podium.types import PerRow
 
@@ -38,12 +39,16 @@ class SampledRanks:
     stages : sequence of int, optional
         Sizes at which a growing sample could end, because the target was not first in it; the
         last is the largest. Then n_negatives is the size that each sample ended with.
+    history : int, (n,), optional
+        How many of the user's own (training) items, the target not counted, are among the items
+        that the sample is drawn from: 0 where seen items were left out. Most models rank these
+        first, of which `Smooth` makes use; no other estimator reads it.
 
     Raises
     ------
     ArgumentError
         For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, no ranks,
-        lengths that differ, sizes that stages do not allow.
+    XX
 
     Notes
     -----
@@ -65,6 +70,7 @@ class SampledRanks:
     replacement: bool = True
     user: NDArray[Any] | None = None
     stages: tuple[int, ...] = ()
+    history: NDArray[np.int64] | None = None
 
     def __init__(
         self,
@@ -75,20 +81,23 @@ class SampledRanks:
         replacement: bool = True,
         user: ArrayLike | None = None,
         stages: Any = None,
+        history: ArrayLike | None = None,
     ) -> None:
-        observed = _integers(ranks, "ranks")
+        observed = integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
         found = {
             "ranks": observed,
-            "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
-            "n_items": _sizes(n_items, "n_items", observed.size),
+            "n_negatives": sizes(n_negatives, "n_negatives", observed.size),
+            "n_items": sizes(n_items, "n_items", observed.size),
             "replacement": _check.flag(replacement, "replacement"),
-            "user": _users(user, observed.size),
+            "user": users(user, observed.size),
             "stages": read_stages(stages),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
+        own = own_items(history, self.n_items, self.n_rows)
+        object.__setattr__(self, "history", own)
         self._refuse_too_many()
         self._refuse_outside()
         self._refuse_off_stage()
@@ -96,8 +105,9 @@ class SampledRanks:
     def __repr__(self) -> str:
         return (
             f"SampledRanks({self.n_rows} ranks of {self.n_users} users, "
-            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
-            f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''})"
+            f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
+            f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''}"
+            f"{'' if self.history is None else f', history={span(self.history)}'})"
         )
 
     @property
@@ -190,7 +200,7 @@ class SampledRanks:
         if others:
             raise ArgumentError(
                 f"ranks come from {len(self.designs)} designs (n_negatives "
-                f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
+                f"{span(self.n_negatives)}, n_items {span(self.n_items)}), which have no common "
                 "counts. Read `designs`."
             )
         return first
@@ -246,47 +256,3 @@ class SampledRanks:
         return f" at row {row}" + (
             "" if self.user is None else f" (user {_check.label(self.user[row])})"
         )
-
-
-def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
-    """Return whole numbers as int64."""
-    array = np.asarray(values)
-    if array.dtype.kind in "iu":
-        return _check.one_dimensional(array, name).astype(np.int64)
-    numbers = _check.column(values, name)
-    whole = numbers == np.floor(numbers)  # False for nan
-    if not (whole & np.isfinite(numbers)).all():
-        row = int(np.argmin(whole & np.isfinite(numbers)))
-        raise ArgumentError(f"{name} must be whole numbers, got {numbers[row]:g} at row {row}.")
-    return numbers.astype(np.int64)
-
-
-def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | NDArray[np.int64]:
-    """Return one size >= 1, or one of each row."""
-    if np.ndim(values) == 0:
-        return _check.cutoff(values, name=name)
-    sizes = _integers(values, name)
-    if sizes.size != n_rows:
-        raise ArgumentError(
-            f"{name} must be one number or one for each of the {n_rows} ranks, got {sizes.size}."
-        )
-    if sizes.min() < 1:
-        row = int(np.argmin(sizes))
-        raise ArgumentError(f"{name} must be >= 1, got {sizes[row]} at row {row}.")
-    return sizes
-
-
-def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    if user is None:
-        return None
-    labels = _check.one_dimensional(np.asarray(user), "user")
-    if labels.size != n_rows:
-        raise ArgumentError(
-            f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
-        )
-    return labels
-
-
-def _span(values: int | NDArray[np.int64]) -> str:
-    low, high = int(np.min(values)), int(np.max(values))
-    return str(low) if low == high else f"{low} .. {high}"

@@ -23,6 +23,7 @@ from podium.sampled.ranks import SampledRanks
 _USER = Role("user", _columns.USER.usual, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"))
 _NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
+HISTORY = Role("history", ("history", "n_history", "n_train"), required=False)
 _PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
 
 
@@ -36,12 +37,13 @@ def read_ranks(
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
-    """Read sampled ranks from a table: rank, and where they are there user and n_negatives.
+    """Read sampled ranks from a table: rank, and user, n_negatives, history where there are.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
-        See `podium.data`. A tuple is (user, rank) or (user, rank, n_negatives).
+        See `podium.data`. A tuple is (user, rank), (user, rank, n_negatives) or (user, rank,
+        n_negatives, history).
     n_items : int or int, (n,)
         Items that the samples were drawn from, the target among them.
     n_negatives : int, optional
@@ -49,7 +51,8 @@ def read_ranks(
     replacement, stages
         As in `SampledRanks`.
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "rank", "n_negatives".
+        Names of columns that don't have their usual name, by "user", "rank", "n_negatives",
+        "history" (or n_history, n_train: see `SampledRanks`).
     format : str, optional
         Of a file whose name or content does not tell.
 
@@ -65,7 +68,7 @@ def read_ranks(
     >>> read_ranks({"user": [1, 2], "rank": [3, 1]}, n_items=50, n_negatives=9).ranks.tolist()
     [3, 1]
     """
-    roles = (_USER, RANK, _NEGATIVES)
+    roles = (_USER, RANK, _NEGATIVES, HISTORY)
     table = open_table(source, "ranks", roles, format)
     found = _columns.resolve(table.names, roles, columns or {}, table.name)
     if (n_negatives is None) == ("n_negatives" not in found):
@@ -73,7 +76,12 @@ def read_ranks(
             "n_negatives must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
-    kinds: dict[str, Kind] = {"user": "id", "rank": "number", "n_negatives": "number"}
+    kinds: dict[str, Kind] = {
+        "user": "id",
+        "rank": "number",
+        "n_negatives": "number",
+        "history": "number",
+    }
     values = fetch(table, found, kinds)
     user = to_ids(values["user"], found["user"], table) if "user" in values else None
     rank = to_numbers(values["rank"], found["rank"], table, user)
@@ -88,7 +96,17 @@ def read_ranks(
         replacement=replacement,
         user=None if user is None else labels(user),
         stages=stages,
+        history=own_items(values, found, table, user),
     )
+
+
+def own_items(
+    values: dict[str, Any], found: dict[str, str], table: Source, user: Ids | None
+) -> NDArray[np.float64] | None:
+    """Return the column of numbers of own items, if there is one."""
+    if "history" not in values:
+        return None
+    return to_numbers(values["history"], found["history"], table, user)
 
 
 def read_negatives(

@@ -19,7 +19,7 @@ from podium.sampled.draws import _kernels
 from podium.sampled.draws._plan import user_keys
 from podium.sampled.draws.sampling import from_twice
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading import fetch, labels
+from podium.sampled.reading import HISTORY, fetch, labels, own_items
 
 SCORE = Role("score", _columns.SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
@@ -46,7 +46,8 @@ def read_candidate_scores(
     source : path, frame, mapping or tuple of arrays
         See `podium.data`. A row for each user and item, in any order: user, item, score, and
         target, which is above 0 for held-out items and 0 for candidates. A user's targets are
-        each ranked among the user's candidates.
+        each ranked among the user's candidates. A column history, of which the targets' rows
+        are read, is that of `SampledRanks`.
     n_items : int
         Items that the candidates were drawn from, and the target.
     replacement : bool
@@ -59,7 +60,8 @@ def read_candidate_scores(
     seed : int
         For ties="random"; what it gives depends on user and item alone.
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "item", "score", "target".
+        Names of columns that don't have their usual name, by "user", "item", "score", "target",
+        "history".
     format : str, optional
         Of a file whose name or content does not tell.
 
@@ -77,10 +79,16 @@ def read_candidate_scores(
     SampledRanks(1 ranks of 1 users, n_negatives=2, n_items=100, replacement=True)
     """
     rule = _check.choice(ties, "ties", _TIES)
-    roles = (_columns.USER, _columns.ITEM, SCORE, _TARGET)
+    roles = (_columns.USER, _columns.ITEM, SCORE, _TARGET, HISTORY)
     table = open_table(source, "candidates' scores", roles, format)
     found = _columns.resolve(table.names, roles, columns or {}, table.name)
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", "score": "number", "target": "number"}
+    kinds: dict[str, Kind] = {
+        "user": "id",
+        "item": "id",
+        "score": "number",
+        "target": "number",
+        "history": "number",
+    }
     values = fetch(table, found, kinds)
     user, item = (to_ids(values[name], found[name], table) for name in ("user", "item"))
     score, target = (
@@ -88,7 +96,7 @@ def read_candidate_scores(
         for name in ("score", "target")
     )
     names, codes = np.unique(labels(user), return_inverse=True)
-    held = target > 0
+    held, own = target > 0, own_items(values, found, table, user)
     owner = codes[held]
     sizes = _candidate_counts(names, codes, held, table.name)
     _refuse_mixed(sizes, names, mixed=mixed, source=table.name)
@@ -105,6 +113,7 @@ def read_candidate_scores(
         int(np.asarray(n_items)),
         replacement=replacement,
         user=names[owner],
+        history=None if own is None else own[held],
     )
 
 

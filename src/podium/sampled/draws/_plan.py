@@ -97,6 +97,22 @@ class Plan:
         hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
         return hidden[self.rows] + weights[self.targets] * (self.own_gaps > 0)
 
+    def own_items(self, history: Any) -> NDArray[np.int64] | None:
+        """Return how many of the users' own items are candidates of each target: (n_targets,).
+
+        Parameters
+        ----------
+        history : scipy.sparse matrix, (n_users, n_items), or None
+        """
+        if history is None:
+            return None
+        shape = self.labels.size, self.width
+        own = read_excluded(history, shape, "history")
+        hidden, _ = split_overlap(own, "history", self.hidden, "drop")
+        pairs = np.repeat(np.arange(shape[0]), hidden.sizes) * shape[1] + hidden.items
+        itself = np.isin(self.rows * shape[1] + self.targets, pairs, assume_unique=True)
+        return hidden.sizes[self.rows] - itself
+
     @property
     def own_gaps(self) -> NDArray[np.int64]:
         """Return 1 where the target is not among its user's hidden items, else 0."""

@@ -41,6 +41,8 @@ class Candidates:
         Whether an item could be drawn twice.
     popularity : float64, (n_items,), or None
         What items' chances were in proportion to; None for equal chances.
+    history : int64, (n,), or None
+        How many of the user's own items could be candidates; see `SampledRanks`.
     """
 
     user: Labels
@@ -51,6 +53,7 @@ class Candidates:
     n_items: int | NDArray[np.int64]
     replacement: bool = True
     popularity: NDArray[np.float64] | None = None
+    history: NDArray[np.int64] | None = None
 
     @property
     def n_negatives(self) -> int | NDArray[np.int64]:
@@ -105,7 +108,12 @@ class Candidates:
             if row >= 0:
                 refuse_score(source, start, (left, right), row, item)
         return from_twice(
-            twice, self.n_negatives, self.n_items, replacement=self.replacement, user=self.user
+            twice,
+            self.n_negatives,
+            self.n_items,
+            replacement=self.replacement,
+            user=self.user,
+            history=self.history,
         )
 
     def uniform(self, seed: int = 0) -> Candidates:
@@ -162,6 +170,7 @@ class Candidates:
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             items=self.items[~dropped],
             n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[some],
+            history=None if self.history is None else self.history[some],
         )
 
     def _require_inside(self, n_users: int, n_items: int) -> None:
@@ -184,13 +193,14 @@ def draw_candidates(
     overlap: Overlap = "error",
     other_targets: str = "keep",
     users: ArrayLike | None = None,
+    history: Any = None,
     seed: int = 0,
 ) -> Candidates:
     """Draw the items that each target is to be ranked among, from all others.
 
     Parameters
     ----------
-    targets, replacement, exclude, overlap, other_targets, users, seed
+    targets, replacement, exclude, overlap, other_targets, users, history, seed
         As in `sample_ranks`, which draws the same items and does not keep them.
     n_negatives : int
         Items drawn beside each target.
@@ -242,4 +252,5 @@ def draw_candidates(
         plan.sizes,
         replacement,
         weights,
+        plan.own_items(history),
     )

@@ -32,6 +32,7 @@ def sample_ranks(
     other_targets: str = "keep",
     ties: Ties = "worst",
     users: ArrayLike | None = None,
+    history: Any = None,
     seed: int = 0,
 ) -> SampledRanks:
     """Rank each target among items that are drawn for it, uniformly from all others.
@@ -61,6 +62,9 @@ def sample_ranks(
         left over for counts half at each of the two ranks.
     users : (n_users,), optional
         Labels of the rows, integers or strings; row numbers without it.
+    history : scipy.sparse matrix, (n_users, n_items), optional
+        Users' own (training) items: every stored entry. How many of them are candidates of a
+        target, excluded ones not counted, is `SampledRanks.history`.
     seed : int
         A target's sample depends on seed, its user's label and its item alone: neither order nor
         number of users changes it.
@@ -90,6 +94,7 @@ def sample_ranks(
     source = read(scores)
     plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
     require_shape(source, (plan.labels.size, plan.width))
+    own = plan.own_items(history)
     stages = _stages(n_negatives)
     largest, growing = stages[-1], len(stages) > 1
     plan.need(largest)
@@ -125,6 +130,7 @@ def sample_ranks(
         replacement=replacement,
         user=plan.user,
         stages=stages if growing else (),
+        history=own,
     )
 
 
@@ -135,6 +141,7 @@ def simulate_ranks(
     *,
     replacement: bool = True,
     user: ArrayLike | None = None,
+    history: ArrayLike | None = None,
     seed: int = 0,
 ) -> SampledRanks:
     """Draw sampled ranks of targets whose ranks in the whole catalogue are known.
@@ -152,6 +159,8 @@ def simulate_ranks(
         As in `sample_ranks`.
     user : (n,), optional
         Whose target it is, where users have several.
+    history : int, (n,), optional
+        As in `SampledRanks`.
     seed : int
         The result depends on the order of ranks too.
 
@@ -170,12 +179,14 @@ def simulate_ranks(
         sizes[open_] = size
         above[open_] = _more_above(rng, better[open_], size - drawn, drawn, design)
         drawn = size
-    if not design.grows:
-        return SampledRanks(
-            above + 1, design.n_negatives, design.n_items, replacement=replacement, user=user
-        )
     return SampledRanks(
-        above + 1, sizes, design.n_items, replacement=replacement, user=user, stages=stages
+        above + 1,
+        sizes if design.grows else design.n_negatives,
+        design.n_items,
+        replacement=replacement,
+        user=user,
+        stages=stages if design.grows else None,
+        history=history,
     )
 
 
@@ -242,16 +253,24 @@ def from_twice(
     replacement: bool,
     user: Labels,
     stages: tuple[int, ...] = (),
+    history: NDArray[Any] | None = None,
 ) -> SampledRanks:
     """Return ranks from twice the number above each target; halves count at both neighbours."""
     ranks = twice // 2 + 1
     if (twice % 2).any():
         ranks = np.concatenate([ranks, (twice + 1) // 2 + 1])
         user = np.concatenate([user, user])
+        history = None if history is None else np.concatenate([history, history])
         n_negatives, n_items = (
             each if isinstance(each, int) else np.concatenate([each, each])
             for each in (n_negatives, n_items)
         )
     return SampledRanks(
-        ranks, n_negatives, n_items, replacement=replacement, user=user, stages=stages
+        ranks,
+        n_negatives,
+        n_items,
+        replacement=replacement,
+        user=user,
+        stages=stages,
+        history=history,
     )

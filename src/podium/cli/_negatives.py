@@ -1,0 +1,160 @@
+"""Candidates that a file lists for each target, and their scores in a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import _messages
+from podium.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from podium.sampled import SampledRanks
+
+_TELLING = 10  # repeated items to be expected, before their absence says something
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A row for each target, line by line of the file, and one for each candidate.
+
+    Attributes
+    ----------
+    file : Path
+    owner : int64, (n_lines,)
+        User of each line.
+    line, user, item : int64, (n_rows,)
+        Line, from 0, user and item of each row.
+    target : bool, (n_rows,)
+    """
+
+    file: Path
+    owner: NDArray[Any]
+    line: NDArray[Any]
+    user: NDArray[Any]
+    item: NDArray[Any]
+    target: NDArray[Any]
+
+    def keep(self, rows: NDArray[Any]) -> Listed:
+        """Return some of the rows."""
+        kept = {name: getattr(self, name)[rows] for name in ("line", "user", "item", "target")}
+        return replace(self, **kept)
+
+    def ranks(self, scores: NDArray[Any], n_items: int, **options: Any) -> SampledRanks:
+        """Rank each target among its line's candidates."""
+        import numpy as np
+
+        from podium import sampled
+
+        table = {"user": self.line, "item": self.item, "score": scores, "target": self.target}
+        found = sampled.read_candidate_scores(table, n_items=n_items, mixed=True, **options)
+        return replace(found, user=self.owner[np.asarray(found.user)])
+
+
+def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) -> Listed:
+    """Read a file of a line for each target; see `podium.sampled.read_negatives`."""
+    import numpy as np
+
+    from podium import sampled
+
+    found = sampled.read_negatives(
+        file, n_items=n_items, replacement=replacement, own_target="drop" if drop_own else "error"
+    )
+    n, sizes = found.target.size, np.diff(found.offsets)
+    n_named = np.union1d(found.target, found.items).size
+    if n_named > n_items:
+        raise DataError(
+            f"{file} names {n_named} different items, and --items says that they were drawn from "
+            f"{n_items}."
+        )
+    drawn = np.repeat(np.arange(n), sizes)
+    _check_draws(file, drawn, found.items, n_items, replacement=replacement)
+    line = np.concatenate([np.arange(n), drawn])
+    item = np.concatenate([found.target, found.items])
+    owner = np.asarray(found.user)
+    return Listed(file, owner, line, owner[line], item, np.arange(line.size) < n)
+
+
+def _check_draws(
+    file: Path, lines: NDArray[Any], items: NDArray[Any], n_items: int, *, replacement: bool
+) -> None:
+    """Refuse items drawn twice that could not be; say where none was that could."""
+    import numpy as np
+
+    order = np.lexsort((items, lines))
+    a, b = order[:-1], order[1:]
+    twice = (lines[a] == lines[b]) & (items[a] == items[b])
+    if twice.any() and not replacement:
+        row = a[np.argmax(twice)]
+        raise DataError(
+            f"{file}: line {lines[row] + 1} has item {items[row]} twice, so that items were drawn "
+            "with replacement. Leave out --no-replacement."
+        )
+    sizes = np.bincount(lines).astype(float)
+    expected = float((sizes * (sizes - 1)).sum()) / (2 * n_items)
+    if replacement and not twice.any() and expected > _TELLING:
+        _messages.say(f"{file}: no line has an item twice; pass --no-replacement if none could.")
+
+
+def of_table(path: Path, listed: Listed, columns: dict[str, str]) -> NDArray[Any]:
+    """Look each pair's score up in a table of users, items and scores.
+
+    Raises
+    ------
+    DataError
+        If a pair has no score, or several that differ.
+    """
+    import numpy as np
+
+    users, items = (np.unique(ids) for ids in (listed.user, listed.item))
+    wanted = np.searchsorted(users, listed.user) * items.size + np.searchsorted(items, listed.item)
+    user, item, score = _read_scores(path, columns)
+    row = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
+    keys = np.searchsorted(users, user[row]) * items.size + np.searchsorted(items, item[row])
+    order = np.argsort(keys, kind="stable")
+    keys, row = keys[order], row[order]
+    unlike = (keys[1:] == keys[:-1]) & (score[row[1:]] != score[row[:-1]])
+    if unlike.any():
+        first = row[np.argmax(unlike)]
+        raise DataError(
+            f"{path} has several scores of user {user[first]} and item {item[first]}. Keep one."
+        )
+    place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    lost = keys[place] != wanted if keys.size else np.ones(wanted.size, np.bool_)
+    if lost.any():
+        first = int(np.argmax(lost))
+        raise DataError(
+            f"{path} has no score of {int(lost.sum())} of the {lost.size} pairs in {listed.file}, "
+            f"first of user {listed.user[first]} and item {listed.item[first]}. Users and items "
+            "are numbers there; each target and candidate needs a score."
+        )
+    return score[row[place]]
+
+
+def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
+    """Return users and items, which the file of negatives has as numbers, and scores."""
+    import numpy as np
+
+    from podium.data import _columns
+    from podium.data._convert import finite, to_ids, to_numbers
+    from podium.data.tables import open_table
+    from podium.sampled.reading import fetch
+    from podium.sampled.scored import SCORE
+
+    roles = (_columns.USER, _columns.ITEM, SCORE)
+    table = open_table(path, "candidates' scores", roles)
+    found = _columns.resolve(table.names, roles, named, table.name)
+    got = fetch(table, found, {"user": "id", "item": "id", "score": "number"})
+    ids = [to_ids(got[role], found[role], table) for role in ("user", "item")]
+    for role, column in zip(("user", "item"), ids, strict=True):
+        if not isinstance(column, np.ndarray):
+            raise DataError(
+                f"{path}: {found[role]} must hold the numbers that the file of negatives has, got "
+                f"{column[0]!r}."
+            )
+    users, items = (np.asarray(column) for column in ids)
+    score = to_numbers(got["score"], found["score"], table, ids[0])
+    return users, items, finite(score, found["score"], ids[0], table)

@@ -1,0 +1,298 @@
+"""podium estimate of targets and candidates that a file lists, scored by a table or a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import sampled
+from podium.factorization import RoBiRank
+
+N_USERS, N_ITEMS = 30, 40
+LISTED = ("--negatives-file", "test.negative", "--items", "40", "--no-replacement")
+RR = ("--no-bounds", "--method", "naive", "-m", "rr")
+
+
+@pytest.fixture(scope="module")
+def model() -> RoBiRank:
+    """Return a model of 30 users and 40 items that were fitted as numbers."""
+    rng = np.random.default_rng(1)
+    pairs = {"user": rng.integers(0, N_USERS, 400), "item": rng.integers(0, N_ITEMS - 1, 400)}
+    pairs = {"user": [*pairs["user"], 0], "item": [*pairs["item"], N_ITEMS - 1]}
+    return RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(pairs)
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path, model: RoBiRank) -> Path:
+    """Write a target and 9 candidates of each user, their scores by the model, and the model."""
+    rng = np.random.default_rng(2)
+    drawn = np.array([rng.permutation(N_ITEMS)[:10] for _ in range(N_USERS)])
+    write_listed(folder / "test.negative", drawn)
+    scores = all_scores(model)
+    rows = [f"{u},{i},{float(scores[u, i])!r}" for u, i in np.ndindex(scores.shape)]
+    (folder / "scores.csv").write_text("user,item,score\n" + "\n".join(rows[::-1]) + "\n")
+    model.save(folder / "model")
+    return folder
+
+
+def write_listed(file: Path, drawn: Any, users: Any = None) -> None:
+    users = range(len(drawn)) if users is None else users
+    lines = [
+        f"({user},{target})\t" + "\t".join(map(str, rest)) + "\n"
+        for user, (target, *rest) in zip(users, drawn, strict=True)
+    ]
+    file.write_text("".join(lines))
+
+
+def all_scores(model: RoBiRank) -> Any:
+    """Return scores by users' and items' own numbers."""
+    products = model.user_factors_.astype(float) @ model.item_factors_.T.astype(float)
+    scores = np.empty_like(products)
+    assert model.user_labels_ is not None
+    assert model.item_labels_ is not None
+    scores[np.ix_(model.user_labels_, model.item_labels_)] = products + model.item_bias_
+    return scores
+
+
+@pytest.fixture
+def estimated(podium: Callable[..., Any]) -> Callable[..., tuple[dict[str, Any], list[str]]]:
+    """Return the JSON of a command that went well, and the lines on stderr."""
+
+    def run(*argv: str) -> tuple[dict[str, Any], list[str]]:
+        done = podium("estimate", *argv, "--format", "json")
+        assert done.status == 0, done.err
+        return json.loads(done.out), done.err.splitlines()
+
+    return run
+
+
+def test_table_and_model_give_the_ranks_among_the_listed(
+    estimated: Callable[..., Any], model: RoBiRank
+) -> None:
+    listed = sampled.read_negatives("test.negative", n_items=N_ITEMS)
+    ranks = listed.ranks(all_scores(model))
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).to_dict()
+    assert estimated("scores.csv", *LISTED)[0] == expected
+    found, said = estimated("model", *LISTED)
+    assert found == expected
+    learned = [line for line in said if "has learned from" in line]
+    assert len(said) == len(learned) == 1
+
+
+def test_targets_that_were_learned_from_are_counted(
+    estimated: Callable[..., Any], files: Path, model: RoBiRank
+) -> None:
+    assert model.user_labels_ is not None
+    assert model.item_labels_ is not None
+    seen = {
+        int(user): model.item_labels_[
+            model.seen_items_[model.seen_offsets_[row] : model.seen_offsets_[row + 1]]
+        ]
+        for row, user in enumerate(model.user_labels_)
+    }
+    other = {u: int(np.setdiff1d(np.arange(N_ITEMS), items)[0]) for u, items in seen.items()}
+    rest = {u: [i for i in range(10) if i not in (other[u], seen[u][0])][:7] for u in seen}
+    write_listed(files / "test.negative", [[other[u], *rest[u]] for u in sorted(seen)])
+    assert estimated("model", *LISTED)[1] == []
+    first = [[seen[0][0], *rest[0]], *([other[u], *rest[u]] for u in sorted(seen)[1:])]
+    write_listed(files / "test.negative", first)
+    (said,) = estimated("model", *LISTED)[1]
+    assert said.startswith("podium: model has learned from 1 of the 30 targets")
+
+
+def test_models_are_compared_on_the_listed(estimated: Callable[..., Any]) -> None:
+    found, said = estimated("scores.csv", "model", *LISTED[:-1], *RR)
+    assert len([line for line in said if "no line has an item twice" in line]) == 1
+    assert found["runs"] == ["scores", "model"]
+    assert found["measures"]["rr"]["differences"][0]["difference"] == 0
+
+
+def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files: Path) -> None:
+    rng = np.random.default_rng(1)
+    user, item = rng.integers(0, N_USERS, 400), rng.integers(0, N_ITEMS, 400)
+    names: dict[str, Any] = {"user": user.astype(str), "item": item.astype(str)}
+    for columns in (names, {"user": user, "item": item}):
+        fitted = RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(columns)
+        fitted.save(files / "other")
+        labels = fitted.user_labels_, fitted.item_labels_
+        scores = np.empty((N_USERS, N_ITEMS))
+        products = fitted.user_factors_.astype(float) @ fitted.item_factors_.T + fitted.item_bias_
+        scores[np.ix_(*(np.asarray(each).astype(int) for each in labels))] = products
+        ranks = sampled.read_negatives("test.negative", n_items=N_ITEMS).ranks(scores)
+        mean = estimated("other", *LISTED, *RR)[0]["measures"]["rr"]["mean"]
+        assert mean == pytest.approx((1 / ranks.ranks).mean())
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((np.ones(400), (user, item)), shape=(N_USERS, N_ITEMS))
+    fitted = RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(matrix)
+    fitted.save(files / "other")
+    assert fitted.user_labels_ is None
+    products = fitted.user_factors_.astype(float) @ fitted.item_factors_.T + fitted.item_bias_
+    ranks = sampled.read_negatives("test.negative", n_items=N_ITEMS).ranks(products)
+    mean = estimated("other", *LISTED, *RR)[0]["measures"]["rr"]["mean"]
+    assert mean == pytest.approx((1 / ranks.ranks).mean())
+
+
+def test_strange_users_are_left_out_and_strange_items_come_last(
+    estimated: Callable[..., Any], files: Path
+) -> None:
+    write_listed(files / "test.negative", [[0, 77, 78], [77, 0, 1], [0, 1, 2]], [0, 1, 99])
+    found, said = estimated("model", *LISTED, *RR)
+    assert found["conventions"]["n_users"] == 2
+    assert found["measures"]["rr"]["mean"] == (1 / 1 + 1 / 3) / 2
+    assert said[0] == "podium: test.negative: 1 of 3 users left out, whom model does not know."
+    assert "model does not know 2 of 4 items; they rank below those it knows" in said[1]
+
+
+def test_several_lines_of_a_user_stay_apart(estimated: Callable[..., Any], files: Path) -> None:
+    """User 0's targets come first and last among their own lines' candidates."""
+    (files / "few.csv").write_text("user,item,score\n0,1,5\n0,2,4\n0,3,3\n0,4,2\n1,1,1\n1,2,2\n")
+    write_listed(files / "test.negative", [[1, 2, 3], [4, 2, 3], [2, 1, 1]], [0, 0, 1])
+    argv = ("few.csv", "--negatives-file", "test.negative", "--items", "40", *RR)
+    found, _ = estimated(*argv)
+    assert found["conventions"]["n_users"] == 2
+    assert found["measures"]["rr"]["mean"] == ((1 + 1 / 3) / 2 + 1) / 2
+
+
+def test_ties_follow_their_rule(estimated: Callable[..., Any], files: Path) -> None:
+    (files / "few.csv").write_text("user,item,score\n0,1,5\n0,2,5\n0,3,3\n")
+    write_listed(files / "test.negative", [[1, 2, 3]])
+    means = [
+        estimated("few.csv", *LISTED, *RR, *ties)[0]["measures"]["rr"]["mean"]
+        for ties in ((), ("--ties", "best"), ("--ties", "average"))
+    ]
+    assert means == [1 / 2, 1, 3 / 4]
+
+
+def test_own_target_is_dropped_when_asked(estimated: Callable[..., Any], files: Path) -> None:
+    drawn = [[u % 5, *range(10, 19)] for u in range(N_USERS)]
+    drawn[3][4] = drawn[3][0]
+    write_listed(files / "test.negative", drawn)
+    found, _ = estimated("scores.csv", *LISTED, "--drop-own", "--negatives", "9", *RR)
+    assert found["conventions"]["n_negatives"] == [8, 9]
+
+
+def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], files: Path) -> None:
+    """User 0 has two different items, user 2 has one; the others none."""
+    (files / "seen.csv").write_text("user,item\n0,5\n0,6\n2,5\n0,5\n99,1\n")
+    found, _ = estimated("scores.csv", *LISTED, *RR, "--seen", "seen.csv")
+    assert found["conventions"]["n_items"] == [38, 40]
+    (files / "ranks.csv").write_text("who,rank\n0,1\n2,3\n1,2\n")
+    (files / "named.csv").write_text("user,thing\n2,5\n2,4\n")
+    argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
+    named = ("--user-col", "who", "--item-col", "thing", "--seen", "named.csv")
+    found, _ = estimated(*argv, *named, "-m", "recall@10")
+    ranks = sampled.SampledRanks([1, 3, 2], 9, [40, 38, 40], user=[0, 2, 1])
+    mean = sampled.evaluate(ranks, "recall@10", estimator="bv", bounds=False).means["recall@10"]
+    assert found["measures"]["recall@10"]["mean"] == pytest.approx(mean)
+
+
+def test_seen_items_may_be_keyed_by_text(estimated: Callable[..., Any], files: Path) -> None:
+    from podium.data import to_frame
+
+    to_frame({"user": ["10", "9"], "item": [1, 2]}).write_parquet(files / "seen.parquet")
+    (files / "ranks.csv").write_text("user,rank\n9,1\n10,3\n11,2\n")
+    argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
+    found, _ = estimated(*argv, "-m", "rr", "--seen", "seen.parquet")
+    ranks = sampled.SampledRanks([1, 3, 2], 9, [39, 39, 40], user=[9, 10, 11])
+    mean = sampled.evaluate(ranks, "rr", estimator="bv", bounds=False).means["rr"]
+    assert found["measures"]["rr"]["mean"] == pytest.approx(mean)
+
+
+def test_file_of_movielens_is_read(
+    estimated: Callable[..., Any], files: Path, podium_data: Callable[[str], Path]
+) -> None:
+    """156 of its candidates are their own targets."""
+    from scipy.sparse import csr_array
+
+    file = podium_data("ml-1m/ml-1m.test.negative.gz")
+    rows = np.arange(6040)
+    likes = csr_array((np.ones(6040), (rows, rows % 3706)), shape=(6040, 3706))
+    fitted = RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(likes)
+    fitted.save(files / "other")
+    argv = ("--negatives-file", str(file), "--drop-own", "--no-replacement", "--items", "3706")
+    found, _ = estimated("other", *argv, *RR)
+    assert found["conventions"]["n_users"] == 6040
+    assert found["conventions"]["n_negatives"] == [98, 99]
+    listed = sampled.read_negatives(file, n_items=3706, own_target="drop")
+    left = np.column_stack([fitted.user_factors_, np.ones(6040, np.float32)])
+    right = np.column_stack([fitted.item_factors_, fitted.item_bias_])
+    ranks = listed.ranks((left, right)).ranks
+    assert found["measures"]["rr"]["mean"] == pytest.approx((1 / ranks).mean(), rel=1e-4)
+
+
+def test_draws_that_never_repeat_are_pointed_out(
+    estimated: Callable[..., Any], files: Path
+) -> None:
+    argv = ("scores.csv", "--negatives-file", "test.negative", "--items", "40", *RR)
+    assert estimated(*argv)[1] == [
+        "podium: test.negative: no line has an item twice; pass --no-replacement if none could."
+    ]
+    drawn = [[u % 5, *range(10, 18), 10] for u in range(N_USERS)]
+    write_listed(files / "test.negative", drawn)
+    assert estimated(*argv)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("model", "--items", "40"), "model is a model, which needs --negatives-file"),
+        (("scores.csv", "--items", "40", "--drop-own"), "--drop-own needs --negatives-file"),
+        (("scores.csv", *LISTED, "--stages", "5,9"), "--stages is for ranks"),
+        (("scores.csv", *LISTED, "--negatives", "8"), "lines have 9 candidates, --negatives says"),
+        (("scores.csv", *LISTED, "--rank-col", "r"), "--rank-col names a column of ranks"),
+        (("scores.csv", *LISTED, "--history-col", "r"), "--history-col names a column of ranks or"),
+        (("scores.csv", "--items", "40", "--negatives-file", "none"), "none does not exist"),
+        (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to leave it"),
+        (("scores.csv", "--items", "40", "--negatives-file", "sizes"), "from 2 to 3 candidates"),
+        (("scores.csv", *LISTED[2:], "--negatives-file", "twice"), "line 2 has item 7 twice, so"),
+        (
+            ("scores.csv", *LISTED, "--items", "20"),
+            "40 different items, and --items says that they",
+        ),
+        (("lost.csv", *LISTED), "lost.csv has no score of 1 of the 300 pairs in test.negative"),
+        (("head.csv", *LISTED), "head.csv has no score of 300 of the 300 pairs"),
+        (("text.csv", *LISTED), "user must hold the numbers that the file of negatives has, got"),
+        (("unlike.csv", *LISTED), "unlike.csv has several scores of user"),
+        (("strange", *LISTED), "strange knows none of the users in test.negative, such as 0; it"),
+        (("items", *LISTED), "items knows none of the items in test.negative, such as"),
+        (("scores.csv", *LISTED, "--seen", "past.csv", "--user-col", "x"), "no column 'x'"),
+        (
+            ("scores.csv", *LISTED, "--seen", "others.csv"),
+            "--seen others.csv has none of the users",
+        ),
+        (
+            ("bare.csv", "--items", "40", "--negatives", "9", "--seen", "past.csv"),
+            "--seen needs to",
+        ),
+        (("test.negative", *LISTED), "test.negative"),
+    ],
+)
+def test_refused_in_one_line(
+    podium: Callable[..., Any], files: Path, argv: tuple[str, ...], message: str
+) -> None:
+    write_listed(files / "own", [[1, 2, 1]], [0])
+    write_listed(files / "sizes", [[1, 2, 3], [1, 2, 3, 4]])
+    write_listed(files / "twice", [[1, 2, 3], [1, 7, 7]])
+    (target,) = (files / "test.negative").read_text().splitlines()[3][1:].split(")")[:1]
+    lines = (files / "scores.csv").read_text().splitlines()
+    kept = [line for line in lines if not line.startswith(f"{target},")]
+    assert len(kept) == len(lines) - 1
+    (files / "lost.csv").write_text("\n".join(kept) + "\n")
+    (files / "head.csv").write_text("user,item,score\n500,600,1\n")
+    (files / "text.csv").write_text("user,item,score\nu1,1,1\n")
+    (files / "unlike.csv").write_text("\n".join([*lines, f"{target},99.5"]) + "\n")
+    (files / "bare.csv").write_text("rank\n1\n")
+    (files / "others.csv").write_text("user,item\n500,1\n")
+    pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
+    for name, shift in (("strange", "user"), ("items", "item")):
+        moved = {**pairs, shift: [500 + each for each in pairs[shift]]}
+        RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(moved).save(files / name)
+    done = podium("estimate", *argv)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.message
