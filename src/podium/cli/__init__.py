@@ -19,12 +19,14 @@ from typer.exceptions import TyperException
 
 from podium import __version__
 from podium.cli import _messages
+from podium.cli._help import Command, Group
 from podium.cli._options import expand
 from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
 from podium.cli.factorize import factorize
 from podium.cli.measure import measure
+from podium.cli.plan import plan
 from podium.cli.rank import rank
 from podium.cli.recommend import recommend
 from podium.cli.reproduce import reproduce
@@ -37,12 +39,24 @@ _WRONG, _BROKEN_PIPE, _INTERRUPTED = 2, 1, 130
 
 app = typer.Typer(
     name="podium",
+    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (measure, compare, train, rank, factorize, recommend, estimate, demo, reproduce):
-    app.command()(expand(command))
+for command in (
+    measure,
+    compare,
+    train,
+    rank,
+    factorize,
+    recommend,
+    estimate,
+    plan,
+    demo,
+    reproduce,
+):
+    app.command(cls=Command)(expand(command))
 
 
 @app.callback(invoke_without_command=True)

@@ -24,6 +24,7 @@ from podium.sampled.draws import Candidates, draw_candidates, sample_ranks, simu
 from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
 from podium.sampled.mes import MES
 from podium.sampled.mle import MLE, likelihood_gap, maximum_likelihood
+from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.wmle import WMLE
 
@@ -54,6 +55,8 @@ __all__ = [
     "Estimator",
     "LinearEstimator",
     "Naive",
+    "Plan",
+    "PlannedDesign",
     "RankDistribution",
     "RecallMap",
     "SampledComparison",
@@ -70,6 +73,7 @@ __all__ = [
     "likelihood_gap",
     "maximum_likelihood",
     "parse",
+    "plan",
     "population_bounds",
     "read_candidate_scores",
     "read_negatives",

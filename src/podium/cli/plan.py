@@ -1,0 +1,128 @@
+"""podium plan: how many items to sample, before any are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli._options import FORMATS
+from podium.cli._samples import SampleColumns, Samples
+
+_OUTPUT = "Output"
+_EXPECTED = "What ranks are expected"
+
+
+def plan(
+    samples: Samples,
+    columns: SampleColumns,
+    users: Annotated[
+        int, typer.Option(metavar="M", help="Users whose held-out items will be ranked.")
+    ],
+    error: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="What the estimate may be off (root mean square), in units of the measure.",
+        ),
+    ],
+    measure: Annotated[
+        str,
+        typer.Option(
+            "--measure",
+            "--metric",
+            "-m",
+            metavar="MEASURE",
+            help="That the target's rank determines.",
+        ),
+    ] = "ndcg@10",
+    relative: Annotated[
+        bool, typer.Option("--relative", help="The error is a share of the measure's value.")
+    ] = False,
+    ignore_bias: Annotated[
+        bool,
+        typer.Option("--ignore-bias", help="Hold the standard error alone to X."),
+    ] = False,
+    method: Annotated[
+        str,
+        typer.Option(metavar="METHOD", help="That podium estimate will use."),
+    ] = "auto",
+    pilot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RANKS",
+            help="Sampled ranks of some users, as podium estimate reads them.",
+            rich_help_panel=_EXPECTED,
+        ),
+    ] = None,
+    expect: Annotated[
+        float | None,
+        typer.Option(
+            metavar="VALUE",
+            help="Without a pilot: the value of the measure that is expected. Else recall@k is "
+            "taken to be the square root of k / N.",
+            rich_help_panel=_EXPECTED,
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,…",
+            help="Sizes of samples to look at; else from 25, doubled until X is reached.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draws from what a pilot leaves open, and simulations for methods that need "
+            "them: 16.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of these.")] = 0,
+    format: Annotated[
+        str,
+        typer.Option(
+            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
+        ),
+    ] = "table",
+) -> None:
+    """Find how many items to sample for an error, and what ranking all of them costs.
+
+    For samples of a fixed size, and for samples that grow while the target comes first. Ranks
+    are expected to be as those of a pilot; without one, of three shapes that have one value of
+    the measure.
+    """
+    from podium import _check
+
+    _check.choice(format, "--format", FORMATS)
+    _check.seed(seed)
+    from podium import sampled
+    from podium.cli import _plans, _sampled
+    from podium.cli._progress import progress
+
+    with _plans.own_words():
+        known = None
+        if pilot is None:
+            _plans.refuse_options_of_a_pilot(samples, columns)
+        else:
+            known = _sampled.read(pilot, samples, columns, scores=False, ties=None, seed=seed)
+        with progress("planning") as show:
+            found = sampled.plan(
+                samples.items,
+                users,
+                measure,
+                error,
+                pilot=known,
+                expect=expect,
+                relative=relative,
+                ignore_bias=ignore_bias,
+                method=method,
+                replacement=not samples.no_replacement,
+                sizes=_plans.read_sizes(sizes),
+                seed=seed,
+                progress=show,
+                **({} if repeats is None else {"n_repeats": repeats}),
+            )
+    _plans.show(found, format)

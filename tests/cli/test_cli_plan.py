@@ -1,0 +1,194 @@
+"""podium plan: what it prints, with a pilot and without, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from podium import sampled
+from podium.cli._plans import as_options
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "plan.json"
+ASKED = ("--items", "2000", "--users", "3000", "--error", "0.01")
+PILOT = ("--pilot", "ranks.csv", "--negatives", "9")
+FAST = ("--method", "bv", "--sizes", "25,80")
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """Write sampled ranks of 200 users among 9 items, most of them small."""
+    ranks = 1 + (np.arange(200) % 10) * (np.arange(200) % 3) // 2
+    (folder / "ranks.csv").write_text("rank\n" + "".join(f"{rank}\n" for rank in ranks.tolist()))
+    return folder
+
+
+@pytest.fixture
+def planned(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    """Return the JSON of a command that went well, by its schema."""
+
+    def run(*argv: str) -> dict[str, Any]:
+        done = podium("plan", *argv, "--format", "json")
+        assert (done.status, done.err) == (0, "")
+        found = json.loads(done.out)
+        schema = json.loads(SCHEMA.read_text())
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema).validate(found)
+        return found
+
+    return run
+
+
+def test_json_is_that_of_the_library(planned: Callable[..., dict[str, Any]]) -> None:
+    found = planned(*ASKED)
+    assert found == sampled.plan(2000, 3000, "ndcg@10", 0.01).to_dict()
+    assert found["designs"][found["best"]]["reaches"]
+    assert found["designs"][found["fixed"]]["kind"] == "fixed"
+    assert found["designs"][found["growing"]]["stages"] is not None
+    assert found["conventions"]["method"] == "smooth"
+
+
+def test_pilot_is_read_as_estimate_reads_it(planned: Callable[..., dict[str, Any]]) -> None:
+    known = sampled.read_ranks("ranks.csv", n_items=2000, n_negatives=9, replacement=False)
+    expected = sampled.plan(
+        2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80], replacement=False
+    )
+    found = planned(*ASKED, *PILOT, *FAST, "--no-replacement")
+    assert found == expected.to_dict()
+    assert found["conventions"]["n_pilot_users"] == 200
+    assert found["designs"][-1]["errors"].keys() == {"pilot"}
+
+
+def test_pilot_that_grew(planned: Callable[..., dict[str, Any]], files: Path) -> None:
+    (files / "grown.csv").write_text("rank,n_negatives\n" + "1,20\n3,10\n2,10\n4,20\n" * 9)
+    found = planned(*ASKED, "--pilot", "grown.csv", "--stages", "10,20", *FAST)
+    known = sampled.read_ranks("grown.csv", n_items=2000, stages=[10, 20])
+    again = sampled.plan(2000, 3000, "ndcg@10", 0.01, pilot=known, method="bv", sizes=[25, 80])
+    assert found == again.to_dict()
+
+
+def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> None:
+    argv = ("--relative", "--ignore-bias", "--expect", "0.2", "--metric", "recall@10")
+    found = planned(*ASKED, *argv, *FAST, "--no-replacement", "--seed", "3", "--repeats", "5")
+    assert found["goal"] == pytest.approx(0.01 * 0.2)
+    assert (found["measure"], found["value"]) == ("recall@10", 0.2)
+    kept = found["conventions"]
+    assert (kept["ignore_bias"], kept["replacement"]) == (True, False)
+    assert (kept["seed"], kept["n_repeats"], kept["method"]) == (3, 5, "bv")
+    fixed = [d["n_negatives"] for d in found["designs"] if d["kind"] == "fixed"]
+    assert fixed == [25, 80]
+    again = planned(*ASKED, *argv, *FAST)
+    assert again["designs"][1]["n_scored"] != found["designs"][1]["n_scored"]
+
+
+@pytest.mark.parametrize("known", [(), PILOT])
+def test_table_fits_and_says_what_is_enough(podium: Callable[..., Any], known: tuple[str]) -> None:
+    done = podium("plan", *ASKED, *known)
+    table, conclusions = done.out.split("\n\n", 1)
+    lines = table.splitlines()
+    assert len(lines[1]) <= 80
+    assert lines[0].split()[:4] == ["sampled", "scored", "in", "all"]
+    assert lines[0].endswith("ok")
+    assert lines[-1].startswith("all items")
+    assert lines[-1].endswith("yes")
+    words = " ".join(conclusions.split())
+    assert words.startswith("For ndcg@10 within 0.01: fixed sample, ")
+    assert "of the cost of ranking all; sample that doubles while the target comes first" in words
+    assert ("without a pilot" in words) != bool(known)
+    assert ("pilot of 200 users" in words) == bool(known)
+
+
+def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
+    asked = ("--items", "2000", "--users", "30", "--error", "0.001")
+    words = " ".join(podium("plan", *asked).out.split())
+    need = sampled.plan(2000, 30, "ndcg@10", 0.001).n_users_needed
+    assert "30 users are too few for ndcg@10 within 0.001: ranking all items" in words
+    assert f"It takes {need} users." in words
+
+
+def test_bias_that_decides_is_named(podium: Callable[..., Any]) -> None:
+    asked = (*ASKED[:4], "--error", "0.02", "--method", "bv", "--sizes", "25")
+    said = "but a bias that takes them beyond"
+    assert said in " ".join(podium("plan", *asked).out.split())
+    lax = " ".join(podium("plan", *asked, "--ignore-bias").out.split())
+    assert said not in lax
+    assert "Bias was left out." in lax
+
+
+def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
+    words = " ".join(podium("plan", *ASKED, "--method", "naive", "--sizes", "25").out.split())
+    assert "No sample of up to 25 items has ndcg@10 within 0.01: rank all items" in words
+    few = " ".join(podium("plan", "--items", "2", *ASKED[2:4], "--error", "0.1").out.split())
+    assert "2 items are too few to sample from" in few
+    fixed = " ".join(podium("plan", *ASKED, "--method", "cls", "--sizes", "900").out.split())
+    assert "no sample that doubles while the target comes first is enough." in fixed
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
+def test_other_forms_have_the_same_numbers(
+    podium: Callable[..., Any], planned: Callable[..., dict[str, Any]], form: str
+) -> None:
+    done = podium("plan", *ASKED, *FAST, "--format", form)
+    expected = planned(*ASKED, *FAST)["designs"]
+    if form != "csv":
+        assert all(f"{design['error']:.3g}" in done.out for design in expected)
+        return
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [row["kind"] for row in rows] == [design["kind"] for design in expected]
+    for row, design in zip(rows, expected, strict=True):
+        for name in ("n_scored", "n_scored_in_all", "share", "std_error", "bias", "error"):
+            assert float(row[name]) == design[name]
+        assert row["stages"] == " ".join(map(str, design["stages"] or []))
+        assert row["reaches"] == str(design["reaches"])
+        assert float(row["error_flat"]) == design["errors"]["flat"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((*ASKED[:4], "--error", "0"), "--error must be a number > 0, got 0"),
+        (("--items", "1", *ASKED[2:]), "--items must be >= 2, the target and others, got 1."),
+        ((*ASKED[:2], "--users", "0", *ASKED[4:]), "--users must be an integer >= 1, got 0."),
+        ((*ASKED, "-m", "err@10"), "needs more than the rank"),
+        ((*ASKED, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
+        ((*ASKED, "-m", "recall@2000"), "recall@2000 is 1 for every ranking of 2000 items"),
+        ((*ASKED, "--method", "mel"), "Did you mean 'mle'?"),
+        ((*ASKED, "--expect", "3"), "--expect must lie between 0 and 1"),
+        ((*ASKED, "--expect", "0.1", *PILOT), "--expect is what is assumed without a pilot"),
+        ((*ASKED, "--sizes", "5;9"), "--sizes must be numbers with commas"),
+        ((*ASKED, "--sizes", "2000"), "--sizes must be numbers of sampled items below --items"),
+        ((*ASKED, "--repeats", "1"), "--repeats must be >= 2, got 1."),
+        ((*ASKED, "--seed", "-1"), "--seed must be an integer >= 0"),
+        ((*ASKED, "--format", "tabel"), "Did you mean 'table'?"),
+        ((*ASKED, "--negatives", "9"), "--negatives tells how to read a pilot"),
+        ((*ASKED, "--rank-col", "r"), "--rank-col tells how to read a pilot"),
+        ((*ASKED, "--mixed"), "--mixed tells how to read a pilot"),
+        ((*ASKED, "--pilot", "ranks.csv"), "--negatives must be given once"),
+        ((*ASKED, "--pilot", "ranks.csv", "--negatives", "4"), "1 to --negatives + 1 = 5"),
+        ((*ASKED, "--pilot", "absent.csv"), "absent.csv does not exist"),
+        (ASKED[2:], "Missing option '--items'"),
+        (ASKED[:2], "Missing option '--users'"),
+        (ASKED[:4], "Missing option '--error'"),
+    ],
+)
+def test_refused_in_one_line(
+    podium: Callable[..., Any], argv: tuple[str, ...], message: str
+) -> None:
+    done = podium("plan", *argv)
+    assert done.status == 2
+    assert done.out == ""
+    assert message in done.message
+
+
+@pytest.mark.parametrize(
+    "text", ["a.csv has no column 'n_users'.", "pilot.csv is empty.", "error in line 3"]
+)
+def test_what_is_no_argument_stays(text: str) -> None:
+    assert as_options(text) == text

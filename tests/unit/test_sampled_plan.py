@@ -1,0 +1,329 @@
+"""Plans: what designs cost and give, which are looked at, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.sampled import (
+    BV,
+    Design,
+    Estimator,
+    Plan,
+    PlannedDesign,
+    RankDistribution,
+    SampledRanks,
+    Smooth,
+    plan,
+    simulate_ranks,
+)
+from podium.sampled._measures import read_measure
+from podium.sampled._plan_ranks import halfway, layout, of_pilot, of_value
+from podium.sampled._plan_search import Family, climb
+
+N_ITEMS = 40
+RANKS = np.array([1, 1, 1, 2, 3, 5, 9, 14, 30, 38])
+
+
+@dataclass(frozen=True)
+class Simulated(Estimator):
+    """An estimator of which a plan knows nothing but its estimates."""
+
+    name: ClassVar[str] = "simulated"
+    grows: ClassVar[bool] = True
+
+    inner: Estimator
+
+    def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:
+        return self.inner.estimate(ranks, measure, k)
+
+
+def whole_pilot() -> SampledRanks:
+    """A pilot in which all items were drawn, so that ranks are known."""
+    return SampledRanks(RANKS, N_ITEMS - 1, N_ITEMS, replacement=False)
+
+
+def pilot(n_users: int = 400, n_negatives: int = 20) -> SampledRanks:
+    ranks = np.minimum(np.random.default_rng(0).geometric(0.03, n_users), 500)
+    return simulate_ranks(ranks, 500, n_negatives)
+
+
+def row(found: Plan, *stages: int) -> PlannedDesign:
+    """The design of a plan that has these stages, or this one size."""
+    wanted: tuple[int, ...] = stages if len(stages) > 1 else ()
+    return next(
+        each
+        for each in found.designs[:-1]
+        if (each.stages, each.n_negatives) == (wanted, max(stages))
+    )
+
+
+def test_ranking_all_items_leaves_the_users() -> None:
+    """Recall is 1 for half the users: its variance is 1/4."""
+    found = plan(100, 400, "recall@10", 0.1, expect=0.5).everything
+    assert found.std_error == pytest.approx(sqrt(0.25 / 400))
+    assert (found.bias, found.n_scored, found.share, found.kind) == (0.0, 100.0, 1.0, "all")
+    assert set(found.errors) == {"steep", "bent", "flat"}
+
+
+@pytest.mark.parametrize("stages", [(5,), (10,), (2, 4, 8, 16)])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_mean_of_values_has_its_moments(stages: tuple[int, ...], replacement: bool) -> None:
+    """Of a pilot whose ranks are known, against sums over all ranks and outcomes."""
+    estimator = BV(gamma=0.1)
+    found = plan(
+        N_ITEMS, 50, "ndcg@10", 0.1, pilot=whole_pilot(), method=estimator,
+        replacement=replacement, sizes=[5, 10, 16],
+    )  # fmt: skip
+    design = Design(stages[-1], N_ITEMS, replacement, stages)
+    chances = design.probabilities(RANKS).mean(axis=0)
+    values = estimator.values(design, "ndcg@10")
+    mean = chances @ values
+    exact = RankDistribution.of_ranks(RANKS, N_ITEMS).expect("ndcg@10")
+    one = row(found, *stages)
+    assert one.std_error == pytest.approx(sqrt((chances @ values**2 - mean**2) / 50))
+    assert one.bias == pytest.approx(abs(mean - exact))
+    assert one.error == pytest.approx(sqrt(one.std_error**2 + one.bias**2))
+    assert one.n_scored == pytest.approx(1 + chances @ design.sizes)
+    assert one.errors == {"pilot": one.error}
+
+
+def test_growing_sample_costs_what_targets_that_stay_first_take() -> None:
+    """Of two items more, seen by those whose first two are all below them."""
+    found = plan(
+        N_ITEMS, 50, "rr", 0.1, pilot=whole_pilot(), method="bv", replacement=False, sizes=[16]
+    )
+    below = N_ITEMS - RANKS
+    others = N_ITEMS - 1
+    first = [np.ones(RANKS.size)]
+    for size in (2, 4, 8):
+        chance = [(below - i) / (others - i) for i in range(size)]
+        first.append(np.maximum(np.prod(chance, axis=0), 0.0))
+    cost = 1 + np.mean(2 * first[0] + 2 * first[1] + 4 * first[2] + 8 * first[3])
+    assert row(found, 2, 4, 8, 16).n_scored == pytest.approx(cost)
+
+
+def test_simulation_agrees_with_the_sums() -> None:
+    """The same estimator, with and without its values: 300 repeats know an error to 4 %."""
+    exactly = plan(500, 300, "ndcg@10", 0.1, expect=0.1, method="bv", sizes=[50])
+    again = plan(
+        500, 300, "ndcg@10", 0.1, expect=0.1, method=Simulated(BV()), sizes=[50], n_repeats=300
+    )
+    for one, other in zip(exactly.designs, again.designs, strict=True):
+        assert other.n_scored == pytest.approx(one.n_scored)
+        assert other.bias == pytest.approx(one.bias, abs=1e-12)
+        assert other.std_error == pytest.approx(one.std_error, rel=0.15)
+
+
+@pytest.mark.parametrize("known", [{"expect": 0.1}, {"pilot": pilot(1000)}])
+def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[str, Any]) -> None:
+    """Under each shape; 40 repeats know an error to 11 %."""
+    first, again = (
+        plan(500, 1000, "ndcg@10", 0.1, sizes=[100], n_repeats=40, method=method, **known)
+        for method in (Smooth(), Simulated(Smooth()))
+    )
+    for one in first.designs[:-1]:
+        other = row(again, *(one.stages or (one.n_negatives,)))
+        assert other.errors == pytest.approx(one.errors, rel=0.3)
+
+
+@pytest.mark.parametrize("n_items", [3, 64, 5000])
+@pytest.mark.parametrize("measure", ["recall@2", "ndcg@10", "rr"])
+def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
+    wanted, cells = read_measure(measure), layout(n_items, 100)
+    for value in (None, 0.05 + 0.95 * halfway(wanted, cells)):
+        found = of_value(wanted, cells, value)
+        assert found.value == (halfway(wanted, cells) if value is None else value)
+        for masses in found.masses.values():
+            assert masses.min() >= 0
+            assert masses.sum() == pytest.approx(1.0)
+            assert masses[0] @ cells.weights(wanted) == pytest.approx(found.value, rel=1e-6)
+
+
+def test_shapes_differ_in_how_much_the_first_rank_has() -> None:
+    found = of_value(read_measure("recall@10"), layout(3000, 100), 0.1).masses
+    steep, bent, flat = (found[name][0][0] for name in ("steep", "bent", "flat"))
+    assert steep > bent > flat > 0.1 / 10
+
+
+def test_halfway_recall_is_a_square_root() -> None:
+    assert halfway(read_measure("recall@10"), layout(1000, 50)) == pytest.approx(sqrt(10 / 1000))
+
+
+def test_draws_lie_about_what_is_fitted() -> None:
+    known = pilot()
+    cells = layout(500, 100)
+    found = of_pilot(known, read_measure("recall@10"), cells, 64, 0)
+    values = found.masses["pilot"] @ cells.weights(read_measure("recall@10"))
+    fit = Smooth().posterior(known)
+    assert found.value == fit.expect("recall@10")
+    assert values.mean() == pytest.approx(found.value, rel=0.15)
+    assert values.std() == pytest.approx(fit.std_error("recall@10"), rel=0.4)
+    again = of_pilot(known, read_measure("recall@10"), cells, 64, 1)
+    assert not np.array_equal(again.masses["pilot"], found.masses["pilot"])
+
+
+def test_steps_that_a_fit_needed_are_in_the_draws() -> None:
+    """Half at one rank, half at another: no smooth density has that."""
+    known = simulate_ranks([10] * 3000 + [300] * 3000, 500, 20)
+    assert Smooth().posterior(known).n_steps > 0
+    cells = layout(500, 100)
+    weights = cells.weights(read_measure("recall@40"))
+    found = of_pilot(known, read_measure("recall@40"), cells, 16, 0)
+    assert (found.masses["pilot"] @ weights).mean() == pytest.approx(found.value, rel=0.1)
+
+
+def test_pilot_without_seen_items_has_a_smaller_catalogue() -> None:
+    sizes = np.full(400, 480)
+    sizes[0] = 490
+    known = SampledRanks(pilot().ranks, 20, sizes)
+    found = of_pilot(known, read_measure("rr"), layout(500, 20), 4, 0)
+    assert found.masses["pilot"].sum(axis=1) == pytest.approx(np.ones(4))
+    assert found.masses["pilot"][:, -1] == pytest.approx(np.zeros(4))
+
+
+def test_best_is_the_cheapest_that_reaches() -> None:
+    found = plan(5000, 3000, "ndcg@10", 0.0057, expect=0.05)
+    costs = [each.n_scored for each in found.designs]
+    assert costs == sorted(costs)
+    reaching = [each for each in found.designs if each.reaches]
+    assert all(each.error <= 0.0057 for each in reaching)
+    assert not any(each.error <= 0.0057 for each in found.designs if not each.reaches)
+    assert found.best is reaching[0]
+    assert found.fixed is not None
+    assert found.fixed is next(each for each in reaching if each.kind == "fixed")
+    assert found.growing is next(each for each in reaching if each.kind == "growing")
+    assert found.fixed.n_negatives not in (25, 50, 100, 200, 400, 800)  # between two of them
+
+
+def test_too_few_users_are_told_how_many_it_takes() -> None:
+    found = plan(1000, 100, "ndcg@10", 0.001, expect=0.1, method="bv")
+    assert found.best is found.fixed is found.growing is None
+    enough = plan(1000, found.n_users_needed, "ndcg@10", 0.001, expect=0.1, method="bv")
+    fewer = plan(1000, found.n_users_needed - 1, "ndcg@10", 0.001, expect=0.1, method="bv")
+    assert enough.everything.reaches
+    assert not fewer.everything.reaches
+
+
+def test_goal_can_be_a_share_and_leave_bias_out() -> None:
+    plain = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25])
+    share = plan(1000, 5000, "recall@10", 0.1, expect=0.2, relative=True, method="bv", sizes=[25])
+    assert share.goal == pytest.approx(plain.goal)
+    assert not plain.designs[0].reaches
+    assert plain.designs[0].std_error < 0.02 < plain.designs[0].bias
+    lax = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25], ignore_bias=True)
+    assert lax.designs[0].reaches
+
+
+def test_method_that_reads_no_growing_samples_gets_none() -> None:
+    found = plan(1000, 5000, "recall@10", 0.02, method="cls")
+    assert {each.kind for each in found.designs} == {"fixed", "all"}
+    assert found.growing is None
+
+
+def test_sizes_are_those_asked_for() -> None:
+    found = plan(1000, 500, "rr", 0.5, method="bv", sizes=[300, 30])
+    fixed = [each.n_negatives for each in found.designs if each.kind == "fixed"]
+    assert fixed == [30, 300]
+    growing = [each.stages for each in found.designs if each.kind == "growing"]
+    assert sorted(growing) == [
+        (4, 8, 16, 32),
+        (5, 10, 20, 40, 80, 160, 320),
+        (38, 76, 152, 304),
+    ]
+
+
+@pytest.mark.parametrize("n_items", [2, 3, 4, 25, 60])
+def test_small_catalogues_have_plans(n_items: int) -> None:
+    found = plan(n_items, 100, "recall@1", 0.2, method="bv")
+    assert all(each.n_negatives < n_items for each in found.designs)
+    assert len(found.designs) == 1 or n_items > 2
+    assert found.everything.n_scored == n_items
+
+
+def test_one_user_has_a_plan() -> None:
+    assert plan(500, 1, "rr", 0.9, sizes=[20]).everything.std_error > 0
+
+
+def test_same_seed_same_plan() -> None:
+    options: dict[str, Any] = {"pilot": pilot(), "sizes": [50], "n_repeats": 4}
+    one, two, other = (plan(500, 50, "rr", 0.1, seed=seed, **options) for seed in (3, 3, 4))
+    assert one.to_dict() == two.to_dict()
+    assert one.designs != other.designs
+
+
+def test_progress_ends_where_the_work_does() -> None:
+    seen: list[tuple[int, int, str]] = []
+
+    def note(done: int, total: int, text: str) -> None:
+        seen.append((done, total, text))
+
+    found = plan(500, 50, "rr", 0.1, method="bv", progress=note)
+    assert [done for done, _, _ in seen[:-1]] == list(range(1, len(found.designs)))
+    assert all(done < total for done, total, _ in seen[:-1])
+    assert seen[-1][:2] == (len(seen) - 1, len(seen) - 1)
+
+
+def test_text_marks_the_best_and_others_that_reach() -> None:
+    found = plan(5000, 3000, "ndcg@10", 0.006, expect=0.05, method="bv(gamma=0.01)")
+    lines = str(found).splitlines()
+    assert lines[0].startswith("ndcg@10 (about 0.05) of 3000 users within 0.006, 5000 items, bv")
+    marks = [line[0] for line in lines[1:]]
+    assert marks.count("*") == 1
+    assert marks.count("+") == sum(each.reaches for each in found.designs) - 1
+    assert "all items" in lines[-1]
+
+
+def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:
+    asked: list[int] = []
+
+    def ask(stages: tuple[int, ...]) -> float:
+        asked.append(stages[-1])
+        return 1 / stages[-1]
+
+    climb(Family(1, (25, 50, 100, 200, 400, 800)), ask, 1 / 150, reachable=True)
+    assert asked == [25, 50, 100, 200, 150, 400]
+    asked.clear()
+    climb(Family(8, (10, 25, 50, 100)), ask, 1 / 1600, reachable=False)
+    assert asked == [80, 200, 400]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"error": 0}, "error must be a number > 0, got 0"),
+        ({"error": float("nan")}, "error must be a number > 0"),
+        ({"n_users": 0}, "n_users must be an integer >= 1"),
+        ({"n_items": 1}, "n_items must be >= 2"),
+        ({"measure": "err@10"}, "needs more than the rank"),
+        ({"measure": "recall@50"}, "recall@50 is 1 for every ranking of 50 items"),
+        ({"measure": "pap@60"}, "undefined in a catalogue of 50 items"),
+        ({"method": "mel"}, "Did you mean 'mle'"),
+        ({"method": "recall-map", "measure": "rr"}, "only"),
+        ({"expect": 1.5}, "expect must lie between"),
+        ({"expect": float("nan")}, "expect must be a number"),
+        ({"expect": 1 - 1e-17}, "expect must lie between"),
+        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is what is assumed without"),
+        ({"pilot": SampledRanks([1], 9, 60)}, "n_items = 50 items, got 60"),
+        ({"pilot": SampledRanks([1], 9, 40)}, "n_items = 50 items, got 40"),
+        (
+            {"pilot": SampledRanks([1], 9, 50), "measure": "recall@50"},
+            "recall@50 is 1 for every ranking",
+        ),
+        ({"sizes": []}, "sizes must be numbers of sampled items below n_items = 50"),
+        ({"sizes": [50]}, "below n_items = 50, got"),
+        ({"sizes": [0]}, "sizes must be an integer >= 1"),
+        ({"n_repeats": 1}, "n_repeats must be >= 2"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+    ],
+)
+def test_refused_with_the_reason(options: dict[str, object], message: str) -> None:
+    usual: dict[str, object] = {"n_items": 50, "n_users": 10, "measure": "ndcg@10", "error": 0.1}
+    with pytest.raises(ArgumentError, match=message.replace("(", r"\(")):
+        plan(**{**usual, **options})  # pyright: ignore[reportArgumentType]
