@@ -185,9 +185,7 @@ def descend(
     """
     n_block, d = V.shape
     n_runs = run_users.size
-    longest = 1
-    for i in range(n_runs):
-        longest = max(longest, run_starts[i + 1] - run_starts[i])
+    longest = np.diff(run_starts).max() if n_runs else 1
     turn = np.empty(max(n_runs, 1), np.int32)
     order = np.empty(longest, np.int32)
     marks = np.zeros(n_block // 64 + 1, np.uint64)
