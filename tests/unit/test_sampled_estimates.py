@@ -419,6 +419,14 @@ def test_other_users_are_refused(b: SampledRanks, message: str) -> None:
         compare(SampledRanks([1, 2, 3], 4, 60), b, "rr")
 
 
+def test_labels_of_two_kinds_are_not_compared() -> None:
+    """10 comes before 2 as text: users would be paired with others."""
+    a = SampledRanks([1, 2, 3], 9, 100, user=[2, 10, 11])
+    b = SampledRanks([1, 2, 3], 9, 100, user=["2", "10", "11"])
+    with pytest.raises(ArgumentError, match="one kind in a and b, got 2 and '10'"):
+        compare(a, b, "recall@20")
+
+
 def test_missing_users_are_named() -> None:
     a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
     b = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "w"])

@@ -281,6 +281,11 @@ def _same_users(a: SampledRanks, b: SampledRanks) -> Pair:
 
 
 def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
+    if (a.dtype.kind in "iu") != (b.dtype.kind in "iu"):
+        raise ArgumentError(
+            f"user must be of one kind in a and b, got {_check.label(a[0])} and "
+            f"{_check.label(b[0])}. Make them integers in both, or text in both."
+        )
     for one, other, name in ((a, b, "b"), (b, a, "a")):
         lost = one[~np.isin(one, other)]
         if lost.size:
