@@ -169,6 +169,35 @@ def test_ties_follow_their_rule(estimated: Callable[..., Any], files: Path) -> N
     assert means == [1 / 2, 1, 3 / 4]
 
 
+def test_random_ties_do_not_follow_the_order_of_lines(
+    estimated: Callable[..., Any], files: Path
+) -> None:
+    (files / "few.csv").write_text(
+        "user,item,score\n" + "".join(f"{u},{i},5\n" for u in range(9) for i in range(5))
+    )
+    argv = ("few.csv", *LISTED, *RR, "--ties", "random")
+    found: list[float] = []
+    for users in (list(range(9)), list(range(8, -1, -1))):
+        write_listed(files / "test.negative", [[u % 2, 2, 3, 4] for u in users], users)
+        found.append(estimated(*argv)[0]["measures"]["rr"]["mean"])
+    assert found[0] == pytest.approx(found[1])
+    assert 1 / 4 < found[0] < 1  # neither rule that goes by the score alone
+
+
+def test_history_is_not_read_where_seen_items_are_left_out(
+    estimated: Callable[..., Any], podium: Callable[..., Any], files: Path
+) -> None:
+    (files / "seen.csv").write_text("user,item\n0,5\n2,5\n")
+    (files / "ranks.csv").write_text("user,rank,history\n0,1,1\n2,3,1\n1,2,0\n")
+    argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "-m", "rr")
+    found, said = estimated(*argv, "--seen", "seen.csv")
+    assert found["conventions"]["history"] is None
+    assert "ranks.csv: history is not read, since --seen" in said[0]
+    done = podium("estimate", *argv, "--seen", "seen.csv", "--history-col", "history")
+    assert done.status == 2
+    assert "Pass one of the two" in done.message
+
+
 def test_own_target_is_dropped_when_asked(estimated: Callable[..., Any], files: Path) -> None:
     drawn = [[u % 5, *range(10, 19)] for u in range(N_USERS)]
     drawn[3][4] = drawn[3][0]
@@ -251,6 +280,12 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to leave it"),
         (("scores.csv", "--items", "40", "--negatives-file", "sizes"), "from 2 to 3 candidates"),
         (("scores.csv", *LISTED[2:], "--negatives-file", "twice"), "line 2 has item 7 twice, so"),
+        (("scores.csv", *LISTED, "--negatives-file", "again"), "lines 1 and 3 have the same user"),
+        (("scores.csv", *LISTED, "--negatives-file", "own2", "--drop-own"), "own2: line 2 has no"),
+        (
+            ("ranks.csv", "--items", "40", "--negatives", "9", "--item-col", "x", "--seen", "past"),
+            "past has no column 'x' (--item-col)",
+        ),
         (
             ("scores.csv", *LISTED, "--items", "20"),
             "40 different items, and --items says that they",
@@ -277,6 +312,10 @@ def test_refused_in_one_line(
     podium: Callable[..., Any], files: Path, argv: tuple[str, ...], message: str
 ) -> None:
     write_listed(files / "own", [[1, 2, 1]], [0])
+    write_listed(files / "own2", [[1, 2], [2, 2]])
+    write_listed(files / "again", [[1, 2], [1, 2], [1, 3]], [0, 1, 0])
+    (files / "ranks.csv").write_text("user,rank\n0,1\n")
+    (files / "past").write_text("user,item\n0,1\n")
     write_listed(files / "sizes", [[1, 2, 3], [1, 2, 3, 4]])
     write_listed(files / "twice", [[1, 2, 3], [1, 7, 7]])
     (target,) = (files / "test.negative").read_text().splitlines()[3][1:].split(")")[:1]

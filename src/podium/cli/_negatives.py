@@ -49,9 +49,17 @@ class Listed:
 
         from podium import sampled
 
-        table = {"user": self.line, "item": self.item, "score": scores, "target": self.target}
+        width = int(self.item.max(initial=0)) + 1
+        keys = self.owner * width  # of lines, whatever their order
+        keys[self.line[self.target]] += self.item[self.target]
+        table = {
+            "user": keys[self.line],
+            "item": self.item,
+            "score": scores,
+            "target": self.target,
+        }
         found = sampled.read_candidate_scores(table, n_items=n_items, mixed=True, **options)
-        return replace(found, user=self.owner[np.asarray(found.user)])
+        return replace(found, user=np.asarray(found.user) // width)
 
 
 def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) -> Listed:
@@ -64,6 +72,12 @@ def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) 
         file, n_items=n_items, replacement=replacement, own_target="drop" if drop_own else "error"
     )
     n, sizes = found.target.size, np.diff(found.offsets)
+    if not sizes.all():
+        raise DataError(
+            f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. Leave "
+            "the line out."
+        )
+    _check_targets(file, np.asarray(found.user), found.target)
     n_named = np.union1d(found.target, found.items).size
     if n_named > n_items:
         raise DataError(
@@ -76,6 +90,20 @@ def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) 
     item = np.concatenate([found.target, found.items])
     owner = np.asarray(found.user)
     return Listed(file, owner, line, owner[line], item, np.arange(line.size) < n)
+
+
+def _check_targets(file: Path, users: NDArray[Any], targets: NDArray[Any]) -> None:
+    """Refuse a user's target twice: no scores could tell the two lines apart."""
+    import numpy as np
+
+    order = np.lexsort((targets, users))
+    a, b = order[:-1], order[1:]
+    same = (users[a] == users[b]) & (targets[a] == targets[b])
+    if same.any():
+        first, second = sorted((int(a[np.argmax(same)]), int(b[np.argmax(same)])))
+        raise DataError(
+            f"{file}: lines {first + 1} and {second + 1} have the same user and target. Keep one."
+        )
 
 
 def _check_draws(

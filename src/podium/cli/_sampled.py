@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from podium.cli import _messages
 from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class Reader:
 
         if found.user is None:
             raise ArgumentError(f"--seen needs to know users, and {path} has no column of them.")
+        if found.history is not None:
+            found = self._without_history(found, path)
         users, n_seen = self._n_seen
         asked = found.user
         if asked.dtype.kind != users.dtype.kind:
@@ -129,6 +132,16 @@ class Reader:
         if not there.any():
             raise DataError(f"--seen {seen} has none of the users of {path}, such as {asked[0]}.")
         return replace(found, n_items=found.most_items - np.where(there, n_seen[place], 0))
+
+    def _without_history(self, found: SampledRanks, path: Path) -> SampledRanks:
+        """Leave out counts of items that are not in the catalogues any more."""
+        if self.columns.history_col is not None:
+            raise ArgumentError(
+                "--history-col counts a user's own items among those that were drawn from, and "
+                "--seen says that they were left out. Pass one of the two."
+            )
+        _messages.say(f"{path}: history is not read, since --seen leaves a user's own items out.")
+        return replace(found, history=None)
 
     @cached_property
     def _n_seen(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -151,6 +164,8 @@ def _ranks(path: Path, samples: Samples, columns: SampleColumns) -> SampledRanks
 
     from podium import sampled
 
+    if samples.seen is not None and columns.item_col is not None:
+        _require(samples.seen, columns.item_col, "--item-col")
     found = sampled.read_ranks(
         path,
         n_items=samples.items,
@@ -224,6 +239,15 @@ def _check_sizes(found: SampledRanks, samples: Samples, file: Path) -> None:
 def _of_seen(samples: Samples) -> tuple[str, ...]:
     """Return the roles that only the table of --seen has."""
     return () if samples.seen is None else ("item",)
+
+
+def _require(path: Path, column: str, option: str) -> None:
+    """Refuse a name that the only table which could have it lacks."""
+    from podium.data.tables import open_table
+
+    names = open_table(path, "pairs", ()).names
+    if column not in names:
+        raise DataError(f"{path} has no column {column!r} ({option}). It has: {', '.join(names)}.")
 
 
 def _count_seen(path: Path, columns: SampleColumns) -> tuple[NDArray[Any], NDArray[Any]]:
