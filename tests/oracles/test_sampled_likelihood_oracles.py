@@ -171,7 +171,8 @@ def test_identification_bounds_are_close_to_distributions_that_fit() -> None:
     """Distributions near the edge of the ball nearly attain the bounds that were proved."""
     ranks = drawn(falling(80, 0.8), 10, 3000, 1)
     inside = ball(ranks, 0.95)
-    features = inside.features(np.arange(1, 81))
+    ((design, _, values),) = inside.parts
+    features = (design.probabilities() @ values).T
     worth = (np.arange(80) < 5).astype(np.float64)
     bounds = identification_bounds(ranks, "recall@5")
     for sign, bound in zip((1.0, -1.0), bounds, strict=True):

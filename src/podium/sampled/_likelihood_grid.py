@@ -93,14 +93,14 @@ def grid(n_items: int, n_negatives: int, n_factors: int, margin: int = 0) -> Gri
         Ranks at either end that are taken one by one (those that a sample without replacement
         gives no chance to some outcome).
     """
-    edges = _edges(n_items, n_negatives * n_factors, margin)
+    edges = cell_edges(n_items, n_negatives * n_factors, margin)
     nodes = [_gauss(size) for size in np.diff(edges).tolist()]
     middles = (edges[:-1] + edges[1:] + 1) / 2
     ranks = np.concatenate([x + middle for (x, _), middle in zip(nodes, middles, strict=True)])
     return Grid(edges, ranks, np.concatenate([w for _, w in nodes]))
 
 
-def _edges(n_items: int, degree: int, margin: int) -> NDArray[np.int64]:
+def cell_edges(n_items: int, degree: int, margin: int) -> NDArray[np.int64]:
     if 2 * margin >= n_items:
         return np.append(np.arange(0, n_items, _NODES), n_items)
     n_cells = int(np.ceil(np.pi / 2 * np.sqrt(degree) * _CELLS)) + 1

@@ -35,7 +35,7 @@ def expected(design: Design, values: Floats) -> Floats:
     """
     n, size = design.n_items, design.n_negatives
     out = np.empty(n)
-    if design.grows or size > _LONGEST or not (design.replacement or 8 * size <= n):
+    if not is_swept(design):
         for places, chances in design.blocks():
             out[places] = chances @ values
         return out
@@ -51,6 +51,34 @@ def expected(design: Design, values: Floats) -> Floats:
                 many, few = (worse, n - 1 - worse)[::flip]
                 sums = _powers if design.replacement else _factorials
                 out[low:high] = sums(few, many, (values * ways)[::flip])
+    return out
+
+
+def is_swept(design: Design) -> bool:
+    """Whether sums are taken without a table of probabilities."""
+    size, n = design.n_negatives, design.n_items
+    return not design.grows and size <= _LONGEST and (design.replacement or 8 * size <= n)
+
+
+def at_places(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:
+    """Return the sum over outcomes of value times probability at ranks, or places between them.
+
+    Parameters
+    ----------
+    better, worse : float64, (n,)
+        Items before and after the target, of a catalogue of any size each.
+    values : float64, (n_outcomes,)
+    replacement : bool
+    """
+    terms = values * np.exp(_log_ways(values.size - 1))
+    sums = _powers if replacement else _factorials
+    out = np.empty(better.size)
+    for start in range(0, better.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        ahead = worse[part] >= better[part]
+        for some, flip in ((ahead, 1), (~ahead, -1)):
+            many, few = (worse[part][some], better[part][some])[::flip]
+            out[part][some] = sums(few, many, terms[::flip])
     return out
 
 

@@ -1,0 +1,184 @@
+"""The least and the largest value of a measure over distributions of ranks near what was seen.
+
+Where seen items are left out, users have catalogues of many sizes, and users of many items rank
+their targets otherwise than users of few: each size may have a distribution of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.sampled._bounds_ball import Ball, Part
+from podium.sampled._bounds_dual import Cloud, best_prices, distance
+from podium.sampled._likelihood_curves import MISSED, Curves
+from podium.sampled.design import Design
+
+_FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
+_ALIKE = 0.05  # in the log of a size
+_ROUNDS = 12  # of ranks that join
+_ENOUGH = 1e-6  # of the measure: by which ranks that join have to raise the bound
+_WARM = 1e-3  # temperature of a search that begins where another ended
+_SLACK = 1e-6  # of the distance to the nearest mean, where that is outside the ball
+
+Floats = NDArray[np.float64]
+Worth: TypeAlias = Callable[[int], Floats]
+Places: TypeAlias = Callable[[Design], NDArray[np.int64]]
+
+
+def extremes(inside: Ball, worth: Worth, places: Places) -> tuple[float, float, float]:
+    """Return values that no distributions in the ball fall below or exceed.
+
+    Parameters
+    ----------
+    inside : Ball
+    worth : callable
+        From the items of a catalogue to what each rank is worth: float64, (n_items,).
+    places : callable
+        From a design to the ranks that a search begins with: int64.
+
+    Returns
+    -------
+    low, high : float
+        The prices that prove them are checked at every rank of every design: they hold whatever
+        the search found.
+    miss : float
+        By how much the nearest distributions lie outside the ball; 0 if some are inside.
+    """
+    if not np.isfinite(inside.radius):
+        return _least_worth(inside, worth), -_least_worth(inside, _negative(worth)), 0.0
+    search = _Search(inside, places)
+    far = distance(search.cloud(worth, inside.radius))
+    miss = max(0.0, far - inside.radius)
+    radius = far * (1.0 + _SLACK) if miss else inside.radius
+    low, high = (search.least(each, radius) for each in (worth, _negative(worth)))
+    return low, -high, miss
+
+
+def _negative(worth: Worth) -> Worth:
+    return lambda n_items: -worth(n_items)
+
+
+def _least_worth(inside: Ball, worth: Worth) -> float:
+    """Return the bound that holds whatever was observed."""
+    return sum(part.share * float(worth(part.design.n_items).min()) for part in inside.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Users by design, those of one sample size next to each other."""
+
+    parts: tuple[Part, ...]
+    curves: tuple[Curves, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> _Groups:
+        kinds = [list(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
+        curves = tuple(Curves.over([each.design for each in members]) for members in kinds)
+        return cls(tuple(each for members in kinds for each in members), curves)
+
+    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
+        """Yield each part, the prices' sum of its functions' means by rank, and their error."""
+        place = 0
+        for curves in self.curves:
+            mine = self.parts[place : place + len(curves.designs)]
+            values = mine[0].values @ prices
+            error = MISSED * float(np.abs(values).max())
+            for part, cost in zip(mine, curves.of(values), strict=True):
+                yield part, cost, error
+            place += len(mine)
+
+    def alike(self) -> _Groups:
+        """Return a few groups of neighbouring sizes that stand for many designs."""
+        if len(self.parts) <= _FEW:
+            return self
+        groups: dict[tuple[int, int], list[Part]] = {}
+        for part in self.parts:
+            sizes = np.array([part.design.n_negatives, part.design.n_items])
+            one, other = np.rint(np.log(sizes) / _ALIKE).astype(np.int64).tolist()
+            groups.setdefault((one, other), []).append(part)
+        return _Groups.of([_together(members) for members in groups.values()])
+
+
+def _kind(part: Part) -> tuple[int, ...]:
+    return part.design.stages
+
+
+def _together(parts: Sequence[Part]) -> Part:
+    """Return users of alike designs as if all had the most frequent size of samples."""
+    share = sum(each.share for each in parts)
+    mean = sum(each.share * each.design.n_items for each in parts) / share
+    design = max(parts, key=lambda each: each.share).design
+    values = next(each.values for each in parts if each.design == design)
+    size = max(round(mean), design.n_negatives + 1)
+    return Part(replace(design, n_items=size), share, values)
+
+
+class _Search:
+    """Ranks of a few groups of users, on which prices are sought."""
+
+    def __init__(self, inside: Ball, places: Places) -> None:
+        self.ball = inside
+        self.everyone = _Groups.of(inside.parts)
+        self.groups = self.everyone.alike()
+        self.ranks = [places(part.design) for part in self.groups.parts]
+        pairs = zip(self.groups.parts, self.ranks, strict=True)
+        self.points = [self._points(part, ranks) for part, ranks in pairs]
+
+    def _points(self, part: Part, ranks: NDArray[np.int64]) -> Floats:
+        return part.design.probabilities(ranks) @ part.values - self.ball.means
+
+    def cloud(self, worth: Worth, radius: float) -> Cloud:
+        pairs = zip(self.groups.parts, self.ranks, strict=True)
+        return Cloud(
+            np.concatenate(self.points),
+            np.concatenate([worth(part.design.n_items)[ranks - 1] for part, ranks in pairs]),
+            np.cumsum([0, *(ranks.size for ranks in self.ranks[:-1])]),
+            np.array([part.share for part in self.groups.parts]),
+            radius,
+        )
+
+    def least(self, worth: Worth, radius: float) -> float:
+        """Seek prices until no rank of the groups raises the bound, and prove it for everyone."""
+        prices = best = np.zeros(self.ball.means.size)
+        proved, start = -np.inf, 1.0
+        for _ in range(_ROUNDS):
+            prices = best_prices(self.cloud(worth, radius), prices, start)
+            better = self._look(worth, prices, radius)
+            if better > proved:
+                best = prices
+            if better <= proved + _ENOUGH:
+                break
+            proved, start = better, _WARM
+        found = self._constant(best, radius) + sum(
+            part.share * (float((worth(part.design.n_items) - cost).min()) - error)
+            for part, cost, error in self.everyone.costs(best)
+        )
+        return max(found, _least_worth(self.ball, worth))
+
+    def _constant(self, prices: Floats, radius: float) -> float:
+        return float(prices @ self.ball.means) - radius * float(np.linalg.norm(prices))
+
+    def _look(self, worth: Worth, prices: Floats, radius: float) -> float:
+        """Return what prices prove for the groups, and take in the ranks that keep it low."""
+        found = self._constant(prices, radius)
+        for i, (part, cost, _) in enumerate(self.groups.costs(prices)):
+            left = worth(part.design.n_items) - cost
+            found += part.share * float(left.min())
+            lower = _dips(left, float(left[self.ranks[i] - 1].min()))
+            new = np.setdiff1d(lower, self.ranks[i])
+            self.ranks[i] = np.concatenate([self.ranks[i], new])
+            self.points[i] = np.concatenate([self.points[i], self._points(part, new)])
+        return found
+
+
+def _dips(left: Floats, below: float) -> NDArray[np.int64]:
+    """Return the ranks of local minima below a value."""
+    before = np.concatenate([[True], left[1:] < left[:-1]])
+    after = np.concatenate([left[:-1] <= left[1:], [True]])
+    return np.flatnonzero(before & after & (left < below - 1e-12)) + 1

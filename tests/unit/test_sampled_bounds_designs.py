@@ -1,0 +1,121 @@
+"""Identification bounds where users have catalogues of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError
+from podium.sampled import RankDistribution, SampledRanks, _bounds_search
+from podium.sampled._bounds_ball import Part, ball
+from podium.sampled._bounds_search import extremes
+from podium.sampled._likelihood_curves import MISSED, Curves
+from podium.sampled.bounds import identification_bounds
+from podium.sampled.design import Design
+
+
+def told_apart(n_users: int, sizes: list[int], seed: int, *, replacement: bool) -> SampledRanks:
+    """Users of the smallest catalogue rank their target first, all others in the middle."""
+    rng = np.random.default_rng(seed)
+    items = rng.choice(sizes, n_users)
+    exact = np.where(items == min(sizes), 1, items // 2)
+    if replacement:
+        above = rng.binomial(20, (exact - 1) / (items - 1))
+    else:
+        above = rng.hypergeometric(exact - 1, items - exact, 20)
+    return SampledRanks(above + 1, 20, items, replacement=replacement)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("sizes", [[200, 400], list(range(200, 401, 5))])
+def test_bounds_hold_where_ranks_depend_on_the_catalogue(
+    sizes: list[int], replacement: bool
+) -> None:
+    """No common distribution fits these users; the share of the smallest catalogue is recall."""
+    ranks = told_apart(3000, sizes, 1, replacement=replacement)
+    share = float(np.mean(np.asarray(ranks.n_items) == 200))
+    low, high = identification_bounds(ranks, "recall@10")
+    assert low <= share <= high < share + 0.3
+
+
+def test_bounds_hold_the_truth_of_many_catalogues_as_often_as_they_say() -> None:
+    rng, held = np.random.default_rng(2), 0
+    for _ in range(30):
+        items = 10 * rng.integers(15, 30, 500)
+        exact = 1 + rng.binomial(items - 1, rng.beta(1.0, np.where(items < 200, 20.0, 5.0)))
+        ranks = SampledRanks(1 + rng.binomial(30, (exact - 1) / (items - 1)), 30, items)
+        low, high = identification_bounds(ranks, "recall@10")
+        held += low <= float(np.mean(exact <= 10)) <= high
+    assert held >= 28
+
+
+@pytest.mark.parametrize("measure", ["recall@10", "rr", "rank_auc"])
+def test_search_by_alike_designs_is_close_to_the_search_by_all(
+    measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are proved for all designs; the search by few may only find a little less."""
+    ranks = told_apart(2000, list(range(300, 391, 3)), 3, replacement=False)
+    by_few = identification_bounds(ranks, measure)
+    monkeypatch.setattr(_bounds_search, "_FEW", 1000)
+    by_all = identification_bounds(ranks, measure)
+    assert by_few.low <= by_all.low + 1e-5
+    assert by_few.high >= by_all.high - 1e-5
+    assert by_few == pytest.approx(by_all, abs=0.01)
+
+
+def test_a_design_in_two_halves_has_the_bounds_of_the_whole() -> None:
+    """Splitting users into parts of the same design leaves open what is open."""
+    rng = np.random.default_rng(4)
+    ranks = SampledRanks(1 + rng.binomial(20, rng.beta(1.0, 5.0, 1000)), 20, 100)
+    whole = ball(ranks, 0.95)
+    ((design, _, values),) = whole.parts
+    halves = (Part(design, 0.5, values), Part(design, 0.5, values))
+    split = type(whole)(halves, whole.means, whole.radius)
+
+    def worth(n_items: int) -> np.ndarray:
+        return (np.arange(n_items) < 10).astype(np.float64)
+
+    def places(design: Design) -> np.ndarray:
+        return np.arange(1, design.n_items + 1)
+
+    found, expected = extremes(split, worth, places), extremes(whole, worth, places)
+    assert found == pytest.approx(expected, abs=2e-5)
+
+
+def test_bounds_are_worth_a_rank_in_the_users_own_catalogue() -> None:
+    """A target that is last among 100 or 200 items has an AUC of 0."""
+    ranks = SampledRanks([10] * 400, 9, [100, 200] * 200)
+    low, high = identification_bounds(ranks, "rank_auc")
+    assert low == pytest.approx(0.0, abs=1e-9)
+    assert high < 0.2
+
+
+def test_bounds_refuse_a_cutoff_that_one_catalogue_does_not_have() -> None:
+    with pytest.raises(ArgumentError, match="pauc@60 is undefined in a catalogue of 50 items"):
+        identification_bounds(SampledRanks([1, 2], 9, [50, 100]), "pauc@60")
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_curves_are_sums_over_outcomes_at_every_rank(size: int, replacement: bool) -> None:
+    rng = np.random.default_rng(size)
+    designs = [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
+    for values in (rng.normal(size=size + 1), np.eye(size + 1)[0]):
+        for design, curve in zip(designs, Curves.over(designs).of(values), strict=True):
+            error = np.abs(curve - design.probabilities() @ values).max()
+            assert error <= MISSED * np.abs(values).max()
+
+
+def test_curves_of_samples_that_grow_are_sums_too() -> None:
+    design = Design(40, 700, stages=(10, 40))
+    values = np.random.default_rng(0).normal(size=41)
+    (curve,) = Curves.over([design]).of(values)
+    assert np.abs(curve - design.probabilities() @ values).max() <= MISSED * np.abs(values).max()
+
+
+def test_one_catalogue_given_user_by_user_has_the_bounds_of_one() -> None:
+    rng = np.random.default_rng(5)
+    sampled = 1 + rng.binomial(20, rng.beta(1.0, 5.0, 300))
+    single = identification_bounds(SampledRanks(sampled, 20, 100), "ndcg@10")
+    assert identification_bounds(SampledRanks(sampled, 20, [100] * 300), "ndcg@10") == single
+    assert single.low <= RankDistribution(np.full(100, 0.01)).expect("recall@100")
