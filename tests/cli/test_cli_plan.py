@@ -85,7 +85,8 @@ def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> No
     fixed = [d["n_negatives"] for d in found["designs"] if d["kind"] == "fixed"]
     assert fixed == [25, 80]
     again = planned(*ASKED, *argv, *FAST)
-    assert again["designs"][1]["n_scored"] != found["designs"][1]["n_scored"]
+    assert again["designs"][0]["stages"] == found["designs"][0]["stages"] is not None
+    assert again["designs"][0]["n_scored"] != found["designs"][0]["n_scored"]
 
 
 @pytest.mark.parametrize("known", [(), PILOT])
@@ -110,16 +111,32 @@ def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
     words = " ".join(podium("plan", *asked).out.split())
     need = sampled.plan(2000, 30, "ndcg@10", 0.001).n_users_needed
     assert "30 users are too few for ndcg@10 within 0.001: ranking all items" in words
-    assert f"It takes {need} users." in words
+    assert "and no sample of up to 1600 items is near enough." in words
+    assert f"Ranking all items takes {need} users." in words
+
+
+def test_sample_that_is_nearer_than_ranking_all_items_is_named(
+    podium: Callable[..., Any],
+) -> None:
+    asked = ("--items", "10000", "--users", "50", "-m", "recall@9", "--error", "0.02")
+    words = " ".join(podium("plan", *asked).out.split())
+    found = sampled.plan(10000, 50, "recall@9", 0.02)
+    assert found.fixed is not None
+    assert f"fixed sample, {found.fixed.text} items: " in words
+    assert "Ranking all items has an error of 0.0241, which comes from having no other" in words
+    assert f"takes {found.n_users_needed} users to reach it" in words
+    assert "too few" not in words
 
 
 def test_bias_that_decides_is_named(podium: Callable[..., Any]) -> None:
-    asked = (*ASKED[:4], "--error", "0.02", "--method", "bv", "--sizes", "25")
-    said = "but a bias that takes them beyond"
-    assert said in " ".join(podium("plan", *asked).out.split())
+    asked = (*ASKED[:4], "--error", "0.02", "--method", "bv", "--sizes", "7")
+    said = "(7 has a standard error within it, but a bias that takes it beyond; --ignore-bias"
+    usual = " ".join(podium("plan", *asked).out.split())
+    assert said in usual
+    assert "Held to the goal: the root mean square error, standard error and bias" in usual
     lax = " ".join(podium("plan", *asked, "--ignore-bias").out.split())
-    assert said not in lax
-    assert "Bias was left out." in lax
+    assert "a bias that takes it beyond" not in lax
+    assert "Held to the goal: the standard error alone. Bias was left out." in lax
 
 
 def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:

@@ -231,10 +231,14 @@ def test_bounds_hold_the_exact_mean_and_can_be_left_out() -> None:
 
 def test_one_user_has_no_standard_error() -> None:
     ranks = SampledRanks([2], 9, 60)
-    for name in ("bv", "mes"):
+    for name in ("bv", "mes", "smooth"):
         found = evaluate(ranks, "rr", estimator=name, bounds=False)
         assert np.isnan(found.summary("rr").std_error)
         assert found.to_dict()["measures"]["rr"]["interval"] == [None, None]
+        other = compare(ranks, SampledRanks([1], 9, 60), "rr", estimator=name, bounds=False)
+        assert other.summary("rr").difference > 0
+        assert np.isnan(other.summary("rr").std_error)
+        assert np.isnan(other.summary("rr").sign_probability)
 
 
 def test_warning_of_many_fits_is_given_once() -> None:
@@ -322,24 +326,35 @@ def test_users_are_matched_by_their_labels() -> None:
     assert (refitted.difference, refitted.std_error) == pytest.approx((0, 0), abs=1e-6)
 
 
-def test_default_adds_what_samples_leave_open_to_what_users_share() -> None:
-    """Its own variances, where these are the larger ones, less twice the covariance."""
-    a = population(400, seed=0)
-    b = SampledRanks(np.maximum(a.ranks - a.ranks % 2, 1), N_NEGATIVES, N_ITEMS)
-    found = compare(a, b, "recall@2", bounds=False).summary("recall@2")
-    fits = [Smooth().posterior(each) for each in (a, b)]
-    own = [fit.std_error("recall@2") ** 2 for fit in fits]
-    moved = [fit.influences("recall@2") for fit in fits]
-    shared = 400 * np.cov(moved)
-    assert (own > np.diag(shared)).any()
-    either = np.maximum(own, np.diag(shared)).sum()
-    assert found.std_error == pytest.approx(np.sqrt(either - 2 * shared[0, 1]))
-    assert (found.error_from, found.interval_of) == ("posterior", "exact")
+def pair(n_users: int, seed: int, apart: bool) -> tuple[SampledRanks, SampledRanks]:
+    """Return two models' sampled ranks of the same users, of which the second is better.
+
+    Apart, each model has items drawn of its own, and half of the users are others to it.
+    """
+    rng = np.random.default_rng(seed)
+    exact, other = rng.choice(N_ITEMS, (2, n_users), p=MASS) + 1
+    second = np.where(rng.random(n_users) < 0.5, exact, other) if apart else exact
+    better = np.ceil(second * 0.7).astype(np.int64)
+    a = simulate_ranks(exact, N_ITEMS, N_NEGATIVES, seed=seed)
+    return a, simulate_ranks(better, N_ITEMS, N_NEGATIVES, seed=seed + 1000 * apart)
+
+
+def test_errors_of_the_default_are_those_of_simulated_evaluations() -> None:
+    """Of an estimate, and of a difference between models; some is left open that does not vary."""
+    found: list[list[float]] = []
+    for seed in range(60):
+        a, b = pair(400, seed, apart=True)
+        one = evaluate(a, "recall@5", bounds=False).summary("recall@5")
+        both = compare(a, b, "recall@5", bounds=False).summary("recall@5")
+        assert (both.error_from, both.interval_of) == ("posterior", "exact")
+        found.append([one.mean, one.std_error, both.difference, both.std_error])
+    mean, error, gain, error_of_gain = np.array(found).T
+    assert 0.9 < error.mean() / mean.std(ddof=1) < 1.6
+    assert 0.9 < error_of_gain.mean() / gain.std(ddof=1) < 1.6
 
 
 def test_influences_are_what_users_drawn_again_move() -> None:
-    a = population(400, seed=0)
-    b = SampledRanks(np.maximum(a.ranks - a.ranks % 2, 1), N_NEGATIVES, N_ITEMS)
+    a, b = pair(400, seed=0, apart=False)
     drawn = resampled(Smooth(), [a, b], [parse("recall@5")], 150, seed=0)[:, :, 0]
     moved = 400 * np.cov([Smooth().posterior(each).influences("recall@5") for each in (a, b)])
     assert np.cov(drawn.T) == pytest.approx(moved, rel=0.35)

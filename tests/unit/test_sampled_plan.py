@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
@@ -136,7 +137,7 @@ def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[s
 @pytest.mark.parametrize("n_items", [3, 64, 5000])
 @pytest.mark.parametrize("measure", ["recall@2", "ndcg@10", "rr"])
 def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
-    wanted, cells = read_measure(measure), layout(n_items, 100)
+    wanted, cells = read_measure(measure), layout(Design(min(100, n_items - 1), n_items, True))
     for value in (None, 0.05 + 0.95 * halfway(wanted, cells)):
         found = of_value(wanted, cells, value)
         assert found.value == (halfway(wanted, cells) if value is None else value)
@@ -147,18 +148,20 @@ def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
 
 
 def test_shapes_differ_in_how_much_the_first_rank_has() -> None:
-    found = of_value(read_measure("recall@10"), layout(3000, 100), 0.1).masses
+    found = of_value(read_measure("recall@10"), layout(Design(100, 3000, True)), 0.1).masses
     steep, bent, flat = (found[name][0][0] for name in ("steep", "bent", "flat"))
     assert steep > bent > flat > 0.1 / 10
 
 
 def test_halfway_recall_is_a_square_root() -> None:
-    assert halfway(read_measure("recall@10"), layout(1000, 50)) == pytest.approx(sqrt(10 / 1000))
+    assert halfway(read_measure("recall@10"), layout(Design(50, 1000, True))) == pytest.approx(
+        sqrt(10 / 1000)
+    )
 
 
 def test_draws_lie_about_what_is_fitted() -> None:
     known = pilot()
-    cells = layout(500, 100)
+    cells = layout(Design(100, 500, True))
     found = of_pilot(known, read_measure("recall@10"), cells, 64, 0)
     values = found.masses["pilot"] @ cells.weights(read_measure("recall@10"))
     fit = Smooth().posterior(known)
@@ -173,7 +176,7 @@ def test_steps_that_a_fit_needed_are_in_the_draws() -> None:
     """Half at one rank, half at another: no smooth density has that."""
     known = simulate_ranks([10] * 3000 + [300] * 3000, 500, 20)
     assert Smooth().posterior(known).n_steps > 0
-    cells = layout(500, 100)
+    cells = layout(Design(100, 500, True))
     weights = cells.weights(read_measure("recall@40"))
     found = of_pilot(known, read_measure("recall@40"), cells, 16, 0)
     assert (found.masses["pilot"] @ weights).mean() == pytest.approx(found.value, rel=0.1)
@@ -183,7 +186,7 @@ def test_pilot_without_seen_items_has_a_smaller_catalogue() -> None:
     sizes = np.full(400, 480)
     sizes[0] = 490
     known = SampledRanks(pilot().ranks, 20, sizes)
-    found = of_pilot(known, read_measure("rr"), layout(500, 20), 4, 0)
+    found = of_pilot(known, read_measure("rr"), layout(Design(20, 500, True)), 4, 0)
     assert found.masses["pilot"].sum(axis=1) == pytest.approx(np.ones(4))
     assert found.masses["pilot"][:, -1] == pytest.approx(np.zeros(4))
 
@@ -211,6 +214,30 @@ def test_too_few_users_are_told_how_many_it_takes() -> None:
     assert not fewer.everything.reaches
 
 
+def test_sample_can_be_nearer_than_ranking_all_items() -> None:
+    """Of 50 users: the estimate is drawn to smooth shapes, and .030 by chance is not so smooth."""
+    found = plan(10_000, 50, "recall@9", 0.02)
+    assert not found.everything.reaches
+    assert found.n_users_needed > 50
+    assert found.best is found.growing is not None
+    assert found.fixed is not None
+    assert found.fixed.error <= 0.02 < found.everything.error
+    assert found.to_dict()["best"] == found.designs.index(found.best)
+    ranks = RankDistribution(expected_of("bent", 10_000)).probabilities
+    off = np.zeros((2, 100))
+    for i in range(100):
+        drawn = np.random.default_rng([i, 3]).choice(10_000, 50, p=ranks) + 1
+        some = simulate_ranks(drawn, 10_000, found.fixed.n_negatives, seed=i)
+        off[:, i] = Smooth().estimate(some, "recall@9") - 0.03, np.mean(drawn <= 9) - 0.03
+    assert np.diff((off**2).mean(axis=1)) > 0
+
+
+def expected_of(shape: str, n_items: int) -> NDArray[np.float64]:
+    """The chance of each rank under a shape that a plan expects."""
+    cells = layout(Design(min(100, n_items - 1), n_items, True))
+    return cells.spread(of_value(read_measure("recall@9"), cells, None).masses[shape][0])
+
+
 def test_goal_can_be_a_share_and_leave_bias_out() -> None:
     plain = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25])
     share = plan(1000, 5000, "recall@10", 0.1, expect=0.2, relative=True, method="bv", sizes=[25])
@@ -233,10 +260,19 @@ def test_sizes_are_those_asked_for() -> None:
     assert fixed == [30, 300]
     growing = [each.stages for each in found.designs if each.kind == "growing"]
     assert sorted(growing) == [
-        (4, 8, 16, 32),
-        (5, 10, 20, 40, 80, 160, 320),
-        (38, 76, 152, 304),
+        (4, 8, 15, 30),
+        (5, 10, 19, 38, 75, 150, 300),
+        (38, 75, 150, 300),
     ]
+
+
+def test_sizes_that_no_growing_sample_has_are_fixed_alone() -> None:
+    """One doubled three times is 8; all but one of 100 items are a last size like others."""
+    found = plan(100, 500, "rr", 0.5, method="bv", sizes=[7, 8, 63, 99])
+    growing = sorted(each.stages for each in found.designs if each.kind == "growing")
+    assert [stages[-1] for stages in growing] == [8, 99, 63, 99]
+    assert growing[0] == (1, 2, 4, 8)
+    assert growing[1] == (2, 4, 7, 13, 25, 50, 99)
 
 
 @pytest.mark.parametrize("n_items", [2, 3, 4, 25, 60])
@@ -270,6 +306,15 @@ def test_progress_ends_where_the_work_does() -> None:
     assert seen[-1][:2] == (len(seen) - 1, len(seen) - 1)
 
 
+def test_text_says_what_was_held_to_the_goal() -> None:
+    usual, lax = (
+        str(plan(500, 50, "rr", 0.1, method="bv", sizes=[20], ignore_bias=bias))
+        for bias in (False, True)
+    )
+    assert usual.splitlines()[0].endswith("within 0.1, 500 items, bv")
+    assert "within 0.1 (standard error alone), 500 items" in lax.splitlines()[0]
+
+
 def test_text_marks_the_best_and_others_that_reach() -> None:
     found = plan(5000, 3000, "ndcg@10", 0.006, expect=0.05, method="bv(gamma=0.01)")
     lines = str(found).splitlines()
@@ -290,8 +335,26 @@ def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:
     climb(Family(1, (25, 50, 100, 200, 400, 800)), ask, 1 / 150, reachable=True)
     assert asked == [25, 50, 100, 200, 150, 400]
     asked.clear()
-    climb(Family(8, (10, 25, 50, 100)), ask, 1 / 1600, reachable=False)
+    climb(Family(8, (80, 200, 400, 800)), ask, 1 / 1600, reachable=False)
     assert asked == [80, 200, 400]
+
+
+def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
+    asked: list[int] = []
+
+    def ask(stages: tuple[int, ...]) -> float:
+        asked.append(stages[-1])
+        return max(1 / stages[-1], 1 / 800)
+
+    family = Family(1, (100, 200, 400, 800, 1600, 3200))
+    climb(family, ask, 1 / 700, reachable=False)
+    assert asked == [100, 200, 400, 800, 700]
+    asked.clear()
+    climb(family, ask, 1 / 1000, reachable=False)
+    assert asked == [100, 200, 400, 800, 1600]  # no better than the one before
+    asked.clear()
+    climb(family, ask, 1 / 1000, reachable=True)
+    assert asked == [100, 200, 400, 800, 1600, 3200]
 
 
 @pytest.mark.parametrize(

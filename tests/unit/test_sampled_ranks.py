@@ -23,6 +23,18 @@ def test_users_count_once_whatever_their_targets() -> None:
     assert ranks.counts.tolist() == [1 / 2, 1, 0, 1 / 2]
 
 
+def test_columns_are_those_given_whatever_becomes_of_the_arrays() -> None:
+    ranks, sizes, user, history = (np.array(each) for each in ([1, 2], [4, 5], [7, 8], [3, 0]))
+    found = SampledRanks(ranks, sizes, sizes + 4, user=user, history=history)
+    for column in (ranks, sizes, user, history):
+        column[:] = 1
+    assert (found.n_users, found.n_rows) == (2, 2)
+    assert found.user is not None
+    assert found.history is not None
+    columns = found.ranks, np.asarray(found.n_negatives), found.user, found.history
+    assert [column.tolist() for column in columns] == [[1, 2], [4, 5], [7, 8], [3, 0]]
+
+
 def test_designs_are_told_apart_and_keep_their_rows() -> None:
     ranks = SampledRanks([1, 3, 2, 1], [2, 2, 5, 2], [9, 9, 9, 8])
     found = [(d.n_negatives, d.n_items, rows.tolist()) for d, rows in ranks.design_rows]

@@ -84,11 +84,11 @@ def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
 
 
 def test_density_is_expected_flat_at_the_top() -> None:
-    """The fixed penalty on a line is the squared slope over the squared deviation, .5."""
+    """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
     prior = plain(Cells.of(3706, 99))
     n = prior.design.shape[2]
     line = np.append(0.5 * np.arange(n - 1.0), 0.0)  # knots are .5 apart: a slope of 1
-    assert line @ prior.fixed @ line == pytest.approx(1 / 0.5**2, rel=1e-3)
+    assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
 
 
 def test_history_dips_ranks_that_own_items_take() -> None:
@@ -327,7 +327,7 @@ def test_history_shows_the_top_of_lists_that_own_items_lead() -> None:
     for measure in ("recall@10", "ap@10"):
         wanted = np.log(truth.expect(measure))
         error = abs(np.log(told.expect(measure)) - wanted)
-        assert error < 0.6 * abs(np.log(blind.expect(measure)) - wanted)
+        assert error < 0.65 * abs(np.log(blind.expect(measure)) - wanted)
         low, high = told.interval(measure)
         assert low < truth.expect(measure) < high
     assert isinstance(told, SmoothFit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,19 +35,6 @@ _NAMES = re.compile(
 )
 
 
-@contextmanager
-def own_words() -> Generator[None]:
-    """Name this command's options in errors and warnings: other commands have other ones."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-    except PodiumError as error:
-        raise type(error)(as_options(str(error))) from error
-    for each in caught:
-        warnings.warn(as_options(str(each.message)), each.category, stacklevel=3)
-
-
 def as_options(text: str) -> str:
     """Write the library's arguments as options of `podium estimate`.
 
@@ -57,6 +44,19 @@ def as_options(text: str) -> str:
     '--negatives must be below --items, got 9 of 9 items.'
     """
     return _NAMES.sub(lambda match: _OPTIONS[match.group()], text)
+
+
+@contextmanager
+def own_words(rewrite: Callable[[str], str] = as_options) -> Generator[None]:
+    """Name a command's options in errors and warnings, as `rewrite` does: each has its own."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except PodiumError as error:
+        raise type(error)(rewrite(str(error))) from error
+    for each in caught:
+        warnings.warn(rewrite(str(each.message)), each.category, stacklevel=3)
 
 
 def show(result: Mapping[str, Any], format: str) -> None:

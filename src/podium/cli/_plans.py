@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _estimates, _render
 from podium.cli._fit import Table
-from podium.errors import ArgumentError, PodiumError
+from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.cli._samples import SampleColumns, Samples
-    from podium.sampled import Plan, PlannedDesign
+    from podium.sampled import Plan, PlannedDesign, SampledRanks
 
 _FLAT = (
     *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
@@ -23,19 +22,6 @@ _FLAT = (
 _OPTIONS = {"n_users": "--users", "n_repeats": "--repeats"}
 _BARE = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OPTIONS)})(?![\w/'\"-]|\.\w)")
 _FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
-
-
-@contextmanager
-def own_words() -> Generator[None]:
-    """Name this command's options in errors and warnings."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-    except PodiumError as error:
-        raise type(error)(as_options(str(error))) from error
-    for each in caught:
-        warnings.warn(as_options(str(each.message)), each.category, stacklevel=3)
 
 
 def as_options(text: str) -> str:
@@ -50,7 +36,19 @@ def as_options(text: str) -> str:
     return _BARE.sub(lambda match: _OPTIONS[match[1]], text)
 
 
-def refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:
+def read_pilot(
+    path: Path | None, samples: Samples, columns: SampleColumns, seed: int
+) -> SampledRanks | None:
+    """Return a pilot's ranks, or None without one."""
+    from podium.cli import _sampled
+
+    if path is None:
+        _refuse_options_of_a_pilot(samples, columns)
+        return None
+    return _sampled.read(path, samples, columns, scores=False, ties=None, seed=seed)
+
+
+def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:
     """Raise where the options say how a pilot was drawn, and there is none."""
     said = {**vars(samples), **vars(columns)}
     for name, value in said.items():
@@ -115,34 +113,58 @@ def _cell(value: Any) -> Any:
 def _conclusions(plan: Plan) -> Iterator[str]:
     goal = f"{plan.measure} within {_number(plan.goal)}"
     largest = max([0, *(d.n_negatives for d in plan.designs if d.kind != "all")])
-    if not plan.everything.reaches:
-        yield (
-            f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
-            f"{_number(plan.everything.error)}, which comes from having no others. It takes "
-            f"{plan.n_users_needed} users."
-        )
+    if plan.best is None:
+        yield from _too_few_users(plan, goal, largest)
     elif not largest:
         yield f"{plan.n_items} items are too few to sample from: rank all of them."
-    elif plan.fixed is None and plan.growing is None:
+    elif plan.best is plan.everything:
         yield f"No sample of up to {largest} items has {goal}: rank all items, or see --sizes."
     else:
         yield f"For {goal}: {_choice('fixed sample', plan.fixed)};"
         yield f"{_choice('sample that doubles while the target comes first', plan.growing)}."
+        yield from _nearer_than_all(plan)
+    yield from _held(plan)
+
+
+def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
+    yield (
+        f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
+        f"{_number(plan.everything.error)}, which comes from having no others"
+        + (f", and no sample of up to {largest} items is near enough." if largest else ".")
+    )
+    yield f"Ranking all items takes {plan.n_users_needed} users."
+
+
+def _nearer_than_all(plan: Plan) -> Iterator[str]:
+    """Say that an estimate which is drawn to what is likely does better than all the ranks."""
+    if not plan.everything.reaches:
+        yield (
+            f"Ranking all items has an error of {_number(plan.everything.error)}, which comes from "
+            f"having no other users, and takes {plan.n_users_needed} users to reach it: an "
+            "estimate from a sample varies less, as it is drawn to what its method assumes."
+        )
+
+
+def _held(plan: Plan) -> Iterator[str]:
+    """Say what was held to the goal, and what the other reading would have taken."""
     if plan.conventions["ignore_bias"]:
-        yield "Bias was left out."
-    elif _bias_decides(plan):
-        yield ("Cheaper ones have a standard error within it, but a bias that takes them beyond.")
+        yield "Held to the goal: the standard error alone. Bias was left out."
+        return
+    yield "Held to the goal: the root mean square error, standard error and bias together"
+    yield f"({_alone(plan)}--ignore-bias holds the standard error alone)."
+
+
+def _alone(plan: Plan) -> str:
+    found = next((each for each in plan.designs if each.std_error <= plan.goal), None)
+    if found is None or found is plan.best:
+        return ""
+    return f"{found.text} has a standard error within it, but a bias that takes it beyond; "
 
 
 def _choice(what: str, found: PlannedDesign | None) -> str:
     if found is None:
         return f"no {what} is enough"
     return f"{what}, {found.text} items: {_percent(found.share)} of the cost of ranking all"
-
-
-def _bias_decides(plan: Plan) -> bool:
-    until = plan.designs if plan.best is None else plan.designs[: plan.designs.index(plan.best)]
-    return any(each.std_error <= plan.goal for each in until)
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:

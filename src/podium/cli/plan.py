@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,8 @@ def plan(
         float,
         typer.Option(
             metavar="X",
-            help="What the estimate may be off (root mean square), in units of the measure.",
+            help="What the estimate may be off: root mean square error (standard error and bias "
+            "together), in units of the measure.",
         ),
     ],
     measure: Annotated[
@@ -42,7 +43,7 @@ def plan(
     ] = False,
     ignore_bias: Annotated[
         bool,
-        typer.Option("--ignore-bias", help="Hold the standard error alone to X."),
+        typer.Option("--ignore-bias", help="Hold the standard error alone to X, without bias."),
     ] = False,
     method: Annotated[
         str,
@@ -69,7 +70,8 @@ def plan(
         str | None,
         typer.Option(
             metavar="N,N,…",
-            help="Sizes of samples to look at; else from 25, doubled until X is reached.",
+            help="Sizes of samples to look at, the last ones if they grow; else from 25, doubled "
+            "until X is reached.",
         ),
     ] = None,
     repeats: Annotated[
@@ -99,30 +101,16 @@ def plan(
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     from podium import sampled
-    from podium.cli import _plans, _sampled
+    from podium.cli import _plans
+    from podium.cli._estimates import own_words
     from podium.cli._progress import progress
 
-    with _plans.own_words():
-        known = None
-        if pilot is None:
-            _plans.refuse_options_of_a_pilot(samples, columns)
-        else:
-            known = _sampled.read(pilot, samples, columns, scores=False, ties=None, seed=seed)
+    with own_words(_plans.as_options):
+        options: dict[str, Any] = {} if repeats is None else {"n_repeats": repeats}
+        options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
+        options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
+        options |= {"pilot": _plans.read_pilot(pilot, samples, columns, seed)}
+        options |= {"sizes": _plans.read_sizes(sizes)}
         with progress("planning") as show:
-            found = sampled.plan(
-                samples.items,
-                users,
-                measure,
-                error,
-                pilot=known,
-                expect=expect,
-                relative=relative,
-                ignore_bias=ignore_bias,
-                method=method,
-                replacement=not samples.no_replacement,
-                sizes=_plans.read_sizes(sizes),
-                seed=seed,
-                progress=show,
-                **({} if repeats is None else {"n_repeats": repeats}),
-            )
+            found = sampled.plan(samples.items, users, measure, error, progress=show, **options)
     _plans.show(found, format)

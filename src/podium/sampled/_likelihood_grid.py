@@ -101,6 +101,16 @@ def grid(n_items: int, n_negatives: int, n_factors: int, margin: int = 0) -> Gri
 
 
 def cell_edges(n_items: int, degree: int, margin: int) -> NDArray[np.int64]:
+    """Cut 0 .. n_items into cells that are even in arcsin sqrt(rank / n_items).
+
+    Parameters
+    ----------
+    n_items : int
+    degree : int
+        Of the polynomials that will be summed: the higher, the finer.
+    margin : int
+        As of `grid`.
+    """
     if 2 * margin >= n_items:
         return np.append(np.arange(0, n_items, _NODES), n_items)
     n_cells = int(np.ceil(np.pi / 2 * np.sqrt(degree) * _CELLS)) + 1

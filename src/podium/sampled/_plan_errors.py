@@ -65,8 +65,9 @@ class Question:
     def ask(self, design: Design) -> dict[str, Outlook]:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells
-        everything = np.arange(design.n_outcomes)
-        chances = cells.chances(Likelihood(((design, everything),), np.ones(1), design.n_items))
+        each = np.arange(design.n_outcomes)
+        alike = np.full(each.size, 1.0 / each.size)
+        chances = cells.chances(Likelihood(((design, each),), alike, design.n_items))
         rows = _all_outcomes(design)
         linear = linear_form(self.method, rows)
         counts = None if linear is None else linear.values(design, self.measure)
@@ -74,7 +75,6 @@ class Question:
         found: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
             mixed = masses @ chances
-            mixed /= mixed.sum(axis=1, keepdims=True)
             exact = masses @ weights
             if counts is not None:
                 squares = self._of_values(counts, mixed, exact)
@@ -125,7 +125,7 @@ class Question:
             centre = self._estimate(rows, self._as_expected(shares))
             off[row] = centre - exact[row]
             for again in range(n_each):
-                drawn = rng.multinomial(self.n_users, shares).astype(np.float64)
+                drawn = rng.multinomial(self.n_users, shares / shares.sum()).astype(np.float64)
                 scatter[row, again] = self._estimate(rows, drawn) - centre
         return np.array([(scatter**2).mean(), (off**2).mean()])
 

@@ -11,9 +11,10 @@ from scipy.optimize import brentq
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled._smooth import Smooth, SmoothFit
-from podium.sampled._smooth_cells import Cells
+from podium.sampled._smooth_cells import Cells, left_open
 from podium.sampled._smooth_fit import Mode
 from podium.sampled._smooth_state import State, together
+from podium.sampled.design import Design
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]
@@ -46,11 +47,11 @@ class Expected:
     value: float
 
 
-def layout(n_items: int, n_negatives: int) -> Cells:
-    """Return cells that tell ranks apart as well as samples of some size do."""
-    if n_items <= _SMALL:
-        return Cells(np.arange(n_items + 1))
-    return Cells.of(n_items, n_negatives)
+def layout(largest: Design) -> Cells:
+    """Return cells that tell ranks apart as well as samples of a design do."""
+    if largest.n_items <= _SMALL:
+        return Cells(np.arange(largest.n_items + 1))
+    return Cells.of(largest.n_items, largest.n_negatives, left_open(largest))
 
 
 def halfway(measure: Measure, cells: Cells) -> float:

@@ -91,7 +91,7 @@ class Table:
         """
         report, found = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
         all_items = self._of_all()
-        most = sum(len(family.starts) + 1 for family in ladders)
+        most = sum(len(family.sizes) + 1 for family in ladders)
 
         def ask(stages: tuple[int, ...]) -> float:
             found[stages] = self._of(stages)
@@ -100,8 +100,8 @@ class Table:
 
         for family in ladders:
             if whole:
-                for start in family.starts:
-                    ask(family.stages(start))
+                for size in family.sizes:
+                    ask(family.stages(size))
             else:
                 climb(family, ask, self.goal, reachable=all_items.reaches)
         report(len(found), len(found), "")

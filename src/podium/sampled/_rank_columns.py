@@ -43,7 +43,7 @@ def users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """Return a label of each row, or None."""
     if user is None:
         return None
-    labels = _check.one_dimensional(np.asarray(user), "user")
+    labels = _check.one_dimensional(np.array(user), "user")
     if labels.size != n_rows:
         raise ArgumentError(
             f"user must have one label for each of the {n_rows} ranks, got {labels.size}."

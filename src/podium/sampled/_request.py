@@ -12,8 +12,10 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled._base import Estimator
+from podium.sampled._likelihood import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled._registry import get, text
+from podium.sampled._smooth_data import has_history
 from podium.sampled.ranks import SampledRanks
 
 
@@ -75,9 +77,11 @@ def conventions(
 
 
 def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
+    """Return whether histories are part of the estimate, or None if there are none."""
     if ranks.history is None:
         return None
-    return "read" if method.reads_history else "not read"
+    used = method.reads_history and not likelihood(ranks).is_exact and has_history(ranks)
+    return "read" if used else "not read"
 
 
 def _extent(size: int | NDArray[np.int64]) -> int | list[int]:

@@ -16,8 +16,8 @@ from podium.sampled._base import Estimator
 from podium.sampled._likelihood import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled._registry import register
-from podium.sampled._smooth_cells import Cells
-from podium.sampled._smooth_data import Places, few_designs, has_history, relax
+from podium.sampled._smooth_cells import Cells, left_open
+from podium.sampled._smooth_data import Places, few_designs, n_observed, relax
 from podium.sampled._smooth_fit import modes
 from podium.sampled._smooth_prior import plain, with_history
 from podium.sampled._smooth_state import State, influences, log_moments, of_users, together
@@ -59,6 +59,9 @@ class Smooth(Estimator):
     distributions that rise like a steep power law to rank 1, or have a gap before it.
     `identification_bounds` tells what holds for all.
 
+    Several targets of a user count one by one where they have nothing in common, as one where
+    they are alike: the correlation of the log sampled ranks within users decides.
+
     Where users' catalogues have more than 16 sizes, those are rounded to steps of 2 %.
 
     Cost: 10 ms, or 0.1 s with history, whatever n_items, and memory for the result.
@@ -95,24 +98,26 @@ class Smooth(Estimator):
         """
         observed = likelihood(self.check(ranks))
         if observed.is_exact:
-            return SmoothFit.exact(RankDistribution(climb(observed, None)), ranks.n_users)
-        ranks = few_designs(ranks)
+            return SmoothFit(RankDistribution(climb(observed, None)), ranks, 0, ())
+        given, ranks = ranks, few_designs(ranks)
         observed = likelihood(ranks)
-        cells = Cells.of(observed.n_items, max(d.n_negatives for d, _ in observed.parts))
-        places, chances = Places.of(ranks), cells.chances(observed)
-        families = [places.plain(), places] if has_history(ranks) else [places]
+        designs = [design for design, _ in observed.parts]
+        most = max(design.n_negatives for design in designs)
+        cells = Cells.of(observed.n_items, most, min(map(left_open, designs)))
+        places, chances = Places.of(ranks), np.hstack(cells.outcomes(observed))
+        families = [places.plain(), places] if places.told else [places]
         states = tuple(_state(cells, chances, each, ranks) for each in families)
         mass, n_steps = relax(together(states), cells, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
-        return SmoothFit(distribution, ranks.n_users, n_steps, states)
+        return SmoothFit(distribution, given, n_steps, states)
 
 
 def _state(cells: Cells, chances: Floats, places: Places, ranks: SampledRanks) -> State:
     """Fit the family of one density for all users, or of one that their histories change."""
     counts = places.counts(ranks)
+    counts = np.pad(counts, ((0, 0), (0, chances.shape[1] - counts.shape[1])))
     shares = counts.sum(axis=1) / counts.sum()
-    told = places.sizes.size > 1
-    prior = with_history(cells, places.sizes, shares) if told else plain(cells)
+    prior = with_history(cells, places.sizes, shares) if places.told else plain(cells)
     found, weights = modes(prior, chances, counts)
     return State(cells, prior, chances, shares, tuple(found), weights, places)
 
@@ -124,21 +129,20 @@ class SmoothFit:
     Attributes
     ----------
     distribution : RankDistribution
-    n_users : int
+    ranks : SampledRanks
+        What it was fitted to.
     n_steps : int
         Steps of expectation maximisation that were needed because no smooth density fits; 0 as a
         rule. Standard errors then have the change that the steps made added.
+    states : tuple of State
+        The posterior of each family of densities; none where all items were drawn, which leaves
+        nothing open.
     """
 
     distribution: RankDistribution
-    n_users: int
+    ranks: SampledRanks
     n_steps: int
     states: tuple[State, ...]
-
-    @classmethod
-    def exact(cls, distribution: RankDistribution, n_users: int) -> SmoothFit:
-        """Return the fit to samples of the whole catalogue, which leave nothing open."""
-        return cls(distribution, n_users, 0, ())
 
     @property
     def state(self) -> State | None:
@@ -154,6 +158,7 @@ class SmoothFit:
 
         It has four parts: sampling, and the shape that the sample leaves open (both through the
         posterior covariance of the coefficients), roughness, and these users being some of many.
+        It is no less than how users, each with all targets, move the estimate (`influences`).
         """
         return self.expect(measure, k) * self._log_scale(read_measure(measure, k))[1]
 
@@ -167,7 +172,8 @@ class SmoothFit:
             raise ArgumentError(
                 "influences are those of an estimate, but these samples hold the whole catalogue."
             )
-        return influences(self.states, self.states[0].cells.weights(read_measure(measure, k)))
+        found = influences(self.states, self.states[0].cells.weights(read_measure(measure, k)))
+        return found * (n_observed(self.ranks) / self.ranks.n_users)
 
     def interval(
         self, measure: str | Measure, k: int | None = None, *, level: float = 0.95
@@ -202,8 +208,20 @@ class SmoothFit:
         cells = self.states[0].cells
         weights = cells.weights(measure)
         mean, spread = log_moments(self.states, weights)
-        users = of_users(self.states, weights, cells.weights(measure, 2))
-        spread += users / (self.n_users * max(value, _LEAST) ** 2)
+        within = of_users(self.states, weights, cells.weights(measure, 2))
+        square = max(value, _LEAST) ** 2
+        spread += within / (n_observed(self.ranks) * square)
+        spread = max(spread, self._over_users(measure) / square)
         if not self.n_steps:
             return float(np.exp(mean)), float(np.sqrt(spread))
         return value, float(np.sqrt(spread + (np.log(value) - mean) ** 2))
+
+    def _over_users(self, measure: Measure) -> float:
+        """Return the variance of the estimate over users drawn again, to first order."""
+        n_users = self.ranks.n_users
+        if n_users < 2:
+            return 0.0
+        owner, weights = self.ranks.owner, self.ranks.weights
+        shares = np.bincount(owner, weights)
+        moved = np.bincount(owner, weights * self.influences(measure)) / shares
+        return n_users / (n_users - 1) * n_users * float(shares @ (moved - shares @ moved) ** 2)

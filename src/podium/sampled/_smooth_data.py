@@ -53,21 +53,58 @@ class Places:
             n_columns += seen.size
         return cls(*_by_history(ranks), columns, n_columns)
 
+    @property
+    def told(self) -> bool:
+        """Whether histories tell groups of users apart: else they change nothing."""
+        return self.sizes.size > 1
+
     def plain(self) -> Places:
         """Return the places with all users in one group."""
         return replace(self, groups=np.zeros_like(self.groups), sizes=np.ones(1))
 
     def counts(self, ranks: SampledRanks) -> Floats:
-        """Return users by group and observed outcome: (n_groups, n_columns)."""
+        """Return observations by group and outcome: (n_groups, n_columns); see `n_observed`."""
         shape = self.sizes.size, self.n_columns
         flat = self.groups * shape[1] + self.columns
-        users = np.bincount(flat, ranks.weights * ranks.n_users, shape[0] * shape[1])
-        return users.astype(np.float64).reshape(shape)
+        seen = np.bincount(flat, ranks.weights * n_observed(ranks), shape[0] * shape[1])
+        return seen.astype(np.float64).reshape(shape)
 
 
 def has_history(ranks: SampledRanks) -> bool:
-    """Whether some user has own items among those that the sample was drawn from."""
-    return ranks.history is not None and bool(ranks.history.any())
+    """Whether users can be told apart by how many own items the sample was drawn from."""
+    return Places.of(few_designs(ranks)).told
+
+
+def n_observed(ranks: SampledRanks) -> float:
+    """Return how many independent targets know as much as these: the users, if each has one.
+
+    Targets of one user that have nothing in common count one by one, those that are alike as
+    one: between these the correlation of a user's log sampled ranks decides. Shares of users
+    then vary as those of so many single targets (Kish's effective number).
+    """
+    if ranks.user is None or ranks.n_rows == ranks.n_users:
+        return float(ranks.n_users)
+    alone = float(ranks.weights @ ranks.weights)
+    together = 1.0 / ranks.n_users
+    return 1.0 / (alone + _alike(ranks) * max(together - alone, 0.0))
+
+
+def _alike(ranks: SampledRanks) -> float:
+    """Return the correlation of log sampled ranks within users, from 0 to 1; 1 if unknown.
+
+    From the mean squares between and within users (analysis of variance).
+    """
+    scores = np.log(ranks.ranks / (ranks.n_negatives + 1.0))
+    sizes = np.bincount(ranks.owner).astype(np.float64)
+    n_rows, n_users = scores.size, sizes.size
+    if n_users < 2:
+        return 1.0
+    means = np.bincount(ranks.owner, scores) / sizes
+    within = float(((scores - means[ranks.owner]) ** 2).sum()) / (n_rows - n_users)
+    between = float(sizes @ (means - scores.mean()) ** 2) / (n_users - 1)
+    typical = (n_rows - float(sizes @ sizes) / n_rows) / (n_users - 1)
+    shared = max((between - within) / typical, 0.0)
+    return shared / (shared + within) if shared + within > 0 else 1.0
 
 
 def _by_history(ranks: SampledRanks) -> tuple[NDArray[np.int64], Floats]:
@@ -109,6 +146,7 @@ def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]
     (design, users), *others = ranks.designs
     if others:
         return mass, 0
+    users = users * (n_observed(ranks) / ranks.n_users)
     everything = np.arange(design.n_outcomes)
     chances = cells.chances(Likelihood(((design, everything),), users, design.n_items))
     shares = users / users.sum()

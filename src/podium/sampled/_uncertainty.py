@@ -17,7 +17,7 @@ from podium.sampled._base import Estimator, LinearEstimator
 from podium.sampled._bootstrap import Resampler
 from podium.sampled._likelihood import likelihood
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
-from podium.sampled._smooth import Smooth
+from podium.sampled._smooth import Smooth, SmoothFit
 from podium.sampled.design import Design
 from podium.sampled.ranks import SampledRanks
 from podium.stats import Interval
@@ -91,7 +91,10 @@ def errors(
     n_bootstrap: int,
     seed: int,
 ) -> tuple[list[tuple[float, float, Interval]], ErrorFrom]:
-    """Return each measure's mean, standard error and interval, and where the error is from."""
+    """Return each measure's mean, standard error and interval, and where the error is from.
+
+    With one user, who tells nothing of others, errors and intervals are nan.
+    """
     linear = linear_form(method, ranks)
     if linear is not None:
         each = (user_values(linear, ranks, one) for one in measures)
@@ -99,8 +102,7 @@ def errors(
         return [(s.mean, s.std_error, s.interval) for s in sums], "users"
     if isinstance(method, Smooth):
         fit = method.posterior(ranks)
-        own = ((m, Interval(*fit.interval(m, level=level))) for m in measures)
-        return [(fit.expect(m), fit.std_error(m), interval) for m, interval in own], "posterior"
+        return [_by_posterior(fit, each, level) for each in measures], "posterior"
     means = estimates(method, ranks, measures)
     drawn = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
     return [
@@ -109,6 +111,17 @@ def errors(
         )
         for i, (mean, m) in enumerate(zip(means.tolist(), measures, strict=True))
     ], "bootstrap"
+
+
+def _by_posterior(fit: SmoothFit, measure: Measure, level: float) -> tuple[float, float, Interval]:
+    """Return mean, standard error and interval as the smooth fit knows them."""
+    if fit.ranks.n_users < 2:
+        return fit.expect(measure), np.nan, Interval(np.nan, np.nan)
+    return (
+        fit.expect(measure),
+        fit.std_error(measure),
+        Interval(*fit.interval(measure, level=level)),
+    )
 
 
 def _by_bootstrap(

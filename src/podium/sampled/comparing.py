@@ -157,6 +157,7 @@ def compare(
     the estimates, without fitting again; what samples leave open is then taken as independent
     between the models, though models of the same kind share some of it.
     The difference is bounded by the bounds of either model, each at the level (1 + level) / 2.
+    With one user there is no standard error, as in `evaluate`.
     Bounds that allow either sign mean that no estimator can tell which model is better from such
     ranks alone: a probability near 1 is then one by what the estimator assumes.
 
@@ -228,8 +229,8 @@ def _by_posteriors(
 ) -> tuple[Floats, Floats]:
     """Return means, (n_measures, 2), and standard errors of differences.
 
-    Variances are the estimator's own, or those over users where these are larger; what the models
-    share is how users move both estimates, to first order.
+    Variances are the estimator's own, or those over users where all items were drawn; what the
+    models share is how users move both estimates, to first order.
     """
     fits = [method.posterior(ranks) for ranks in pair]
     means = np.array([[fit.expect(each) for fit in fits] for each in measures])

@@ -48,7 +48,9 @@ class SampledRanks:
     ------
     ArgumentError
         For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, no ranks,
-    XX
+        columns of different lengths, numbers that are not whole; for a history below 0 or above
+        n_items - 1; for stages that do not rise, and for a rank that a sample that grows in
+        these stages cannot end with.
 
     Notes
     -----

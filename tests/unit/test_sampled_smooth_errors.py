@@ -1,0 +1,177 @@
+"""Standard errors of the smooth estimator against simulations: dependent targets, full samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
+from podium.sampled._likelihood import Likelihood, likelihood
+from podium.sampled._smooth_cells import Cells, left_open
+from podium.sampled._smooth_data import n_observed
+
+N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150
+
+
+def law(n_items: int, shift: float) -> NDArray[np.float64]:
+    """Cumulative chances of a shifted power law of the rank."""
+    weights = (np.arange(1.0, n_items + 1) + shift) ** -1.2
+    return np.cumsum(weights / weights.sum())
+
+
+def targets(shift: float, alike: bool, n_each: int, seed: int) -> SampledRanks:
+    """Sampled ranks of several targets a user: of one exact rank for all, or independent."""
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(N_USERS), n_each)
+    place = rng.random(N_USERS)[user] if alike else rng.random(user.size)
+    exact = np.minimum(np.searchsorted(law(N_ITEMS, shift), place), N_ITEMS - 1) + 1
+    return simulate_ranks(exact, N_ITEMS, N_NEGATIVES, user=user, seed=seed)
+
+
+@pytest.mark.parametrize(("n_each", "alike"), [(1, False), (8, False), (8, True)])
+def test_errors_are_what_users_and_draws_let_estimates_vary(n_each: int, alike: bool) -> None:
+    """At least the deviation over simulations, and less than twice: priors leave more open."""
+    found: list[list[float]] = []
+    for seed in range(25):
+        a, b = targets(2.0, alike, n_each, seed), targets(5.0, alike, n_each, 1000 + seed)
+        one = evaluate(a, "recall@10", bounds=False).summary("recall@10")
+        both = compare(a, b, "recall@10", bounds=False).summary("recall@10")
+        found.append([one.mean, one.std_error, both.difference, both.std_error])
+    mean, error, gain, error_of_gain = np.array(found).T
+    assert 0.85 < error.mean() / mean.std(ddof=1) < 2
+    assert 0.85 < error_of_gain.mean() / gain.std(ddof=1) < 2
+
+
+def test_targets_that_are_alike_count_as_one() -> None:
+    ranks = targets(2.0, alike=False, n_each=1, seed=0).ranks
+    once = Smooth().posterior(SampledRanks(ranks, N_NEGATIVES, N_ITEMS))
+    user = np.repeat(np.arange(N_USERS), 3)
+    thrice = Smooth().posterior(SampledRanks(np.repeat(ranks, 3), N_NEGATIVES, N_ITEMS, user=user))
+    assert thrice.expect("recall@10") == pytest.approx(once.expect("recall@10"))
+    assert thrice.std_error("recall@10") == pytest.approx(once.std_error("recall@10"))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "user", "expected"),
+    [
+        ([1, 4, 4, 1], None, 4),
+        ([1, 4, 4, 1], [1, 1, 2, 2], 4),
+        ([1, 1, 4, 4], [1, 1, 2, 2], 2),
+        ([1, 8, 4, 2], [1, 1, 2, 2], 4),
+        ([1, 2, 4, 2], [1, 1, 1, 2], 1 / (3 * (1 / 6) ** 2 + (1 / 2) ** 2)),
+        ([3, 3, 3, 3], [1, 1, 2, 2], 2),
+        ([1, 5, 9, 2], [1, 1, 1, 1], 1),
+    ],
+)
+def test_correlation_within_users_decides_what_their_targets_count(
+    ranks: list[int], user: list[int] | None, expected: float
+) -> None:
+    assert n_observed(SampledRanks(ranks, 9, 60, user=user)) == pytest.approx(expected)
+
+
+def test_outcomes_that_nobody_had_are_put_together_with_their_neighbours() -> None:
+    ranks = SampledRanks([1, 2, 40, 2], 99, 1000)
+    cells = Cells.of(1000, 99)
+    seen, unseen = cells.outcomes(likelihood(ranks))
+    assert seen.shape[1] == 3
+    assert 30 < unseen.shape[1] < 2 * np.pi * np.sqrt(99) + 3
+    assert seen.sum(axis=1) + unseen.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size))
+    all_seen = cells.outcomes(likelihood(SampledRanks(np.arange(1, 101), 99, 1000)))
+    assert all_seen[1].shape == (cells.sizes.size, 0)
+
+
+@pytest.mark.parametrize("n_negatives", [99, 900])
+def test_samples_of_many_outcomes_are_not_less_sure(n_negatives: int) -> None:
+    """Few users have few of the outcomes: what is known is at least what exact ranks tell."""
+    exact = np.searchsorted(law(1000, 2.0), np.random.default_rng(0).random(200)) + 1
+    found = Smooth().posterior(simulate_ranks(exact, 1000, n_negatives, seed=1))
+    truth = float(np.mean(exact <= 100))
+    of_users = np.sqrt(truth * (1 - truth) / 200)
+    assert 0.8 * of_users < found.std_error("recall@100") < 1.2 * of_users
+
+
+def test_part_of_a_correlation_lies_between() -> None:
+    """Log ranks 0, 2, 2, 4 of two users: mean squares 4 between and 2 within, correlation 1/3."""
+    ranks = SampledRanks([1, 4, 4, 16], 60, 90, user=[1, 1, 2, 2])
+    share = ((4 - 2) / 2) / ((4 - 2) / 2 + 2)
+    assert n_observed(ranks) == pytest.approx(1 / (1 / 4 + share * (1 / 2 - 1 / 4)))
+
+
+@pytest.mark.parametrize("n_items", [300, 1000])
+@pytest.mark.parametrize("missing", [0.1, 3, 2, 1])
+def test_cells_without_replacement_have_the_mean_chances_of_their_ranks(
+    n_items: int, missing: float
+) -> None:
+    """On cells for samples with replacement too, which are wide: as plans use them."""
+    n_negatives = n_items - (int(missing * n_items) if missing < 1 else int(missing))
+    design = Design(n_negatives, n_items, replacement=False)
+    each = np.arange(design.n_outcomes)
+    alike = np.full(each.size, 1.0 / each.size)
+    observed = Likelihood(((design, each),), alike, n_items)
+    whole = design.probabilities()
+    for left in (1.0, left_open(design)):
+        cells = Cells.of(n_items, n_negatives, left)
+        means = np.add.reduceat(whole, cells.edges[:-1]) / cells.sizes[:, None]
+        found = cells.chances(observed)
+        assert found.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size), abs=1e-9)
+        assert found == pytest.approx(means, abs=1e-9)
+
+
+def test_few_ranks_stand_for_the_others_of_a_cell() -> None:
+    design = Design(99, 20_000, replacement=False)
+    cells = Cells.of(20_000, 99)
+    observed = Likelihood(((design, np.arange(100)),), np.full(100, 0.01), 20_000)
+    means = np.array(
+        [
+            design.probabilities(np.arange(low + 1, high + 1)).mean(axis=0)
+            for low, high in zip(cells.edges[:-1], cells.edges[1:], strict=True)
+        ]
+    )
+    assert np.abs(cells.chances(observed) - means).sum(axis=1).max() < 0.005
+
+
+@pytest.mark.parametrize("n_items", [300, 1000])
+@pytest.mark.parametrize("missing", [0.1, 3, 2, 1])
+def test_nearly_full_samples_give_nearly_exact_measures(n_items: int, missing: float) -> None:
+    """The error is that of users: the measure of theirs is known to a part of it."""
+    n_negatives = n_items - (int(missing * n_items) if missing < 1 else int(missing))
+    rng = np.random.default_rng(0)
+    exact = np.searchsorted(law(n_items, 2.0), rng.random(800)) + 1
+    ranks = simulate_ranks(exact, n_items, n_negatives, replacement=False, seed=1)
+    found = evaluate(ranks, ["recall@10", "recall@100"], bounds=False)
+    for measure, k in (("recall@10", 10), ("recall@100", 100)):
+        truth = float(np.mean(exact <= k))
+        of_users = np.sqrt(truth * (1 - truth) / 800)
+        one = found.summary(measure)
+        assert one.mean == pytest.approx(truth, abs=of_users / 2)
+        assert 0.8 * of_users < one.std_error < 1.1 * of_users
+
+
+@pytest.mark.parametrize(
+    ("history", "options", "expected"),
+    [
+        (None, {}, None),
+        ([5, 60, 5, 60], {}, "read"),
+        ([5, 60, 5, 60], {"estimator": "bv"}, "not read"),
+        ([0, 0, 0, 0], {}, "not read"),
+        ([7, 7, 7, 7], {}, "not read"),
+    ],
+)
+def test_record_says_whether_history_is_in_the_estimate(
+    history: list[int] | None, options: dict[str, Any], expected: str | None
+) -> None:
+    drawn = [2, 9, 1, 4] * 10
+    plain = SampledRanks(drawn, 19, 200)
+    told = SampledRanks(drawn, 19, 200, history=None if history is None else history * 10)
+    found = evaluate(told, "recall@10", bounds=False, **options)
+    assert found.conventions["history"] == expected
+    same = evaluate(plain, "recall@10", bounds=False, **options).means
+    assert (found.means == same) == (expected != "read")
+
+
+def test_history_of_full_samples_is_not_read() -> None:
+    ranks = SampledRanks([1, 3, 9], 9, 10, replacement=False, history=[0, 3, 5])
+    assert evaluate(ranks, "recall@3", bounds=False).conventions["history"] == "not read"
