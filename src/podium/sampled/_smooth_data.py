@@ -21,6 +21,7 @@ _MOST_STEPS = 200  # of expectation maximisation, where it does not: more would 
 _STEPS = 10  # between tests
 _MOST_DESIGNS = 16  # beyond which sizes of catalogues are rounded
 _ALIKE = 0.02  # in the log of a size
+_SAME = 1e-20  # of squared differences that are rounding
 _TINY = 1e-300
 
 
@@ -97,14 +98,14 @@ def _alike(ranks: SampledRanks) -> float:
     scores = np.log(ranks.ranks / (ranks.n_negatives + 1.0))
     sizes = np.bincount(ranks.owner).astype(np.float64)
     n_rows, n_users = scores.size, sizes.size
-    if n_users < 2:
-        return 1.0
     means = np.bincount(ranks.owner, scores) / sizes
     within = float(((scores - means[ranks.owner]) ** 2).sum()) / (n_rows - n_users)
+    if n_users < 2 or within < _SAME:
+        return 1.0
     between = float(sizes @ (means - scores.mean()) ** 2) / (n_users - 1)
     typical = (n_rows - float(sizes @ sizes) / n_rows) / (n_users - 1)
     shared = max((between - within) / typical, 0.0)
-    return shared / (shared + within) if shared + within > 0 else 1.0
+    return shared / (shared + within)
 
 
 def _by_history(ranks: SampledRanks) -> tuple[NDArray[np.int64], Floats]:

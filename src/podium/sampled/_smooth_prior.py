@@ -3,7 +3,8 @@
 The log density of ranks is a cubic spline in log(R / (n_items - R)), plus what a user's own items
 do. Its second differences are penalised, so that it tends to a straight line: a power law of the
 rank at the top, and another one of the distance from the bottom. The constants were chosen on
-ml-1m (eight recommenders) by the marginal likelihood of exact ranks.
+ml-1m (eight recommenders) by the marginal likelihood of exact ranks; the slope at the top, which
+ml-1m leaves open between 0.35 and 0.6, by errors on four data sets.
 """
 
 from __future__ import annotations
