@@ -1,0 +1,108 @@
+"""Measures of sampled evaluations, estimated by every estimator over many repeats, beside exact."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from podium import sampled
+from podium.errors import PodiumWarning
+from podium.experiments.papers import (
+    _sampled_tables_figures,
+    _sampled_tables_page,
+    _sampled_tables_winners,
+)
+from podium.experiments.papers._sampled_models import exact_ranks, load
+from podium.experiments.papers._sampled_protocol import Held, Ints, read
+from podium.experiments.recipe import Recipe
+from podium.experiments.study import Result, Study, generator, key, parts
+from podium.sampled import Estimator, LinearEstimator, RankDistribution, SampledRanks
+
+_DIGITS = 7  # of an estimate that is kept
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Held:
+    """Load every method, and hold one item of each user out."""
+    load(recipe)
+    return read(recipe, paths)
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: each method with blocks of repeats, since its fit is what takes time."""
+    repeats, most = recipe.repeats or 1, recipe.parameters["block"]
+    return [
+        key(method=name, first=first, n=min(most, repeats - first))
+        for name in recipe.parameters["methods"]
+        for first in range(0, repeats, most)
+    ]
+
+
+def run(recipe: Recipe, context: Held, cell: str) -> Result:
+    """Rank the held-out items of one method exactly, then repeat the sampled evaluation."""
+    asked = parts(cell)
+    name, first = asked["method"], int(asked["first"])
+    measures: Sequence[str] = recipe.parameters["measures"]
+    ranks = exact_ranks(recipe, context, name)
+    exact = RankDistribution.of_ranks(ranks, context.n_items)
+    found: dict[str, list[list[float]]] = {}
+    for repeat in range(first, first + int(asked["n"])):
+        without, told = _samples(recipe, context, ranks, f"sample {name}", repeat)
+        for label, text in recipe.parameters["estimators"].items():
+            sample = told if label in recipe.parameters["with_history"] else without
+            estimates = _estimates(sampled.get(text), sample, measures)
+            found.setdefault(label, []).append(estimates)
+    return {
+        "users": context.n_users,
+        "items": context.n_items,
+        "exact": {measure: exact.expect(measure) for measure in measures},
+        "estimates": {label: _columns(values) for label, values in found.items()},
+    }
+
+
+def _samples(
+    recipe: Recipe, held: Held, ranks: Ints, purpose: str, repeat: int
+) -> tuple[SampledRanks, SampledRanks]:
+    """Draw one repeat, told nothing of the users and told their history."""
+    seed = int(generator(recipe, purpose, repeat).integers(2**31))
+    n_negatives: int = recipe.parameters["n_negatives"]
+    return (
+        sampled.simulate_ranks(ranks, held.n_items, n_negatives, seed=seed),
+        sampled.simulate_ranks(ranks, held.n_items, n_negatives, history=held.history, seed=seed),
+    )
+
+
+def _estimates(estimator: Estimator, sample: SampledRanks, measures: Sequence[str]) -> list[float]:
+    """Return the estimate of each measure, from one fit where the method has one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # of bias, which the tables show
+        if isinstance(estimator, LinearEstimator):
+            return [estimator.estimate(sample, measure) for measure in measures]
+        found = estimator.fit(sample)
+    return [found.expect(measure) for measure in measures]
+
+
+def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return a row of repeats for each measure, short enough to keep."""
+    return [[float(f"{each:.{_DIGITS}g}") for each in row] for row in zip(*values, strict=True)]
+
+
+STUDY = Study(
+    cells=cells,
+    run=run,
+    fold=_sampled_tables_figures.fold,
+    prepare=prepare,
+    plots=_sampled_tables_page.plots,
+    tables=_sampled_tables_page.tables,
+)
+"""Means, spreads and errors of every estimator for every method."""
+
+WINNERS = Study(
+    cells=cells,
+    run=run,
+    fold=_sampled_tables_winners.fold,
+    prepare=prepare,
+    plots=_sampled_tables_winners.plots,
+    tables=_sampled_tables_winners.tables,
+)
+"""How often the method that an estimator finds best is the best one."""
