@@ -192,7 +192,7 @@ def test_history_is_not_read_where_seen_items_are_left_out(
     argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "-m", "rr")
     found, said = estimated(*argv, "--seen", "seen.csv")
     assert found["conventions"]["history"] is None
-    assert "ranks.csv: history is not read, since --seen" in said[0]
+    assert "ranks.csv: history is not read: --seen" in said[0]
     done = podium("estimate", *argv, "--seen", "seen.csv", "--history-col", "history")
     assert done.status == 2
     assert "Pass one of the two" in done.message

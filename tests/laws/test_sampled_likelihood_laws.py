@@ -17,10 +17,10 @@ from podium.sampled import (
     likelihood_gap,
     maximum_likelihood,
 )
-from podium.sampled._entropy import flattest
-from podium.sampled._likelihood import likelihood
-from podium.sampled._likelihood_em import em
-from podium.sampled._likelihood_grid import grid
+from podium.sampled._likelihood.em import em
+from podium.sampled._likelihood.entropy import flattest
+from podium.sampled._likelihood.grid import grid
+from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.bounds import identification_bounds, population_bounds
 
 LAW = settings(max_examples=25, deadline=None)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
 from podium.sampled import MES, MLE, Design, RankDistribution, SampledRanks, maximum_likelihood
-from podium.sampled._bounds_ball import ball
-from podium.sampled._likelihood import Likelihood, likelihood
-from podium.sampled._likelihood_em import em
-from podium.sampled._likelihood_sweep import expected
+from podium.sampled._bounds.ball import ball
+from podium.sampled._likelihood.em import em
+from podium.sampled._likelihood.observed import Likelihood, likelihood
+from podium.sampled._likelihood.sweep import expected
 from podium.sampled.bounds import identification_bounds, population_bounds
 
 Floats = NDArray[np.float64]

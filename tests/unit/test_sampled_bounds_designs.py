@@ -7,9 +7,9 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.sampled import RankDistribution, SampledRanks, _bounds_search
-from podium.sampled._bounds_ball import Part, ball
-from podium.sampled._bounds_search import extremes
-from podium.sampled._likelihood_curves import MISSED, Curves
+from podium.sampled._bounds.ball import Part, ball
+from podium.sampled._bounds.search import extremes
+from podium.sampled._likelihood.curves import MISSED, Curves
 from podium.sampled.bounds import identification_bounds
 from podium.sampled.design import Design
 

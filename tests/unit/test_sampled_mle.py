@@ -24,7 +24,7 @@ from podium.sampled import (
     text,
 )
 from podium.sampled import _likelihood_newton as newton
-from podium.sampled._likelihood import likelihood
+from podium.sampled._likelihood.observed import likelihood
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
 

@@ -120,10 +120,7 @@ class Reader:
 
         if found.user is None:
             raise ArgumentError(f"--seen needs to know users, and {path} has no column of them.")
-        if found.history is not None:
-            found = self._without_history(found, path)
-        users, n_seen = self._n_seen
-        asked = found.user
+        asked, (users, n_seen) = found.user, self._n_seen
         if asked.dtype.kind != users.dtype.kind:
             asked, users = asked.astype(str), users.astype(str)
         order = np.argsort(users)
@@ -131,7 +128,8 @@ class Reader:
         there = users[place] == asked
         if not there.any():
             raise DataError(f"--seen {seen} has none of the users of {path}, such as {asked[0]}.")
-        return replace(found, n_items=found.most_items - np.where(there, n_seen[place], 0))
+        sizes = found.most_items - np.where(there, n_seen[place], 0)
+        return replace(self._without_history(found, path), n_items=sizes)
 
     def _without_history(self, found: SampledRanks, path: Path) -> SampledRanks:
         """Leave out counts of items that are not in the catalogues any more."""
@@ -140,7 +138,8 @@ class Reader:
                 "--history-col counts a user's own items among those that were drawn from, and "
                 "--seen says that they were left out. Pass one of the two."
             )
-        _messages.say(f"{path}: history is not read, since --seen leaves a user's own items out.")
+        if found.history is not None:
+            _messages.say(f"{path}: history is not read: --seen leaves a user's own items out.")
         return replace(found, history=None)
 
     @cached_property

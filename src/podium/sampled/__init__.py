@@ -9,24 +9,24 @@ sampled ranks from scores, `read_ranks`, `read_candidate_scores` and `read_negat
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.sampled._base import Estimator, LinearEstimator
-from podium.sampled._cls import CLS
-from podium.sampled._least_squares import BV, MN, BVPrior
-from podium.sampled._naive import Naive, UnbiasedRank
-from podium.sampled._recall_map import RecallMap
-from podium.sampled._registry import REGISTRY, get, parse, register, text
-from podium.sampled._smooth import Smooth, SmoothFit
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
 from podium.sampled.comparing import Difference, SampledComparison, compare
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.draws import Candidates, draw_candidates, sample_ranks, simulate_ranks
+from podium.sampled.estimators.base import Estimator, LinearEstimator
+from podium.sampled.estimators.cls import CLS
+from podium.sampled.estimators.least_squares import BV, MN, BVPrior
+from podium.sampled.estimators.mes import MES
+from podium.sampled.estimators.mle import MLE, likelihood_gap, maximum_likelihood
+from podium.sampled.estimators.naive import Naive, UnbiasedRank
+from podium.sampled.estimators.recall_map import RecallMap
+from podium.sampled.estimators.registry import REGISTRY, get, parse, register, text
+from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.estimators.wmle import WMLE
 from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
-from podium.sampled.mes import MES
-from podium.sampled.mle import MLE, likelihood_gap, maximum_likelihood
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.wmle import WMLE
 
 if TYPE_CHECKING:
     from podium.sampled.reading import read_negatives, read_ranks

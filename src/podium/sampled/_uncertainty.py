@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from podium import stats
 from podium.errors import PodiumWarning
 from podium.metrics import Measure
-from podium.sampled._base import Estimator, LinearEstimator
 from podium.sampled._bootstrap import Resampler
-from podium.sampled._likelihood import likelihood
+from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
-from podium.sampled._smooth import Smooth, SmoothFit
 from podium.sampled.design import Design
+from podium.sampled.estimators.base import Estimator, LinearEstimator
+from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.ranks import SampledRanks
 from podium.stats import Interval
 from podium.stats._t import t_interval

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled import _bounds_ball, _bounds_moments
-from podium.sampled._bounds_search import Places, Worth, extremes
-from podium.sampled._likelihood_grid import spaced
+from podium.sampled._bounds import ball, moments
+from podium.sampled._bounds.search import Places, Worth, extremes
+from podium.sampled._likelihood.grid import spaced
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
@@ -90,7 +90,7 @@ def identification_bounds(
     wanted = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
     worth = _worth(wanted, int(np.min(ranks.n_items)))
-    low, high, miss = extremes(_bounds_ball.ball(ranks, level), worth, _places(wanted))
+    low, high, miss = extremes(ball.ball(ranks, level), worth, _places(wanted))
     if miss > 0:
         warnings.warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
@@ -168,12 +168,11 @@ def population_bounds(
     if users is None:
         values, start = worth(n_items), places(design)
         low, high = (
-            _bounds_moments.least(mass, sign * values, design.n_negatives, start)
-            for sign in (1.0, -1.0)
+            moments.least(mass, sign * values, design.n_negatives, start) for sign in (1.0, -1.0)
         )
         return Bounds(max(low, float(values.min())), min(-high, float(values.max())))
     shares = sum(mass[places] @ chances for places, chances in design.blocks())
-    inside = _bounds_ball.around(np.asarray(shares), ((design, 1.0),), mass, users, level)
+    inside = ball.around(np.asarray(shares), ((design, 1.0),), mass, users, level)
     return Bounds(*extremes(inside, worth, places)[:2])
 
 

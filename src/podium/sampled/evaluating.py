@@ -11,11 +11,11 @@ from podium.errors import ArgumentError
 from podium.evaluate._json import number
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
-from podium.sampled._base import Estimator
 from podium.sampled._measures import read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
+from podium.sampled.estimators.base import Estimator
 from podium.sampled.ranks import SampledRanks
 from podium.stats import Interval
 

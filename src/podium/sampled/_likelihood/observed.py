@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._likelihood_grid import Grid, grid
-from podium.sampled._likelihood_sweep import expected
+from podium.sampled._likelihood.grid import Grid, grid
+from podium.sampled._likelihood.sweep import expected
 from podium.sampled.design import Design
 from podium.sampled.ranks import SampledRanks
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.metrics import Measure
-from podium.sampled._base import LinearEstimator
 from podium.sampled._measures import all_rank_weights, read_measure
-from podium.sampled._registry import register
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
+from podium.sampled.estimators.base import LinearEstimator
+from podium.sampled.estimators.registry import register
 from podium.sampled.ranks import SampledRanks
 
 

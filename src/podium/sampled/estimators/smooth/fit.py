@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._smooth_prior import Prior
+from podium.sampled.estimators.smooth.prior import Prior
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from scipy.optimize import brentq
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._smooth import Smooth, SmoothFit
-from podium.sampled._smooth_cells import Cells, left_open
-from podium.sampled._smooth_fit import Mode
-from podium.sampled._smooth_state import State, together
 from podium.sampled.design import Design
+from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.estimators.smooth.cells import Cells, left_open
+from podium.sampled.estimators.smooth.fit import Mode
+from podium.sampled.estimators.smooth.state import State, together
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

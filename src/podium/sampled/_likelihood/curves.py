@@ -10,8 +10,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from podium.sampled._likelihood_grid import cell_edges
-from podium.sampled._likelihood_sweep import at_places, expected, is_swept
+from podium.sampled._likelihood.grid import cell_edges
+from podium.sampled._likelihood.sweep import at_places, expected, is_swept
 from podium.sampled.design import Design
 
 _NODES = 12  # of a cell

@@ -12,17 +12,23 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._base import Estimator
-from podium.sampled._likelihood import likelihood
+from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
-from podium.sampled._registry import register
-from podium.sampled._smooth_cells import Cells, left_open
-from podium.sampled._smooth_data import Places, few_designs, n_observed, relax
-from podium.sampled._smooth_fit import modes
-from podium.sampled._smooth_prior import plain, with_history
-from podium.sampled._smooth_state import State, influences, log_moments, of_users, together
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.mle import climb
+from podium.sampled.estimators.base import Estimator
+from podium.sampled.estimators.mle import climb
+from podium.sampled.estimators.registry import register
+from podium.sampled.estimators.smooth.cells import Cells, left_open
+from podium.sampled.estimators.smooth.data import Places, few_designs, n_observed, relax
+from podium.sampled.estimators.smooth.fit import modes
+from podium.sampled.estimators.smooth.prior import plain, with_history
+from podium.sampled.estimators.smooth.state import (
+    State,
+    influences,
+    log_moments,
+    of_users,
+    together,
+)
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

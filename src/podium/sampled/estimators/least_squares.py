@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.metrics import Measure
-from podium.sampled._base import Estimator, LinearEstimator
+from podium.sampled._likelihood.moments import (
+    Moments,
+    moments,
+    project,
+    refuse_impossible,
+    solve,
+    spread,
+)
 from podium.sampled._measures import rank_weights, read_measure
-from podium.sampled._moments import Moments, moments, project, refuse_impossible, solve, spread
-from podium.sampled._registry import get, register
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
+from podium.sampled.estimators.base import Estimator, LinearEstimator
+from podium.sampled.estimators.registry import get, register
 from podium.sampled.ranks import SampledRanks
 
 

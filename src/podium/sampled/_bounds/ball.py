@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f
 
-from podium.sampled._likelihood import likelihood
-from podium.sampled._likelihood_em import em
-from podium.sampled._likelihood_grid import spaced
+from podium.sampled._likelihood.em import em
+from podium.sampled._likelihood.grid import spaced
+from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.design import Design
 from podium.sampled.ranks import SampledRanks
 

@@ -12,10 +12,10 @@ from scipy.special import betaln, gammaln
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._base import LinearEstimator
 from podium.sampled._measures import read_measure
-from podium.sampled._registry import register
 from podium.sampled.design import Design
+from podium.sampled.estimators.base import LinearEstimator
+from podium.sampled.estimators.registry import register
 
 _SHARES = ("recall", "hit_rate", "precision")
 

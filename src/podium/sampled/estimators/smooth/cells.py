@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.metrics import Measure
-from podium.sampled._likelihood import Likelihood
+from podium.sampled._likelihood.observed import Likelihood
 from podium.sampled._measures import all_rank_weights
 from podium.sampled.design import Design
 

@@ -14,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._bounds_ball import Ball, Part
-from podium.sampled._bounds_dual import Cloud, best_prices, distance
-from podium.sampled._likelihood_curves import MISSED, Curves
+from podium.sampled._bounds.ball import Ball, Part
+from podium.sampled._bounds.dual import Cloud, best_prices, distance
+from podium.sampled._likelihood.curves import MISSED, Curves
 from podium.sampled.design import Design
 
 _FEW = 16  # designs, beyond which prices are sought for those of alike sizes together

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._smooth_cells import Cells
-from podium.sampled._smooth_data import Places
-from podium.sampled._smooth_fit import Mode
-from podium.sampled._smooth_prior import Prior
+from podium.sampled.estimators.smooth.cells import Cells
+from podium.sampled.estimators.smooth.data import Places
+from podium.sampled.estimators.smooth.fit import Mode
+from podium.sampled.estimators.smooth.prior import Prior
 
 Floats = NDArray[np.float64]
 

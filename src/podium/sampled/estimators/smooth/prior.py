@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.linalg import block_diag
 
-from podium.sampled._smooth_cells import Cells
+from podium.sampled.estimators.smooth.cells import Cells
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.sampled._base import Estimator
+from podium.sampled.estimators.base import Estimator
 
 E = TypeVar("E", bound=type[Estimator])
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from podium.progress import or_silent
-from podium.sampled._plan_errors import Outlook, Question
-from podium.sampled._plan_search import Family, climb
+from podium.sampled._plan.errors import Outlook, Question
+from podium.sampled._plan.search import Family, climb
 from podium.sampled.design import Design
 from podium.types import Progress
 

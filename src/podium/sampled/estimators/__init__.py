@@ -1,0 +1,1 @@
+"""Estimators of the rank's distribution, one file each; `registry` makes them from a text."""

@@ -1,0 +1,5 @@
+"""The default estimator: a smooth density of the rank's logit, with errors and intervals."""
+
+from podium.sampled.estimators.smooth.estimator import Smooth, SmoothFit
+
+__all__ = ["Smooth", "SmoothFit"]
