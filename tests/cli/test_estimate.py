@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from podium.cli._estimates import as_options
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "estimate.json"
 DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
+MES = ("--method", "mes", "--resamples")
+ALL = ("--items", "10", "--negatives", "9", "--no-replacement")
+TWICE = ("--items", "200", "--no-replacement", "--mixed")
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +152,7 @@ def test_history_is_read_and_told(
     assert "The column of users' history was read by smooth." in said
     said = " ".join(podium("estimate", "past.csv", *FAST, "--method", "bv").out.split())
     assert "The column of users' history was not read by bv." in said
-    said = " ".join(podium("estimate", "ranks.csv", "past.csv", *FAST).out.split())
+    said = " ".join(podium("estimate", "past.csv", "past.csv", *FAST).out.split())
     assert "The column of users' history was read by smooth." in said
     assert "history" not in podium("estimate", "ranks.csv", *FAST).out
 
@@ -178,6 +182,33 @@ def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -
     assert done.out.endswith("--method 'bv(gamma=0.5)' --items 200 --negatives 9\n")
     again = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10")
     assert "biased" not in again.out
+
+
+@pytest.mark.parametrize(
+    ("argv", "options"),
+    [
+        (("ranks.csv", "--level", "0.95"), ""),
+        (("ranks.csv", "--confidence", "0.9"), " --level 0.9"),
+        (("scores.csv", "--ties", "best", "--mixed"), " --mixed --ties best"),
+        (("scores.csv", "--ties", "random", "--seed", "3"), " --ties random --seed 3"),
+        (("ranks.csv", "--seen", "had them.csv"), " --seen 'had them.csv'"),
+        (
+            ("scores.csv", "--ties", "random", "--method", "mes", "--resamples", "3"),
+            " --ties random --resamples 3 --seed 0",
+        ),
+    ],
+)
+def test_last_line_gives_the_same_again(
+    podium: Callable[..., Any], files: Path, argv: tuple[str, ...], options: str
+) -> None:
+    (files / "had them.csv").write_text("user,item\n1,4\n1,5\n2,4\n")
+    method = ("--method", "naive") if "--method" not in argv else ()
+    done = podium("estimate", *argv[:1], *FAST, *method, *argv[1:])
+    assert done.status == 0, done.err
+    text = f"--method {'mes' if 'mes' in argv else 'naive'} --items 200 --negatives 9{options}"
+    assert " ".join(done.out.split()).endswith(text)
+    again = podium("estimate", argv[0], "--no-bounds", *shlex.split(text))
+    assert again.out == done.out
 
 
 def test_naive_value_is_called_impossible(podium: Callable[..., Any], files: Path) -> None:
@@ -217,9 +248,19 @@ def test_other_forms_have_the_same_numbers(
         (("ranks.csv", *DESIGN, "-m", "err@10"), "needs more than the rank"),
         (("ranks.csv", *DESIGN, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
         (("ranks.csv", *DESIGN, "--ties", "best"), "--ties is for scores"),
-        (("ranks.csv", *DESIGN, "--resamples", "1"), "--resamples must be >= 2, got 1."),
+        (("ranks.csv", *DESIGN, *MES, "1"), "--resamples must be >= 2, got 1."),
+        (("ranks.csv", *DESIGN, "--resamples", "9"), "--resamples is for methods that need"),
+        (("ranks.csv", *DESIGN, "--resamples", "9", "--method", "bv"), "and bv knows it here"),
+        (("ranks.csv", "ranks.csv", *DESIGN, "--resamples", "9"), "and smooth knows it here"),
+        (
+            ("all.csv", *ALL, "--resamples", "9", "--method", "mle"),
+            "and mle knows it here without.",
+        ),
+        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "-m names rr twice. Keep one."),
+        (("twice.csv", *TWICE), "twice.csv: user 3 has item 1 in two rows, and --no-replacement"),
+        (("scores.csv", *DESIGN, "--rank-col", "x", "--scores"), "the file is read as scores."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),
-        (("ranks.csv", *DESIGN, "--score-col", "x"), "--score-col names a column of scores"),
+        (("ranks.csv", *DESIGN, "--score-col", "x"), "the file is read as ranks: see --scores."),
         (("ranks.csv", *DESIGN, "--history-col", "x"), "no column 'x'"),
         (("ranks.csv", *DESIGN, "--stages", "5;9"), "--stages must be numbers with commas"),
         (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
@@ -237,7 +278,9 @@ def test_refused_in_one_line(
     (files / "zero.csv").write_text("rank\n1\n0\n")
     (files / "none.csv").write_text("rank\n")
     (files / "mixed.csv").write_text("rank,n_negatives\n1,9\n1,8\n")
+    (files / "all.csv").write_text("rank\n1\n5\n")
     lines = (files / "scores.csv").read_text().splitlines()
+    (files / "twice.csv").write_text("\n".join([*lines, "3,1,-1,0"]) + "\n")
     (files / "lost.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     done = podium("estimate", *argv)
     assert done.status == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,18 @@ def test_file_of_movielens_is_read(
     assert found["measures"]["rr"]["mean"] == pytest.approx((1 / ranks).mean(), rel=1e-4)
 
 
+def test_last_line_gives_the_same_again(podium: Callable[..., Any], files: Path) -> None:
+    listed = (files / "test.negative").read_text().splitlines()
+    target = listed[0].split(")")[0].split(",")[1]
+    (files / "own file").write_text("\n".join([f"{listed[0]}\t{target}", *listed[1:]]) + "\n")
+    options = ("--no-replacement", "--drop-own", "--negatives-file", "own file")
+    done = podium("estimate", "scores.csv", "--items", "40", *options, *RR)
+    said = f"--method naive --items 40 --negatives 9 {shlex.join(options)}"
+    assert " ".join(done.out.split()).endswith(said)
+    again = podium("estimate", "scores.csv", "-m", "rr", "--no-bounds", *shlex.split(said))
+    assert again.out == done.out
+
+
 def test_draws_that_never_repeat_are_pointed_out(
     estimated: Callable[..., Any], files: Path
 ) -> None:
@@ -275,6 +288,7 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--stages", "5,9"), "--stages is for ranks"),
         (("scores.csv", *LISTED, "--negatives", "8"), "lines have 9 candidates, --negatives says"),
         (("scores.csv", *LISTED, "--rank-col", "r"), "--rank-col names a column of ranks"),
+        (("scores.csv", *LISTED, "--target-col", "r"), "and targets are those of --negatives-file"),
         (("scores.csv", *LISTED, "--history-col", "r"), "--history-col names a column of ranks or"),
         (("scores.csv", "--items", "40", "--negatives-file", "none"), "none does not exist"),
         (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to leave it"),

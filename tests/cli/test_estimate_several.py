@@ -131,6 +131,21 @@ def test_designs_may_differ(podium: Callable[..., Any], files: Path) -> None:
     assert done.out.endswith("--method smooth --items 200 --negatives 9..19\n")
 
 
+def test_histories_are_of_all_files_or_of_none_that_reads_them(
+    podium: Callable[..., Any], compared: Callable[..., dict[str, Any]], files: Path
+) -> None:
+    text = (files / "c.csv").read_text().replace("\n", ",4\n")
+    (files / "past.csv").write_text(text.replace("rank,4", "rank,history"))
+    done = podium("estimate", "a.csv", "past.csv", "b.csv", *DESIGN)
+    assert (done.status, done.out) == (2, "")
+    assert done.message == (
+        "a.csv, b.csv: no column of users' history, and other files have one, which smooth "
+        "reads. Add it, or leave it out of all files."
+    )
+    found, plain = (compared("a.csv", file, *BV)["measures"] for file in ("past.csv", "c.csv"))
+    assert [m["means"]["past"] for m in found.values()] == [m["means"]["c"] for m in plain.values()]
+
+
 def test_tables_fit_and_say_what_they_are_of(podium: Callable[..., Any]) -> None:
     done = podium("estimate", "a.csv", "b.csv", "c.csv", *DESIGN, "-m", "recall@10")
     means, differences, note = done.out.split("\n\n")
@@ -154,7 +169,7 @@ def test_certain_sign_and_impossible_values_are_shown_as_such(
     assert ">0.999" in out
     said = " ".join(out.split())
     assert "naive gives an impossible value of recall@5 of y." in said
-    assert "one of what it gives on average" in said
+    assert "has the sign of the one that naive gives on average." in said
 
 
 def test_csv_has_a_row_for_each_measure_and_model(
@@ -205,7 +220,7 @@ def test_scores_and_ranks_can_be_compared(
         (("a.csv", "wrong.csv"), "wrong.csv: ranks must lie from 1 to --negatives + 1 = 10"),
         (("a.csv", "none.csv"), "none.csv does not exist"),
         (("a.csv", "b.csv", "--method", "mel"), "Did you mean 'mle'?"),
-        (("a.csv", "b.csv", "-m", "rr", "-m", "mrr"), "measures names rr twice"),
+        (("a.csv", "b.csv", "-m", "rr", "-m", "mrr"), "-m names rr twice"),
     ],
 )
 def test_refused_in_one_line(

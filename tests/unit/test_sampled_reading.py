@@ -133,6 +133,17 @@ def test_bad_scores_of_candidates_are_refused(change: dict[str, Any], message: s
         read_candidate_scores({**SCORED, **change}, n_items=100)
 
 
+@pytest.mark.parametrize("target", [[1, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 1]])
+def test_item_twice_needs_replacement(target: list[int]) -> None:
+    """Rows of user a's item 1, of whichever kind: one of them cannot be a draw."""
+    table = {name: [*column[:1], *column] for name, column in SCORED.items()} | {"target": target}
+    said = "user 'a' has item 1 in two rows, and replacement=False says .*another: 1"
+    with pytest.raises(DataError, match=said):
+        read_candidate_scores(table, n_items=100, mixed=True, replacement=False)
+    assert read_candidate_scores(table, n_items=100, mixed=True).n_users == 2
+    assert read_candidate_scores(SCORED, n_items=100, replacement=False).n_users == 2
+
+
 def test_different_numbers_of_candidates_are_read_when_said() -> None:
     table = {**SCORED, "target": [1, 1, 0, 0, 0, 1]}
     found = read_candidate_scores(table, n_items=100, mixed=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from podium.cli import _estimates, _render
 from podium.cli._estimates import number, span
 from podium.cli._fit import Table
+from podium.errors import DataError
 
 if TYPE_CHECKING:
-    from podium.sampled import SampledRanks
+    from podium.cli._estimates import Given
+    from podium.sampled import Estimator, SampledRanks
     from podium.types import Progress
 
 _MEAN = ("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from")
@@ -63,16 +66,33 @@ def compare(
     return {"runs": list(runs), "baseline": baseline, "measures": result, "conventions": designs}
 
 
+def refuse_other_histories(
+    method: Estimator, files: Sequence[Path], samples: Sequence[SampledRanks]
+) -> None:
+    """Raise where a method would read the history of some files, and others have none.
+
+    The difference would then be one of what the method knew, too.
+    """
+    without = [
+        str(path) for path, ranks in zip(files, samples, strict=True) if ranks.history is None
+    ]
+    if method.reads_history and 0 < len(without) < len(files):
+        raise DataError(
+            f"{', '.join(without)}: no column of users' history, and other files have one, which "
+            f"{method.name} reads. Add it, or leave it out of all files."
+        )
+
+
 def _difference(run: str, baseline: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """Name both models; their estimates stand among the means."""
     rest = {key: value for key, value in found.items() if key not in ("a", "b")}
     return {"run": run, "baseline": baseline, **rest}
 
 
-def show(result: Mapping[str, Any], format: str, *, by_row: bool) -> None:
+def show(result: Mapping[str, Any], format: str, given: Given, *, by_row: bool) -> None:
     """Print what `compare` returned; `by_row` says that users were told apart by rows alone."""
-    tables = [_means(result), _differences(result)]
-    _render.either(result, format, shown=tables, flat=_flat(result), note=_note(result, by_row))
+    tables, note = [_means(result), _differences(result)], _note(result, given, by_row)
+    _render.either(result, format, shown=tables, flat=_flat(result), note=note)
 
 
 def _means(result: Mapping[str, Any]) -> Table:
@@ -120,9 +140,9 @@ def _ends(found: Mapping[str, Any]) -> list[Any]:
     return [*found["interval"], *(found["bounds"] or (None, None))]
 
 
-def _note(result: Mapping[str, Any], by_row: bool) -> str:
+def _note(result: Mapping[str, Any], given: Given, by_row: bool) -> str:
     conventions = _together(list(result["conventions"].values()))
-    return f"{' '.join(_said(result, by_row))}\n{' '.join(_estimates.again(conventions))}"
+    return f"{' '.join(_said(result, by_row))}\n{' '.join(given.again(conventions))}"
 
 
 def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
@@ -132,7 +152,8 @@ def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     yield from _estimates.about_history(_history(result))
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
-    true = "exact one" if first["interval_of"] == "exact" else "one of what it gives on average"
+    exact = first["interval_of"] == "exact"
+    true = "exact one" if exact else f"one that {first['method']} gives on average"
     yield f"Sign right: the probability that the difference has the sign of the {true}."
     if first["bounds"] is None:
         return

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from podium.cli import _render
 from podium.cli._fit import Table
-from podium.errors import PodiumError
+from podium.errors import ArgumentError, PodiumError
+
+if TYPE_CHECKING:
+    from podium.cli._samples import Samples
+    from podium.sampled import Estimator, SampledRanks
 
 POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _NOTHING = "–"
@@ -23,7 +29,8 @@ _OPTIONS = {
     "n_negatives": "--negatives",
     "n_bootstrap": "--resamples",
     "estimator": "--method",
-    "replacement": "--no-replacement",
+    "replacement=False": "--no-replacement",
+    "measures": "-m",
     "stages": "--stages",
     "target=": "--target-col",
     "mixed=True": "--mixed",
@@ -31,7 +38,8 @@ _OPTIONS = {
 }
 _NAMES = re.compile(
     r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"-]|\.\w)"
-    r"|(?P<first>^estimator)\b|(?P<given>target=|mixed=True|own_target='drop'))"
+    r"|(?P<first>^(?:estimator|measures(?= names)))\b"
+    r"|(?P<given>target=|mixed=True|replacement=False|own_target='drop'))"
 )
 
 
@@ -59,9 +67,67 @@ def own_words(rewrite: Callable[[str], str] = as_options) -> Generator[None]:
         warnings.warn(rewrite(str(each.message)), each.category, stacklevel=3)
 
 
-def show(result: Mapping[str, Any], format: str) -> None:
+def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
+    """Raise where no users will be drawn again: the option would do nothing."""
+    from podium.sampled._uncertainty import linear_form
+    from podium.sampled.estimators.smooth import Smooth
+
+    if isinstance(method, Smooth) or all(linear_form(method, each) for each in samples):
+        raise ArgumentError(
+            "--resamples is for methods that need users drawn again to know their error, and "
+            f"{method.name} knows it here without. Leave it out."
+        )
+
+
+@dataclass(frozen=True)
+class Given:
+    """Options that were given, of which the record of a design has not all.
+
+    Attributes
+    ----------
+    samples : Samples
+    ties : str or None
+    level : float or None
+        None where it is the usual one.
+    """
+
+    samples: Samples
+    ties: str | None
+    level: float | None
+
+    def again(self, conventions: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the options that give the same again."""
+        method, resamples = conventions["method"], conventions["n_bootstrap"]
+        yield f"--method {method!r}" if "(" in method else f"--method {method}"
+        yield f"--items {self.samples.items}"
+        if conventions["stages"]:
+            yield f"--stages {','.join(map(str, conventions['stages']))}"
+        else:
+            yield f"--negatives {_extent(conventions['n_negatives'])}"
+        flags = {
+            "--no-replacement": not conventions["replacement"],
+            "--mixed": self.samples.mixed,
+            "--drop-own": self.samples.drop_own,
+        }
+        yield from (name for name, on in flags.items() if on)
+        drawn = resamples is not None or self.ties == "random"
+        said = {
+            "--negatives-file": self.samples.negatives_file,
+            "--seen": self.samples.seen,
+            "--ties": self.ties,
+            "--level": self.level,
+            "--resamples": resamples,
+            "--seed": conventions["seed"] if drawn else None,
+        }
+        for name, value in said.items():
+            if value is not None:
+                yield f"{name} {shlex.quote(str(value))}"
+
+
+def show(result: Mapping[str, Any], format: str, given: Given) -> None:
     """Print the JSON form of a SampledEvaluation."""
-    _render.either(result, format, shown=[_shown(result)], flat=_flat(result), note=_note(result))
+    note = _note(result, given)
+    _render.either(result, format, shown=[_shown(result)], flat=_flat(result), note=note)
 
 
 def _shown(result: Mapping[str, Any]) -> Table:
@@ -99,7 +165,7 @@ def _flat(result: Mapping[str, Any]) -> Table:
     return {"columns": ["measure", *_FLAT], "rows": rows}
 
 
-def _note(result: Mapping[str, Any]) -> str:
+def _note(result: Mapping[str, Any], given: Given) -> str:
     """Say what intervals and bounds are of, and the options that give the same again."""
     first = next(iter(result["measures"].values()))
     said = [meaning(first), *about_history(result["conventions"])]
@@ -108,7 +174,7 @@ def _note(result: Mapping[str, Any]) -> str:
         outside = [name for name, found in result["measures"].items() if is_impossible(found)]
         if outside:
             said.append(f"{first['method']} gives an impossible value of {', '.join(outside)}.")
-    return f"{' '.join(said)}\n{' '.join(again(result['conventions']))}"
+    return f"{' '.join(said)}\n{' '.join(given.again(result['conventions']))}"
 
 
 def meaning(found: Mapping[str, Any]) -> str:
@@ -132,21 +198,6 @@ def is_impossible(found: Mapping[str, Any]) -> bool:
     """Whether the observed ranks do not allow an estimate."""
     low, high = found["bounds"]
     return not low <= found["mean"] <= high
-
-
-def again(conventions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the options that give the same again."""
-    method = conventions["method"]
-    yield f"--method {method!r}" if "(" in method else f"--method {method}"
-    yield f"--items {_extent(conventions['n_items'])}"
-    if conventions["stages"]:
-        yield f"--stages {','.join(map(str, conventions['stages']))}"
-    else:
-        yield f"--negatives {_extent(conventions['n_negatives'])}"
-    if not conventions["replacement"]:
-        yield "--no-replacement"
-    if conventions["n_bootstrap"] is not None:
-        yield f"--resamples {conventions['n_bootstrap']} --seed {conventions['seed']}"
 
 
 def _extent(size: Any) -> str:

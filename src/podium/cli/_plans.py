@@ -13,12 +13,13 @@ from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
     from podium.cli._samples import SampleColumns, Samples
-    from podium.sampled import Plan, PlannedDesign, SampledRanks
+    from podium.sampled import Estimator, Plan, PlannedDesign, SampledRanks
 
 _FLAT = (
     *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
     *("std_error", "bias", "error", "reaches"),
 )
+_DIGITS = 6  # of numbers of items, after the point
 _OPTIONS = {"n_users": "--users", "n_repeats": "--repeats"}
 _BARE = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OPTIONS)})(?![\w/'\"-]|\.\w)")
 _FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
@@ -59,6 +60,18 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
             )
 
 
+def refuse_repeats(method: Estimator) -> None:
+    """Raise where a plan without a pilot simulates nothing: the option would do nothing."""
+    from podium.sampled.estimators.base import LinearEstimator
+    from podium.sampled.estimators.smooth import Smooth
+
+    if isinstance(method, Smooth | LinearEstimator):
+        raise ArgumentError(
+            "--repeats is for draws from a pilot and for methods whose error is simulated, and "
+            f"there is no pilot and {method.name}'s is computed. Leave it out."
+        )
+
+
 def read_sizes(text: str | None) -> list[int] | None:
     """Return numbers that stand between commas."""
     if text is None:
@@ -69,10 +82,21 @@ def read_sizes(text: str | None) -> list[int] | None:
     return [int(word) for word in words]
 
 
-def show(plan: Plan, format: str) -> None:
-    """Print a plan."""
-    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan))])
-    _render.either(plan.to_dict(), format, shown=[_shown(plan)], flat=_flat(plan), note=note)
+def show(plan: Plan, format: str, *, assumed: bool) -> None:
+    """Print a plan; `assumed` says that nobody gave the measure's value."""
+    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan, assumed))])
+    result = _as_json(plan)
+    _render.either(result, format, shown=[_shown(plan)], flat=_flat(plan, result), note=note)
+
+
+def _as_json(plan: Plan) -> dict[str, Any]:
+    """Return the JSON form, with numbers of items as sums of chances leave them rounded."""
+    found = plan.to_dict()
+    rounded = [
+        {**each, **{name: round(each[name], _DIGITS) for name in ("n_scored", "n_scored_in_all")}}
+        for each in found["designs"]
+    ]
+    return {**found, "designs": rounded}
 
 
 def _shown(plan: Plan) -> Table:
@@ -93,8 +117,8 @@ def _shown(plan: Plan) -> Table:
     return {"columns": [*columns, *(["or only"] if several else []), "ok"], "rows": rows}
 
 
-def _flat(plan: Plan) -> Table:
-    found: list[dict[str, Any]] = plan.to_dict()["designs"]
+def _flat(plan: Plan, result: dict[str, Any]) -> Table:
+    found: list[dict[str, Any]] = result["designs"]
     names = list(plan.everything.errors)
     rows = [
         [
@@ -167,15 +191,16 @@ def _choice(what: str, found: PlannedDesign | None) -> str:
     return f"{what}, {found.text} items: {_percent(found.share)} of the cost of ranking all"
 
 
-def _assumptions(plan: Plan) -> Iterator[str]:
+def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
     if plan.conventions["expected_from"] == "pilot":
         yield (
             f"Expected: ranks as a smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
             f"users leaves them open, {plan.measure} about {_number(plan.value)}."
         )
     else:
+        why = "as where recall@k is the square root of k / N, see --expect" if assumed else "given"
         yield (
-            f"Expected, without a pilot: {plan.measure} of {_number(plan.value)} (--expect), and "
+            f"Expected, without a pilot: {plan.measure} of {_number(plan.value)} ({why}), and "
             f"ranks of one of three shapes ({', '.join(plan.everything.errors)}). Errors are those "
             "of the worst shape, 'or only' those of the best."
         )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from podium.cli._samples import SampleColumns, Samples
     from podium.sampled import SampledRanks
 
+_AS_RANKS = "the file is read as ranks: see --scores"
+_AS_SCORES = "the file is read as scores"
+
 
 def read(
     path: Path,
@@ -103,7 +106,8 @@ class Reader:
         samples = self.samples
         if samples.stages is not None:
             raise ArgumentError("--stages is for ranks: --negatives-file has samples of one size.")
-        named, listed = self.columns.of("user", "item", "score"), self._listed
+        why = "targets are those of --negatives-file: only user, item and score are read"
+        named, listed = self.columns.of("user", "item", "score", why=why), self._listed
         if _model_scores.is_model(path):
             listed, scores = _model_scores.of_model(path, listed)
         else:
@@ -171,7 +175,7 @@ def _ranks(path: Path, samples: Samples, columns: SampleColumns) -> SampledRanks
         n_negatives=samples.negatives,
         replacement=not samples.no_replacement,
         stages=_stages(samples.stages),
-        columns=columns.of("user", "rank", "history", also=_of_seen(samples)),
+        columns=columns.of("user", "rank", "history", why=_AS_RANKS, also=_of_seen(samples)),
     )
     if np.ndim(found.n_negatives) and not (samples.mixed or samples.stages):
         raise DataError(
@@ -199,7 +203,7 @@ def _ranked(
         ties=ties,
         mixed=samples.mixed,
         seed=seed,
-        columns=columns.of("user", "item", "score", "target", "history"),
+        columns=columns.of("user", "item", "score", "target", "history", why=_AS_SCORES),
     )
     if samples.negatives is not None and np.any(found.n_negatives != samples.negatives):
         raise DataError(

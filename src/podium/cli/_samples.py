@@ -10,7 +10,11 @@ import typer
 
 _COLUMNS = "Columns that don't have their usual name"
 _SAMPLES = "How items were sampled"
-_HAVE = {"rank": "ranks", "history": "ranks or of scores with targets"}
+_HAVE = {
+    "target": "scores with targets",
+    "rank": "ranks",
+    "history": "ranks or of scores with targets",
+}
 
 
 @dataclass(frozen=True)
@@ -137,17 +141,16 @@ class SampleColumns:
         ),
     ] = None
 
-    def of(self, *roles: str, also: tuple[str, ...] = ()) -> dict[str, str]:
+    def of(self, *roles: str, why: str, also: tuple[str, ...] = ()) -> dict[str, str]:
         """Return the names that were given for these roles, and refuse those of others.
 
-        Roles in `also` are another table's.
+        `why` tells how the file is read, so that it has none; roles in `also` are another table's.
         """
         from podium.errors import ArgumentError
 
         given = {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
         for role in given.keys() - {*roles, *also}:
             raise ArgumentError(
-                f"--{role}-col names a column of {_HAVE.get(role, 'scores')}, and the file is read "
-                "as another. See --scores and --negatives-file."
+                f"--{role}-col names a column of {_HAVE.get(role, 'scores')}, and {why}."
             )
         return {role: name for role, name in given.items() if role in roles}

@@ -14,6 +14,7 @@ from podium.cli.compare import run_names
 
 _OUTPUT = "Output"
 _DEFAULT = ("ndcg@10", "recall@10")
+_LEVEL = 0.95
 
 
 def estimate(
@@ -71,7 +72,7 @@ def estimate(
     level: Annotated[
         float,
         typer.Option("--level", "--confidence", metavar="P", help="Of intervals and bounds."),
-    ] = 0.95,
+    ] = _LEVEL,
     resamples: Annotated[
         int | None,
         typer.Option(
@@ -110,14 +111,18 @@ def estimate(
         wanted = [read_measure(each) for each in measures or _DEFAULT]
         reader = _sampled.Reader(samples, columns, scores, ties, seed)
         found = [reader.read(path) for path in files]
+        if resamples is not None:
+            _estimates.refuse_resamples(options["estimator"], found)
         if len(files) == 1:
             result = sampled.evaluate(found[0], wanted, **options).to_dict()
         else:
+            _compared.refuse_other_histories(options["estimator"], files, found)
             found = same_users(list(zip(files, found, strict=True)))
             named = dict(zip(run_names(files), found, strict=True))
             with progress("comparing") as show:
                 result = _compared.compare(named, wanted, show, **options)
+    given = _estimates.Given(samples, ties, None if level == _LEVEL else level)
     if len(files) == 1:
-        _estimates.show(result, format)
+        _estimates.show(result, format, given)
     else:
-        _compared.show(result, format, by_row=found[0].user is None)
+        _compared.show(result, format, given, by_row=found[0].user is None)

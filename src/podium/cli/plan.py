@@ -47,7 +47,11 @@ def plan(
     ] = False,
     method: Annotated[
         str,
-        typer.Option(metavar="METHOD", help="That podium estimate will use."),
+        typer.Option(
+            metavar="METHOD",
+            help="That podium estimate will use: auto (smooth), or another as mle or "
+            "'bv(gamma=0.1)'.",
+        ),
     ] = "auto",
     pilot: Annotated[
         Path | None,
@@ -79,7 +83,7 @@ def plan(
         typer.Option(
             metavar="N",
             help="Draws from what a pilot leaves open, and simulations for methods that need "
-            "them: 16.",
+            "them: 16 without this option.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of these.")] = 0,
@@ -90,11 +94,11 @@ def plan(
         ),
     ] = "table",
 ) -> None:
-    """Find how many items to sample for an error, and what ranking all of them costs.
+    """Find how many items to sample for an error, and the cost of ranking all.
 
-    For samples of a fixed size, and for samples that grow while the target comes first. Ranks
-    are expected to be as those of a pilot; without one, of three shapes that have one value of
-    the measure.
+    For samples of a fixed size, and for samples that grow while the target
+    comes first. Ranks are expected to be as those of a pilot; without one, of
+    three shapes that have one value of the measure.
     """
     from podium import _check
 
@@ -111,6 +115,8 @@ def plan(
         options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
         options |= {"pilot": _plans.read_pilot(pilot, samples, columns, seed)}
         options |= {"sizes": _plans.read_sizes(sizes)}
+        if repeats is not None and pilot is None:
+            _plans.refuse_repeats(sampled.get(method))
         with progress("planning") as show:
             found = sampled.plan(samples.items, users, measure, error, progress=show, **options)
-    _plans.show(found, format)
+    _plans.show(found, format, assumed=expect is None)

@@ -109,7 +109,7 @@ class SampledEvaluation:
     def __str__(self) -> str:
         lines = [f"{self.conventions['n_users']} users, {self.conventions['method']}"]
         for name, e in self.estimates.items():
-            of = "" if e.interval_of == "exact" else " of its own expectation"
+            of = "" if e.interval_of == "exact" else f" (for what {e.method} gives on average)"
             open_ = "" if e.bounds is None else f", possible {_span(e.bounds)}"
             lines.append(f"{name:20s} {e.mean:.4f}  {_span(e.interval)}{of}{open_}")
         return "\n".join(lines)

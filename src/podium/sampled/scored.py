@@ -51,7 +51,8 @@ def read_candidate_scores(
     n_items : int
         Items that the candidates were drawn from, and the target.
     replacement : bool
-        Whether an item could be drawn twice.
+        Whether an item could be drawn twice. Where it could not, a user's item in two rows is an
+        error.
     ties : {"worst", "best", "average", "random"}
         As in `sample_ranks`; "random" puts the target at any place among its equals.
     mixed : bool
@@ -69,7 +70,8 @@ def read_candidate_scores(
     ------
     DataError
         For a missing or broken file, a missing column, a value that is not finite; for users
-        without a target or without a candidate; for different numbers of candidates.
+        without a target or without a candidate; for different numbers of candidates; for an item
+        twice that could not be drawn twice.
 
     Examples
     --------
@@ -97,6 +99,8 @@ def read_candidate_scores(
     )
     names, codes = np.unique(labels(user), return_inverse=True)
     held, own = target > 0, own_items(values, found, table, user)
+    if not _check.flag(replacement, "replacement"):
+        _refuse_twice(names, codes, labels(item), table.name)
     owner = codes[held]
     sizes = _candidate_counts(names, codes, held, table.name)
     _refuse_mixed(sizes, names, mixed=mixed, source=table.name)
@@ -142,6 +146,24 @@ def _refuse_mixed(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
             f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
             "they were drawn so."
+        )
+
+
+def _refuse_twice(
+    names: NDArray[Any], codes: NDArray[np.intp], item: NDArray[Any], source: str
+) -> None:
+    """Refuse an item that a user has in two rows, though none was drawn twice."""
+    items, places = np.unique(item, return_inverse=True)
+    order = np.argsort(codes * items.size + places, kind="stable")
+    a, b = order[:-1], order[1:]
+    twice = (codes[a] == codes[b]) & (places[a] == places[b])
+    if twice.any():
+        first = a[np.argmax(twice)]
+        raise DataError(
+            f"{source}: user {_check.label(names[codes[first]])} has item "
+            f"{_check.label(items[places[first]])} in two rows, and replacement=False says that "
+            f"no item was drawn twice (rows that repeat another: {int(twice.sum())}). Keep one of "
+            "each user and item, or check how items were drawn."
         )
 
 
