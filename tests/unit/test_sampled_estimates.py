@@ -447,3 +447,11 @@ def test_missing_users_are_named() -> None:
     b = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "w"])
     with pytest.raises(ArgumentError, match=r"b lacks 1 of them, first 'z'"):
         compare(a, b, "rr")
+
+
+def test_text_says_what_a_biased_methods_interval_is_of() -> None:
+    ranks = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
+    biased = str(evaluate(ranks, "rr", estimator="bv", bounds=False)).splitlines()
+    assert biased[0] == "80 users, bv"
+    assert biased[1].endswith("] (for what bv gives on average)")
+    assert "on average" not in str(evaluate(ranks, "rr", bounds=False))

@@ -23,7 +23,7 @@ from podium.sampled import (
     maximum_likelihood,
     text,
 )
-from podium.sampled import _likelihood_newton as newton
+from podium.sampled._likelihood import newton
 from podium.sampled._likelihood.observed import likelihood
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0

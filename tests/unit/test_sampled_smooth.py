@@ -22,7 +22,7 @@ from podium.sampled import (
 from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.data import Places
-from podium.sampled.estimators.smooth.fit import Mode, _climb, modes
+from podium.sampled.estimators.smooth.fit import Mode, Sample, _climb, modes
 from podium.sampled.estimators.smooth.prior import Prior, plain, with_history
 from podium.sampled.estimators.smooth.state import State, log_moments, together
 
@@ -103,6 +103,10 @@ def test_history_dips_ranks_that_own_items_take() -> None:
     assert prior.design[0, :, n : 2 * n] == pytest.approx(-spread * prior.design[0, :, :n])
 
 
+def one_design(chances: NDArray[np.float64], counts: NDArray[np.float64]) -> Sample:
+    return Sample.of(chances, counts, np.zeros(chances.shape[1], np.int64))
+
+
 def small_case() -> tuple[Prior, NDArray[np.float64], NDArray[np.float64]]:
     cells = Cells.of(60, 6)
     observed = likelihood(SampledRanks(np.arange(1, 8), 6, 60))
@@ -122,7 +126,8 @@ def test_mode_is_what_a_general_optimiser_finds() -> None:
             total -= counts[group] @ np.log(density @ chances / density.sum())
         return float(total)
 
-    found = _climb(prior, penalty, chances, counts, np.zeros(prior.design.shape[2]))
+    sample = one_design(chances, counts)
+    found = _climb(prior, penalty, sample, np.zeros(prior.design.shape[2]))
     other = minimize(loss, np.zeros(prior.design.shape[2]), method="BFGS", options={"gtol": 1e-7})
     assert loss(found.coefficients) == pytest.approx(other.fun, abs=1e-3)
     best = minimize(loss, found.coefficients, method="BFGS", options={"gtol": 1e-7})
@@ -136,7 +141,7 @@ def test_evidence_is_the_integral_over_one_coefficient() -> None:
     slopes = np.linspace(-1.0, 1.0, n_cells)[None, :, None]
     prior = Prior(slopes, np.zeros(n_cells), np.zeros((1, 1)), np.array([[0.5]]))
     many = 20.0 * counts[:1]
-    found = _climb(prior, prior.fixed, chances, many, np.zeros(1))
+    found = _climb(prior, prior.fixed, one_design(chances, many), np.zeros(1))
     points = found.coefficients[0] + np.linspace(-1.0, 1.0, 4001)
     logs = np.empty(points.size)
     for i, point in enumerate(points):
@@ -156,7 +161,7 @@ def test_modes_are_weighted_by_what_the_data_make_likely() -> None:
         ranks = observe(np.repeat(exact, times), 1000, 99, 0)
         observed = likelihood(ranks)
         counts = ranks.counts[ranks.counts > 0][None]
-        found, weights = modes(plain(cells), cells.chances(observed), counts)
+        found, weights = modes(plain(cells), one_design(cells.chances(observed), counts))
         assert weights.sum() == pytest.approx(1.0)
         assert len(found) == weights.size
         tilts.append(float(weights @ np.arange(weights.size)))
@@ -190,7 +195,8 @@ def one_slope(slope: float, deviation: float) -> State:
     point = np.array([slope]), mass / mass.sum(), np.array([[1 / deviation**2]])
     places = Places.of(SampledRanks([1], 5, 30))
     one = np.ones(1)
-    return State(cells, prior, np.ones((n, 1)), one, (Mode(*point, 0.0),), one, places)
+    sample = one_design(np.ones((n, 1)), np.ones((1, 1)))
+    return State(cells, prior, sample, one, (Mode(*point, 0.0),), one, places)
 
 
 def test_cells_have_their_posterior_harmonic_mean() -> None:
@@ -366,7 +372,7 @@ def test_catalogues_of_many_sizes_give_what_rounded_ones_do() -> None:
     truth = RankDistribution.of_ranks(exact, 2000)
     many = Smooth().posterior(SampledRanks(ranks, 99, sizes))
     assert many.state is not None
-    assert many.state.chances.shape[1] < 100 * 20
+    assert many.state.sample.counts.shape[1] < 100 * 20
     large = SampledRanks(ranks, 99, sizes, history=sizes - 1)
     assert 0 < Smooth().estimate(large, "recall@50") < 1
     few = Smooth().fit(SampledRanks(ranks, 99, 100 * np.rint(sizes / 100).astype(np.int64)))

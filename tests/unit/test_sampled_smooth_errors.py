@@ -75,7 +75,8 @@ def test_correlation_within_users_decides_what_their_targets_count(
 def test_outcomes_that_nobody_had_are_put_together_with_their_neighbours() -> None:
     ranks = SampledRanks([1, 2, 40, 2], 99, 1000)
     cells = Cells.of(1000, 99)
-    seen, unseen = cells.outcomes(likelihood(ranks))
+    seen, unseen, designs = cells.outcomes(likelihood(ranks))
+    assert designs.tolist() == [0] * (seen.shape[1] + unseen.shape[1])
     assert seen.shape[1] == 3
     assert 30 < unseen.shape[1] < 2 * np.pi * np.sqrt(99) + 3
     assert seen.sum(axis=1) + unseen.sum(axis=1) == pytest.approx(np.ones(cells.sizes.size))

@@ -20,6 +20,7 @@ from podium.sampled.distribution import RankDistribution
 from podium.sampled.ranks import SampledRanks
 
 _DENSE = 16  # ranks in each standard deviation of a sampled rank that a search begins with
+_DENSEST = 1024  # sample size beyond which ranks are as dense as for it: more join where needed
 _TOP = 64  # first ranks, and ranks around the cutoff, that it begins with too
 
 
@@ -76,9 +77,11 @@ def identification_bounds(
     observation, which is on the safe side. Each bound is proved by prices of the functions that
     are checked at every rank of every catalogue, so that it holds even where the search for the
     best prices ends early, or goes by catalogues of 5 % more or fewer items.
-    A rank is worth what it is in the user's own catalogue.
+    A rank is worth what it is in the user's own catalogue. Where all items were drawn, ranks are
+    known: the bounds are then of a mean over more users like these (Anderson's, by the inequality
+    of Dvoretzky, Kiefer and Wolfowitz).
     Cost: a tenth of a second; with catalogues of a thousand sizes, some 100 Newton steps on
-    20 of them and a proof for all, a second.
+    20 of them and a proof for all, a second. Samples of most items, some seconds.
 
     Examples
     --------
@@ -90,6 +93,8 @@ def identification_bounds(
     wanted = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
     worth = _worth(wanted, int(np.min(ranks.n_items)))
+    if all(_is_whole(design) for design, _ in ranks.designs):
+        return _of_known(_user_values(ranks, worth), level)
     low, high, miss = extremes(ball.ball(ranks, level), worth, _places(wanted))
     if miss > 0:
         warnings.warn(
@@ -176,6 +181,39 @@ def population_bounds(
     return Bounds(*extremes(inside, worth, places)[:2])
 
 
+def _is_whole(design: Design) -> bool:
+    """Whether all items are drawn, so that ranks are known."""
+    all_drawn = design.n_negatives == design.n_items - 1
+    return all_drawn and not design.replacement and not design.grows
+
+
+def _user_values(ranks: SampledRanks, worth: Worth) -> tuple[NDArray[np.float64], float, float]:
+    """Return the mean worth of each user's known ranks, and the least and greatest worth."""
+    rows, ends = np.empty(ranks.n_rows), [np.inf, -np.inf]
+    for design, mine in ranks.design_rows:
+        values = worth(design.n_items)
+        rows[mine] = values[ranks.ranks[mine] - 1]
+        ends = [min(ends[0], float(values.min())), max(ends[1], float(values.max()))]
+    shares = rows * ranks.weights * ranks.n_users
+    return np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64), ends[0], ends[1]
+
+
+def _of_known(found: tuple[NDArray[np.float64], float, float], level: float) -> Bounds:
+    """Bound the mean of values of which the users are a sample, by the largest gap of shares.
+
+    The share of users below any value is no further from its expectation than the inequality of
+    Dvoretzky, Kiefer and Wolfowitz says: so many users may have the least value, or the greatest.
+    """
+    values, least, most = found
+    moved = np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * values.size))
+    rising = np.sort(values)
+    before = np.arange(values.size) / values.size
+    few = np.clip(1.0 - moved - before, 0.0, 1.0 / values.size)  # without the greatest
+    many = np.clip(1.0 - moved - before[::-1], 0.0, 1.0 / values.size)  # without the least
+    rest = min(1.0, float(moved))
+    return Bounds(float(few @ rising) + rest * least, float(many @ rising) + rest * most)
+
+
 def _worth(measure: Measure, smallest: int) -> Worth:
     """Return what gives the worth of each rank of a catalogue, of so many items or more."""
     if np.isnan(rank_weights(measure, smallest)).any():
@@ -193,6 +231,6 @@ def _places(measure: Measure) -> Places:
         top, around = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
         near = np.concatenate([top, around])
         inside = near[(near >= 1) & (near <= design.n_items)]
-        return np.union1d(spaced(design.n_items, design.n_negatives, _DENSE), inside)
+        return np.union1d(spaced(design.n_items, min(design.n_negatives, _DENSEST), _DENSE), inside)
 
     return places

@@ -69,17 +69,18 @@ class Cells:
         """Return how likely each seen outcome is, on average, in each cell: (n_cells, n_seen)."""
         return self.outcomes(observed)[0]
 
-    def outcomes(self, observed: Likelihood) -> tuple[Floats, Floats]:
+    def outcomes(self, observed: Likelihood) -> tuple[Floats, Floats, Ints]:
         """Return the chances of each observed outcome, and of those that nobody had.
 
         Returns
         -------
-        float64 (n_cells, n_seen), float64 (n_cells, n_unseen)
+        float64 (n_cells, n_seen), float64 (n_cells, n_unseen), int64 (n_seen + n_unseen,)
+            The last numbers the design that each column is of, of those seen and then the others.
             Unseen neighbours that tell the same of a rank are put together: with many outcomes
             and few users, what can be expected to be known depends on them too.
         """
         seen: list[Floats] = []
-        unseen: list[Floats] = []
+        unseen: list[Floats] = [np.zeros((self.sizes.size, 0))]
         for design, places in observed.parts:
             chances = self._of_design(design)
             seen.append(chances[:, places])
@@ -87,8 +88,15 @@ class Cells:
             starts = np.unique(_alike(design)[others], return_index=True)[1]
             if others.size:
                 unseen.append(np.add.reduceat(chances[:, others], starts, axis=1))
-        none = np.zeros((self.sizes.size, 0))
-        return np.concatenate(seen, axis=1), np.concatenate([none, *unseen], axis=1)
+            else:
+                unseen.append(unseen[0])
+        order = np.arange(len(seen))
+        columns = [np.repeat(order, [each.shape[1] for each in of]) for of in (seen, unseen[1:])]
+        return (
+            np.concatenate(seen, axis=1),
+            np.concatenate(unseen, axis=1),
+            np.concatenate(columns),
+        )
 
     def _of_design(self, design: Design) -> Floats:
         """Return how likely each outcome is, on average, in each cell: (n_cells, n_outcomes).

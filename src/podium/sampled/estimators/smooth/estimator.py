@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure
 from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
@@ -20,7 +23,7 @@ from podium.sampled.estimators.mle import climb
 from podium.sampled.estimators.registry import register
 from podium.sampled.estimators.smooth.cells import Cells, left_open
 from podium.sampled.estimators.smooth.data import Places, few_designs, n_observed, relax
-from podium.sampled.estimators.smooth.fit import modes
+from podium.sampled.estimators.smooth.fit import Sample, modes
 from podium.sampled.estimators.smooth.prior import plain, with_history
 from podium.sampled.estimators.smooth.state import (
     State,
@@ -33,6 +36,7 @@ from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]
 
+_LEFT_OUT = 1e-3  # weight of fits that may be off without a warning
 _LEAST = 1e-100  # of a measure whose square is to be divided by
 
 
@@ -101,6 +105,11 @@ class Smooth(Estimator):
         ----------
         ranks : SampledRanks
             Every user counts once. Their history is read where they have one.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If no likeliest density was found.
         """
         observed = likelihood(self.check(ranks))
         if observed.is_exact:
@@ -110,22 +119,40 @@ class Smooth(Estimator):
         designs = [design for design, _ in observed.parts]
         most = max(design.n_negatives for design in designs)
         cells = Cells.of(observed.n_items, most, min(map(left_open, designs)))
-        places, chances = Places.of(ranks), np.hstack(cells.outcomes(observed))
+        places, (seen, unseen, columns) = Places.of(ranks), cells.outcomes(observed)
+        chances = np.hstack([seen, unseen])
         families = [places.plain(), places] if places.told else [places]
-        states = tuple(_state(cells, chances, each, ranks) for each in families)
+        samples = (Sample.of(chances, each.counts(ranks), columns) for each in families)
+        states = tuple(map(partial(_state, cells), families, samples))
+        _warn(states)
         mass, n_steps = relax(together(states), cells, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
         return SmoothFit(distribution, given, n_steps, states)
 
 
-def _state(cells: Cells, chances: Floats, places: Places, ranks: SampledRanks) -> State:
+def _state(cells: Cells, places: Places, sample: Sample) -> State:
     """Fit the family of one density for all users, or of one that their histories change."""
-    counts = places.counts(ranks)
-    counts = np.pad(counts, ((0, 0), (0, chances.shape[1] - counts.shape[1])))
-    shares = counts.sum(axis=1) / counts.sum()
+    shares = sample.counts.sum(axis=1) / sample.counts.sum()
     prior = with_history(cells, places.sizes, shares) if places.told else plain(cells)
-    found, weights = modes(prior, chances, counts)
-    return State(cells, prior, chances, shares, tuple(found), weights, places)
+    found, weights = modes(prior, sample)
+    return State(cells, prior, sample, shares, tuple(found), weights, places)
+
+
+def _warn(states: Sequence[State]) -> None:
+    """Warn of fits that are far from the likeliest one, if they count."""
+    left = sum(
+        share
+        for state in states
+        for mode, share in zip(state.modes, state.weights / len(states), strict=True)
+        if not mode.converged
+    )
+    if left > _LEFT_OUT:
+        warnings.warn(
+            f"Smooth stopped early: fits with {left:.0%} of the weight are far from the likeliest "
+            'ones, so the estimate may be wrong. The estimator "mle" has no such search.',
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +192,16 @@ class SmoothFit:
         It has four parts: sampling, and the shape that the sample leaves open (both through the
         posterior covariance of the coefficients), roughness, and these users being some of many.
         It is no less than how users, each with all targets, move the estimate (`influences`).
+        Where the error of the logarithm is above 1, which leaves even the size of the measure
+        open, it is that of a normal distribution with a 95 % interval as wide as this one's.
         """
-        return self.expect(measure, k) * self._log_scale(read_measure(measure, k))[1]
+        wanted = read_measure(measure, k)
+        deviation = self._log_scale(wanted)[1]
+        error = self.expect(wanted) * deviation
+        if deviation <= 1:
+            return error
+        low, high = self.interval(wanted)
+        return max(error, (high - low) / (2 * NormalDist().inv_cdf(0.975)))
 
     def influences(self, measure: str | Measure, k: int | None = None) -> Floats:
         """Return what each row adds to the estimate, to first order: float64, (n,).

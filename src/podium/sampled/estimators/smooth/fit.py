@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,48 @@ _EXPECTED = (2.4, 0.5)  # mean and standard deviation of log10 of it, from ml-1m
 _MOST_STEPS = 40
 _GAIN = 1e-3  # in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
+_FAR = 0.5  # squared standard deviations to the mode from which on a climb has failed
+_FEWER = (1e2, 1e3, 1e4, 1e5)  # users as whom so many more are fitted first, after a failure
 _TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What was observed, in columns of outcomes: each is of one design of the samples.
+
+    Attributes
+    ----------
+    chances : float64, (n_cells, n_columns)
+        Those of one design have the sum 1 in a cell, as far as its catalogue goes.
+    counts : float64, (n_groups, n_columns)
+        Users of each group with each outcome.
+    users : float64, (n_groups, n_columns)
+        Users of each group who had the column's design, whatever their outcome.
+    """
+
+    chances: Floats
+    counts: Floats
+    users: Floats
+
+    @classmethod
+    def of(cls, chances: Floats, counts: Floats, designs: NDArray[np.int64]) -> Sample:
+        """Count users by design; outcomes beyond the columns of `counts` nobody had.
+
+        Parameters
+        ----------
+        chances : float64, (n_cells, n_columns)
+        counts : float64, (n_groups, n_seen)
+        designs : int64, (n_columns,)
+            Number of the design that each column is of.
+        """
+        counts = np.pad(counts, ((0, 0), (0, chances.shape[1] - counts.shape[1])))
+        users = [np.bincount(designs, each)[designs].astype(np.float64) for each in counts]
+        return cls(chances, counts, np.array(users))
+
+    def fewer(self, n_users: float) -> Sample:
+        """Return the same shares of so many users."""
+        share = n_users / float(self.counts.sum())
+        return replace(self, counts=self.counts * share, users=self.users * share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,23 +72,25 @@ class Mode:
         Expected information plus penalty: the inverse of the coefficients' covariance.
     evidence : float
         Log of the marginal likelihood of the data, by Laplace's approximation.
+    left : float
+        Squared length of the next step, in posterior standard deviations: about twice what it
+        would gain in log likelihood.
     """
 
     coefficients: Floats
     mass: Floats
     precision: Floats
     evidence: float
+    left: float = 0.0
+
+    @property
+    def converged(self) -> bool:
+        """Whether the likeliest coefficients are less than a standard deviation away."""
+        return self.left < _FAR
 
 
-def modes(prior: Prior, chances: Floats, counts: Floats) -> tuple[list[Mode], Floats]:
+def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     """Fit under each roughness, and weigh the fits by how likely they make the data.
-
-    Parameters
-    ----------
-    prior : Prior
-    chances : float64, (n_cells, n_seen)
-    counts : float64, (n_groups, n_seen)
-        Users of each group with each observed outcome.
 
     Returns
     -------
@@ -57,7 +100,7 @@ def modes(prior: Prior, chances: Floats, counts: Floats) -> tuple[list[Mode], Fl
     found: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
     for roughness in _ROUGHNESS[::-1]:
-        found.append(_climb(prior, roughness * prior.rough + prior.fixed, chances, counts, start))
+        found.append(_surely(prior, roughness * prior.rough + prior.fixed, sample, start))
         start = found[-1].coefficients
     mean, deviation = _EXPECTED
     logs = np.array([mode.evidence for mode in found])
@@ -66,58 +109,69 @@ def modes(prior: Prior, chances: Floats, counts: Floats) -> tuple[list[Mode], Fl
     return found, weights / weights.sum()
 
 
-def _climb(prior: Prior, penalty: Floats, chances: Floats, counts: Floats, start: Floats) -> Mode:
+def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
+    """Climb, and where this fails from growing numbers of users.
+
+    From far away, steps for very many users are too long in directions in which few cells matter;
+    the mode of fewer users is nearer to flat, and nearer to the next.
+    """
+    found = _climb(prior, penalty, sample, start)
+    if found.converged:
+        return found
+    point, n_users = np.zeros(start.size), float(sample.counts.sum())
+    for fewer in _FEWER:
+        if fewer < n_users:
+            point = _climb(prior, penalty, sample.fewer(fewer), point).coefficients
+    again = _climb(prior, penalty, sample, point)
+    return min(found, again, key=lambda mode: mode.left)
+
+
+def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
     """Newton's method with the expected information, and steps halved until they gain."""
     point = start
-    value, mass, mixed = _value(prior, penalty, chances, counts, point)
+    value, mass, mixed = _value(prior, penalty, sample, point)
     for _ in range(_MOST_STEPS):
-        slope, precision = _second_order(prior, penalty, chances, counts, point, mass, mixed)
+        slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
         step = np.linalg.solve(precision, slope)
         gain = float(slope @ step)
         if gain < _GAIN:
             break
         length = 1.0
-        tried = _value(prior, penalty, chances, counts, point + step)
+        tried = _value(prior, penalty, sample, point + step)
         while tried[0] < value + 1e-4 * length * gain and length > _LEAST_STEP:
             length /= 2
-            tried = _value(prior, penalty, chances, counts, point + length * step)
+            tried = _value(prior, penalty, sample, point + length * step)
         if tried[0] <= value:
             break
         point = point + length * step
         value, mass, mixed = tried
-    precision = _second_order(prior, penalty, chances, counts, point, mass, mixed)[1]
+    slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
-    return Mode(point, mass, precision, evidence)
+    left = float(slope @ np.linalg.solve(precision, slope))
+    return Mode(point, mass, precision, evidence, left)
 
 
 def _value(
-    prior: Prior, penalty: Floats, chances: Floats, counts: Floats, point: Floats
+    prior: Prior, penalty: Floats, sample: Sample, point: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the penalised log likelihood, the mass of cells, and the chances of outcomes."""
     logs = prior.design @ point + prior.sizes
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
     mass /= mass.sum(axis=1, keepdims=True)
-    mixed = np.maximum(mass @ chances, _TINY)
-    value = float((counts * np.log(mixed)).sum() - 0.5 * point @ penalty @ point)
+    mixed = np.maximum(mass @ sample.chances, _TINY)
+    value = float((sample.counts * np.log(mixed)).sum() - 0.5 * point @ penalty @ point)
     return value, mass, mixed
 
 
 def _second_order(
-    prior: Prior,
-    penalty: Floats,
-    chances: Floats,
-    counts: Floats,
-    point: Floats,
-    mass: Floats,
-    mixed: Floats,
+    prior: Prior, penalty: Floats, sample: Sample, point: Floats, mass: Floats, mixed: Floats
 ) -> tuple[Floats, Floats]:
     """Return the slope of the penalised log likelihood, and its expected curvature."""
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
-    changes = np.matmul(chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
-    slope = np.einsum("jr,jrp->p", counts / mixed, changes) - penalty @ point
-    users = counts.sum(axis=1, keepdims=True)
-    scaled = changes * np.sqrt(users / mixed)[:, :, None]
+    changes = np.matmul(sample.chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
+    slope = np.einsum("jr,jrp->p", sample.counts / mixed, changes) - penalty @ point
+    scaled = changes * np.sqrt(sample.users / mixed)[:, :, None]
     flat = scaled.reshape(-1, scaled.shape[2])
     return slope, flat.T @ flat + penalty
 

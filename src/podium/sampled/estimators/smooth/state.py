@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.data import Places
-from podium.sampled.estimators.smooth.fit import Mode
+from podium.sampled.estimators.smooth.fit import Mode, Sample
 from podium.sampled.estimators.smooth.prior import Prior
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ class State:
 
     Attributes
     ----------
-    chances : float64, (n_cells, n_seen)
+    sample : Sample
     shares : float64, (n_groups,)
         Of the users.
     weights : float64, (n_modes,)
@@ -33,7 +33,7 @@ class State:
 
     cells: Cells
     prior: Prior
-    chances: Floats
+    sample: Sample
     shares: Floats
     modes: tuple[Mode, ...]
     weights: Floats
@@ -84,10 +84,11 @@ def of_users(states: Sequence[State], weights: Floats, squares: Floats) -> float
     found: list[float] = []
     for state in states:
         mass = state.modes[int(np.argmax(state.weights))].mass
-        mixed = np.maximum(mass @ state.chances, _TINY)
-        first, second = (mass * weights) @ state.chances, (mass * squares) @ state.chances
+        chances, users = state.sample.chances, state.sample.users
+        mixed = np.maximum(mass @ chances, _TINY)
+        first, second = (mass * weights) @ chances, (mass * squares) @ chances
         within = np.maximum(second - first**2 / mixed, 0.0)
-        found.append(float(state.shares @ within.sum(axis=1)))
+        found.append(float((users * within).sum() / state.sample.counts.sum()))
     return float(np.mean(found))
 
 
@@ -97,12 +98,12 @@ def influences(states: Sequence[State], weights: Floats) -> Floats:
 
 
 def _influences(state: State, weights: Floats) -> Floats:
-    found = np.zeros((state.shares.size, state.chances.shape[1]))
+    found = np.zeros_like(state.sample.counts)
     for share, mode in zip(state.weights, state.modes, strict=True):
         step = np.linalg.solve(mode.precision, _slope(mode, state, weights))
         pull = mode.mass * (state.prior.design @ step)
-        mixed = np.maximum(mode.mass @ state.chances, _TINY)
-        found += share * (pull @ state.chances / mixed - pull.sum(axis=1, keepdims=True))
+        mixed = np.maximum(mode.mass @ state.sample.chances, _TINY)
+        found += share * (pull @ state.sample.chances / mixed - pull.sum(axis=1, keepdims=True))
     return found[state.places.groups, state.places.columns]
 
 
