@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
-from podium.sampled import RankDistribution, SampledRanks, _bounds_search
+from podium.sampled import RankDistribution, SampledRanks
+from podium.sampled._bounds import search
 from podium.sampled._bounds.ball import Part, ball
 from podium.sampled._bounds.search import extremes
 from podium.sampled._likelihood.curves import MISSED, Curves
@@ -56,7 +57,7 @@ def test_search_by_alike_designs_is_close_to_the_search_by_all(
     """Both are proved for all designs; the search by few may only find a little less."""
     ranks = told_apart(2000, list(range(300, 391, 3)), 3, replacement=False)
     by_few = identification_bounds(ranks, measure)
-    monkeypatch.setattr(_bounds_search, "_FEW", 1000)
+    monkeypatch.setattr(search, "_FEW", 1000)
     by_all = identification_bounds(ranks, measure)
     assert by_few.low <= by_all.low + 1e-5
     assert by_few.high >= by_all.high - 1e-5

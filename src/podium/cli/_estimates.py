@@ -195,9 +195,10 @@ def about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_impossible(found: Mapping[str, Any]) -> bool:
-    """Whether the observed ranks do not allow an estimate."""
-    low, high = found["bounds"]
-    return not low <= found["mean"] <= high
+    """Whether the observed ranks do not allow an estimate; not where either is unknown."""
+    low, high = found["bounds"] or (None, None)
+    mean = found["mean"]
+    return None not in (low, mean, high) and not low <= mean <= high
 
 
 def _extent(size: Any) -> str:

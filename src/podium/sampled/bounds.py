@@ -21,6 +21,7 @@ from podium.sampled.ranks import SampledRanks
 
 _DENSE = 16  # ranks in each standard deviation of a sampled rank that a search begins with
 _DENSEST = 1024  # sample size beyond which ranks are as dense as for it: more join where needed
+_LEFT = 2  # items not drawn, at most, for ranks to be taken for known but for so many places
 _TOP = 64  # first ranks, and ranks around the cutoff, that it begins with too
 
 
@@ -77,9 +78,9 @@ def identification_bounds(
     observation, which is on the safe side. Each bound is proved by prices of the functions that
     are checked at every rank of every catalogue, so that it holds even where the search for the
     best prices ends early, or goes by catalogues of 5 % more or fewer items.
-    A rank is worth what it is in the user's own catalogue. Where all items were drawn, ranks are
-    known: the bounds are then of a mean over more users like these (Anderson's, by the inequality
-    of Dvoretzky, Kiefer and Wolfowitz).
+    A rank is worth what it is in the user's own catalogue. Where all items were drawn, or all but
+    two, ranks are known to that many places: the bounds are then of a mean over more users like
+    these (Anderson's, by the inequality of Dvoretzky, Kiefer and Wolfowitz).
     Cost: a tenth of a second; with catalogues of a thousand sizes, some 100 Newton steps on
     20 of them and a proof for all, a second. Samples of most items, some seconds.
 
@@ -93,8 +94,8 @@ def identification_bounds(
     wanted = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
     worth = _worth(wanted, int(np.min(ranks.n_items)))
-    if all(_is_whole(design) for design, _ in ranks.designs):
-        return _of_known(_user_values(ranks, worth), level)
+    if all(_is_nearly_whole(design) for design, _ in ranks.designs):
+        return _of_known(ranks, worth, level)
     low, high, miss = extremes(ball.ball(ranks, level), worth, _places(wanted))
     if miss > 0:
         warnings.warn(
@@ -181,37 +182,36 @@ def population_bounds(
     return Bounds(*extremes(inside, worth, places)[:2])
 
 
-def _is_whole(design: Design) -> bool:
-    """Whether all items are drawn, so that ranks are known."""
-    all_drawn = design.n_negatives == design.n_items - 1
-    return all_drawn and not design.replacement and not design.grows
+def _is_nearly_whole(design: Design) -> bool:
+    """Whether all items are drawn but a few, so that ranks are known but for a few places."""
+    left = design.n_items - 1 - design.n_negatives
+    return left <= _LEFT and not design.replacement and not design.grows
 
 
-def _user_values(ranks: SampledRanks, worth: Worth) -> tuple[NDArray[np.float64], float, float]:
-    """Return the mean worth of each user's known ranks, and the least and greatest worth."""
-    rows, ends = np.empty(ranks.n_rows), [np.inf, -np.inf]
-    for design, mine in ranks.design_rows:
-        values = worth(design.n_items)
-        rows[mine] = values[ranks.ranks[mine] - 1]
-        ends = [min(ends[0], float(values.min())), max(ends[1], float(values.max()))]
-    shares = rows * ranks.weights * ranks.n_users
-    return np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64), ends[0], ends[1]
-
-
-def _of_known(found: tuple[NDArray[np.float64], float, float], level: float) -> Bounds:
+def _of_known(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:
     """Bound the mean of values of which the users are a sample, by the largest gap of shares.
 
     The share of users below any value is no further from its expectation than the inequality of
     Dvoretzky, Kiefer and Wolfowitz says: so many users may have the least value, or the greatest.
     """
-    values, least, most = found
-    moved = np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * values.size))
-    rising = np.sort(values)
-    before = np.arange(values.size) / values.size
-    few = np.clip(1.0 - moved - before, 0.0, 1.0 / values.size)  # without the greatest
-    many = np.clip(1.0 - moved - before[::-1], 0.0, 1.0 / values.size)  # without the least
-    rest = min(1.0, float(moved))
-    return Bounds(float(few @ rising) + rest * least, float(many @ rising) + rest * most)
+    low = _least_mean(ranks, worth, level)
+    return Bounds(low, -_least_mean(ranks, lambda n_items: -worth(n_items), level))
+
+
+def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
+    rows, least = np.empty(ranks.n_rows), np.inf
+    for design, mine in ranks.design_rows:
+        values = worth(design.n_items)
+        least = min(least, float(values.min()))
+        places = ranks.ranks[mine] - 1
+        left = np.arange(design.n_items - design.n_negatives)
+        rows[mine] = values[places[:, None] + left].min(axis=1)
+    shares = rows * ranks.weights * ranks.n_users
+    n_users = ranks.n_users
+    rising = np.sort(np.bincount(ranks.owner, shares, n_users))
+    moved = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * n_users))))
+    kept = np.clip(1.0 - moved - np.arange(n_users) / n_users, 0.0, 1.0 / n_users)
+    return float(kept @ rising) + moved * least
 
 
 def _worth(measure: Measure, smallest: int) -> Worth:

@@ -142,7 +142,8 @@ def evaluate(
         Fits to users drawn again, for methods without another account of their error; at
         least 2.
     bounds : bool
-        Whether to compute identification bounds: up to a second a measure.
+        Whether to compute identification bounds: up to a second a measure, and some seconds for
+        samples of thousands of items.
     seed : int
         Of the bootstrap.
 

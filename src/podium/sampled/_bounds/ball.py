@@ -20,6 +20,9 @@ _NODES = 4  # ranks in each standard deviation of a sampled rank, to choose func
 _MORE = 5.0  # users of any rank that are added to a fit: no outcome is impossible, or very rare
 _ERRORS = 3.0  # standard errors that a function's correlation with the rank has to exceed
 _USERS = 20  # at least, for each function
+_MOST = 64  # functions: more would add more noise than knowledge, and time
+_ALIKE = 0.95  # correlation with the rank, above which functions differ by chance
+_SELDOM = 1e-6  # users expected of an outcome, below which all functions are 0 there
 
 Floats = NDArray[np.float64]
 
@@ -156,15 +159,32 @@ def _chances(design: Design, ranks: NDArray[np.int64]) -> Floats:
 
 
 def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
-    """Return functions of the outcome, most correlated with the rank first: (n_outcomes, n)."""
+    """Return functions of the outcome, most correlated with the rank first: (n_outcomes, n).
+
+    An outcome that hardly any rank has, as many items above in the last of several additions,
+    would have values beyond what sums can be proved with, and tells nothing.
+    """
     mixed = prior @ chances
-    possible = mixed > 1e-300
+    possible = mixed * n_users > _SELDOM
     scale = np.sqrt(mixed[possible])
-    both = np.sqrt(prior)[:, None] * (chances[:, possible] / scale)
-    both -= np.outer(np.sqrt(prior), scale)  # the constant, which is known
-    _, strength, right = np.linalg.svd(both, full_matrices=False)
+    apart = chances[:, possible] / scale - scale  # without the constant, which is known
+    weights = np.sqrt(prior)[:, None]
+    _, strength, right = np.linalg.svd(weights * apart, full_matrices=False)
     known = int((strength * np.sqrt(n_users) >= _ERRORS).sum())
-    kept = max(1, min(known, n_users // _USERS))
+    most = max(1, min(n_users // _USERS, _MOST))
+    if known > most and strength[most] > _ALIKE:
+        right = np.linalg.svd(weights * _smooth(apart, most), full_matrices=False)[2]
+    kept = max(1, min(known, most))
     values = np.zeros((mixed.size, kept))
     values[possible] = right[:kept].T / scale[:, None]
     return values
+
+
+def _smooth(apart: Floats, n_functions: int) -> Floats:
+    """Mix what ranks near each other say, so that functions of the fewest waves come first.
+
+    Large samples tell all functions of the rank about equally well: their order says nothing.
+    """
+    place = np.arange(float(len(apart)))
+    near = np.exp(-(((place[:, None] - place) * n_functions / place.size) ** 2) / 2.0)
+    return (near / near.sum(axis=1, keepdims=True)) @ apart

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from podium.sampled._bounds.ball import Ball, Part
 from podium.sampled._bounds.dual import Cloud, best_prices, distance
 from podium.sampled._likelihood.curves import MISSED, Curves
+from podium.sampled._likelihood.sweep import expected, is_swept
 from podium.sampled.design import Design
 
 _FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
@@ -24,6 +25,7 @@ _ALIKE = 0.05  # in the log of a size
 _ROUNDS = 12  # of ranks that join
 _ENOUGH = 1e-6  # of the measure: by which ranks that join have to raise the bound
 _WARM = 1e-3  # temperature of a search that begins where another ended
+_CELLS = 2**23  # of tables of the functions' means at all ranks
 _SLACK = 1e-6  # of the distance to the nearest mean, where that is outside the ball
 
 Floats = NDArray[np.float64]
@@ -74,24 +76,20 @@ class _Groups:
     """Users by design, those of one sample size next to each other."""
 
     parts: tuple[Part, ...]
-    curves: tuple[Curves, ...]
+    sums: tuple[_Curved | _Tabled, ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
-        kinds = [list(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
-        curves = tuple(Curves.over([each.design for each in members]) for members in kinds)
-        return cls(tuple(each for members in kinds for each in members), curves)
+        kinds = [tuple(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
+        return cls(
+            tuple(each for members in kinds for each in members),
+            tuple(_sums(members) for members in kinds),
+        )
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
         """Yield each part, the prices' sum of its functions' means by rank, and their error."""
-        place = 0
-        for curves in self.curves:
-            mine = self.parts[place : place + len(curves.designs)]
-            values = mine[0].values @ prices
-            error = MISSED * float(np.abs(values).max())
-            for part, cost in zip(mine, curves.of(values), strict=True):
-                yield part, cost, error
-            place += len(mine)
+        for each in self.sums:
+            yield from each.costs(prices)
 
     def alike(self) -> _Groups:
         """Return a few groups of neighbouring sizes that stand for many designs."""
@@ -103,6 +101,51 @@ class _Groups:
             one, other = np.rint(np.log(sizes) / _ALIKE).astype(np.int64).tolist()
             groups.setdefault((one, other), []).append(part)
         return _Groups.of([_together(members) for members in groups.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Curved:
+    """Users of designs that differ in the catalogue alone, whose sums are polynomials in cells."""
+
+    parts: tuple[Part, ...]
+    curves: Curves
+
+    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
+        """Rank by rank where a cell's nodes lie outside the catalogue, with no chances there."""
+        values = self.parts[0].values @ prices
+        error = MISSED * float(np.abs(values).max())
+        for part, cost in zip(self.parts, self.curves.of(values), strict=True):
+            finite = bool(np.isfinite(cost).all())
+            yield part, cost if finite else expected(part.design, values), error
+
+
+@dataclass(frozen=True, eq=False)
+class _Tabled:
+    """Users of designs whose sums take long, and the functions' means at every rank."""
+
+    parts: tuple[Part, ...]
+    tables: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, parts: tuple[Part, ...]) -> _Tabled:
+        tables = tuple(
+            np.concatenate([chances @ part.values for _, chances in part.design.blocks()])
+            for part in parts
+        )
+        return cls(parts, tables)
+
+    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
+        error = MISSED * float(np.abs(self.parts[0].values @ prices).max())
+        for part, table in zip(self.parts, self.tables, strict=True):
+            yield part, table @ prices, error
+
+
+def _sums(parts: tuple[Part, ...]) -> _Curved | _Tabled:
+    """Return what sums over the outcomes of parts of one sample size."""
+    cells = sum(part.design.n_items for part in parts) * parts[0].values.shape[1]
+    if cells <= _CELLS and not any(is_swept(part.design) for part in parts):
+        return _Tabled.of(parts)
+    return _Curved(parts, Curves.over([part.design for part in parts]))
 
 
 def _kind(part: Part) -> tuple[int, ...]:
@@ -159,7 +202,7 @@ class _Search:
             part.share * (float((worth(part.design.n_items) - cost).min()) - error)
             for part, cost, error in self.everyone.costs(best)
         )
-        return max(found, _least_worth(self.ball, worth))
+        return float(np.fmax(found, _least_worth(self.ball, worth)))  # nan is no proof
 
     def _constant(self, prices: Floats, radius: float) -> float:
         return float(prices @ self.ball.means) - radius * float(np.linalg.norm(prices))
