@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from podium.cli import main
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 
 # The item at place p of a run's list, for users 0, 1, 2, 3; items 0 and 1 are relevant to each.
 RUN_A = ("01234567", "20314567", "23401567", "45236701")
@@ -43,6 +48,22 @@ def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
             main(argv)
         assert isinstance(stop.value.code, int)
         return Done(stop.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
+    """Return `json_of("plan.json", "plan", ...)`: what a command that went well printed."""
+
+    def run(schema: str, *argv: str) -> dict[str, Any]:
+        done = podium(*argv, "--format", "json")
+        assert (done.status, done.err) == (0, "")
+        found = json.loads(done.out)
+        form = json.loads((SCHEMAS / schema).read_text())
+        Draft202012Validator.check_schema(form)
+        Draft202012Validator(form).validate(found)  # pyright: ignore[reportUnknownMemberType]
+        return found
 
     return run
 

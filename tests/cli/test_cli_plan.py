@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
 
 from podium import sampled
 from podium.cli._plans import as_options
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "plan.json"
 ASKED = ("--items", "2000", "--users", "3000", "--error", "0.01")
 PILOT = ("--pilot", "ranks.csv", "--negatives", "9")
 FAST = ("--method", "bv", "--sizes", "25,80")
@@ -31,19 +29,9 @@ def files(folder: Path) -> Path:
 
 
 @pytest.fixture
-def planned(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def planned(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """Return the JSON of a command that went well, by its schema."""
-
-    def run(*argv: str) -> dict[str, Any]:
-        done = podium("plan", *argv, "--format", "json")
-        assert (done.status, done.err) == (0, "")
-        found = json.loads(done.out)
-        schema = json.loads(SCHEMA.read_text())
-        Draft202012Validator.check_schema(schema)
-        Draft202012Validator(schema).validate(found)
-        return found
-
-    return run
+    return partial(json_of, "plan.json", "plan")
 
 
 def rounded(plan: sampled.Plan) -> dict[str, Any]:

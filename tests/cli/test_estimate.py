@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
 
 from podium import sampled
 from podium.cli._estimates import as_options
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "estimate.json"
 DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
 MES = ("--method", "mes", "--resamples")
@@ -41,19 +39,9 @@ def files(folder: Path) -> Path:
 
 
 @pytest.fixture
-def estimated(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def estimated(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """Return the JSON of a command that went well, by its schema."""
-
-    def run(*argv: str) -> dict[str, Any]:
-        done = podium("estimate", *argv, "--format", "json")
-        assert (done.status, done.err) == (0, "")
-        found = json.loads(done.out)
-        schema = json.loads(SCHEMA.read_text())
-        Draft202012Validator.check_schema(schema)
-        Draft202012Validator(schema).validate(found)
-        return found
-
-    return run
+    return partial(json_of, "estimate.json", "estimate")
 
 
 def test_json_is_that_of_the_library(estimated: Callable[..., dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +46,8 @@ def small(**changes: Any) -> Recipe:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Users of two tastes, with a popular end of the catalogue."""
-    rng = np.random.default_rng(0)
-    lines: list[str] = []
-    for user in range(120):
-        items = 2 * np.minimum(rng.geometric(0.03, 12), 79) + user % 2
-        lines.append(" ".join(map(str, [user, *np.unique(items).tolist()])))
-    place = tmp_path_factory.mktemp("data") / "set"
-    place.mkdir()
-    for name, part in (("train", lines[:90]), ("test", lines[90:])):
-        (place / f"{name}.txt").write_text("\n".join(part) + "\n")
-    return place.parent
+def folder(two_tastes: Callable[..., Path]) -> Path:
+    return two_tastes(120, n_items=160, n_drawn=12, n_train=90)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,8 @@ def small(name: str = "sampled-table2", **changes: Any) -> Recipe:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Users of two tastes, with a popular end of the catalogue."""
-    rng = np.random.default_rng(0)
-    lines: list[str] = []
-    for user in range(150):
-        items = 2 * np.minimum(rng.geometric(0.03, 15), 99) + user % 2
-        lines.append(" ".join(map(str, [user, *np.unique(items).tolist()])))
-    place = tmp_path_factory.mktemp("data") / "set"
-    place.mkdir()
-    for name, part in (("train", lines[:100]), ("test", lines[100:])):
-        (place / f"{name}.txt").write_text("\n".join(part) + "\n")
-    return place.parent
+def folder(two_tastes: Callable[..., Path]) -> Path:
+    return two_tastes(150, n_items=200, n_drawn=15, n_train=100)
 
 
 @pytest.fixture(scope="module")
