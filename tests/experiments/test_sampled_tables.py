@@ -98,7 +98,7 @@ def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) ->
     ranks = study.exact_ranks(recipe, context, "EASE")
     whole = RankDistribution.of_ranks(ranks, context.n_items)
     assert found["exact"] == {m: whole.expect(m) for m in recipe.parameters["measures"]}
-    told = study._samples(recipe, context, ranks, "sample EASE", 0)
+    told = study._samples(recipe, context, "EASE", 0)
     assert told[0].history is None
     assert told[1].history is not None
     assert told[0].ranks.tolist() == told[1].ranks.tolist()

@@ -57,7 +57,9 @@ def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measur
     return np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
 
 
-def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[Measure]) -> Floats:
+def estimates(
+    estimator: Estimator, ranks: SampledRanks, measures: Sequence[str | Measure]
+) -> Floats:
     """Estimate all measures, from one fit where the method gives a distribution."""
     if isinstance(estimator, LinearEstimator) or not estimator.gives_distribution:
         return np.array([estimator.estimate(ranks, each) for each in measures])

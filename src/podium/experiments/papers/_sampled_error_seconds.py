@@ -11,9 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from podium.experiments.papers._sampled_error_runs import Size, designs, estimates, estimators
 from podium.experiments.papers._sampled_figures_runs import Evaluations, told
-from podium.experiments.papers._sampled_models import METHODS
+from podium.experiments.papers._sampled_models import fitted
 from podium.experiments.recipe import Recipe
-from podium.experiments.study import generator
 from podium.recommenders import ranks_of, scores_of
 from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 
@@ -27,7 +26,7 @@ items at the pace of whole lists, which is reckoned."""
 def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]:
     """Measure one thread: ranking all items, scoring samples of each design, and estimating."""
     with threadpool_limits(1):
-        model = _fitted(recipe, context, method)
+        model = fitted(recipe, context.held, method)
         scores, targets = scores_of(model), context.held.targets
         whole = _least(lambda: ranks_of(model, targets))
         found: dict[str, Any] = {
@@ -52,15 +51,11 @@ def _scoring(factors: Any, targets: Any, size: Size) -> float:
     return _least(lambda: sample_ranks(factors, targets, size))
 
 
-def _fitted(recipe: Recipe, context: Evaluations, name: str) -> Any:
-    method = METHODS[name]
-    seed = int(generator(recipe, f"model {name}").integers(2**31))
-    drawn = {"random_state": seed} if method.draws else {}
-    return method.make(**recipe.parameters["methods"][name], **drawn).fit(context.held.train)
-
-
 def _estimating(recipe: Recipe, estimator: Estimator, ranks: SampledRanks) -> float:
-    """Return the seconds of estimating all measures, nothing of it known from before."""
+    """Return the seconds of estimating all measures, as of a second sample of the same design.
+
+    What estimators keep of a design (CLS its matrix, others where sums are taken) is there by then.
+    """
     measures = recipe.parameters["measures"]
     if isinstance(estimator, LinearEstimator):
         return _least(lambda: [estimator.estimate(ranks, each) for each in measures])

@@ -13,7 +13,7 @@ from podium.experiments.papers import _sampled_models, _sampled_protocol
 from podium.experiments.papers._sampled_protocol import Held, Ints
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import generator
-from podium.sampled import SampledRanks, simulate_ranks
+from podium.sampled import SampledRanks
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,7 @@ class Evaluations:
         Repeats, methods and designs have items of their own.
         """
         rng = generator(self.recipe, f"{n_negatives} negatives for {method}", repeat)
-        seed = int(rng.integers(2**31))
-        one, other = (
-            simulate_ranks(
-                self.ranks(method), self.held.n_items, n_negatives, history=own, seed=seed
-            )
-            for own in (None, self.held.history)
-        )
-        return one, other
+        return self.held.simulate(self.ranks(method), n_negatives, int(rng.integers(2**31)))
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:

@@ -93,13 +93,23 @@ _found: WeakKeyDictionary[Held, dict[str, Ints]] = WeakKeyDictionary()
 
 
 def _ranks(recipe: Recipe, held: Held, name: str) -> Ints:
-    seed = int(generator(recipe, f"model {name}").integers(2**31))
     with threadpool_limits(1):
-        model = _fit(METHODS[name], recipe.parameters["methods"][name], held.train, seed)
-        ranks = recommenders.ranks_of(model, held.targets, ties="random", seed=seed)
+        ranks = recommenders.ranks_of(
+            fitted(recipe, held, name), held.targets, ties="random", seed=_seed(recipe, name)
+        )
     return ranks.astype(np.int64)
+
+
+def fitted(recipe: Recipe, held: Held, name: str) -> Any:
+    """Return a method of the recipe, fitted to what is not held out."""
+    options = recipe.parameters["methods"][name]
+    return _fit(METHODS[name], options, held.train, _seed(recipe, name))
 
 
 def _fit(method: Method, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     drawn = {"random_state": seed} if method.draws else {}
     return method.make(**options, **drawn).fit(pairs)
+
+
+def _seed(recipe: Recipe, name: str) -> int:
+    return int(generator(recipe, f"model {name}").integers(2**31))

@@ -17,12 +17,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Estimates over exact values, and the exact values.
+    """Estimates, exact values, and the former over the latter.
 
     Attributes
     ----------
     methods, estimators, measures : sequence of str
     exact : float64, (n_methods, n_measures)
+    estimates : float64, (n_methods, n_estimators, n_measures, n_repeats)
     ratios : float64, (n_methods, n_estimators, n_measures, n_repeats)
         Estimate over exact; nan where the exact value is 0.
     users, items : int
@@ -32,6 +33,7 @@ class Values:
     estimators: Sequence[str]
     measures: Sequence[str]
     exact: Floats
+    estimates: Floats
     ratios: Floats
     users: int
     items: int
@@ -60,7 +62,8 @@ class Values:
                 exact[:, None, :, None] > 0, estimates / exact[:, None, :, None], math.nan
             )
         first = done[methods[0]][0]
-        return cls(methods, estimators, measures, exact, ratios, first["users"], first["items"])
+        users, items = first["users"], first["items"]
+        return cls(methods, estimators, measures, exact, estimates, ratios, users, items)
 
     @property
     def n_repeats(self) -> int:

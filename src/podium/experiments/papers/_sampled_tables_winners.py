@@ -43,9 +43,8 @@ def wins(recipe: Recipe, values: Values) -> Floats:
     float64, (n_estimators, n_measures, n_repeats). A draw is not won.
     """
     rows = _compared(recipe, values)
-    exact = values.exact[rows]
-    estimates = values.ratios[rows] * exact[:, None, :, None]
-    best = np.argmax(exact, axis=0)
+    estimates = values.estimates[rows]
+    best = np.argmax(values.exact[rows], axis=0)
     won = np.take_along_axis(estimates, best[None, None, :, None], axis=0)[0]
     others = (estimates >= won).sum(axis=0) - 1
     return (others == 0).astype(np.float64)

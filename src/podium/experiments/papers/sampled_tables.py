@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from podium import sampled
-from podium.errors import PodiumWarning
 from podium.experiments.papers import (
     _sampled_tables_figures,
     _sampled_tables_page,
     _sampled_tables_winners,
 )
+from podium.experiments.papers._sampled_figures_runs import quiet, told
 from podium.experiments.papers._sampled_models import exact_ranks, load
-from podium.experiments.papers._sampled_protocol import Held, Ints, read
+from podium.experiments.papers._sampled_protocol import Held, read
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.sampled import Estimator, LinearEstimator, RankDistribution, SampledRanks
+from podium.sampled import RankDistribution, SampledRanks
+from podium.sampled._uncertainty import estimates
 
 _DIGITS = 7  # of an estimate that is kept
 
@@ -47,11 +47,11 @@ def run(recipe: Recipe, context: Held, cell: str) -> Result:
     exact = RankDistribution.of_ranks(ranks, context.n_items)
     found: dict[str, list[list[float]]] = {}
     for repeat in range(first, first + int(asked["n"])):
-        without, told = _samples(recipe, context, ranks, f"sample {name}", repeat)
+        samples = _samples(recipe, context, name, repeat)
         for label, text in recipe.parameters["estimators"].items():
-            sample = told if label in recipe.parameters["with_history"] else without
-            estimates = _estimates(sampled.get(text), sample, measures)
-            found.setdefault(label, []).append(estimates)
+            with quiet():
+                values = estimates(sampled.get(text), told(recipe, label, samples), measures)
+            found.setdefault(label, []).append(values.tolist())
     return {
         "users": context.n_users,
         "items": context.n_items,
@@ -61,25 +61,12 @@ def run(recipe: Recipe, context: Held, cell: str) -> Result:
 
 
 def _samples(
-    recipe: Recipe, held: Held, ranks: Ints, purpose: str, repeat: int
+    recipe: Recipe, held: Held, name: str, repeat: int
 ) -> tuple[SampledRanks, SampledRanks]:
-    """Draw one repeat, told nothing of the users and told their history."""
-    seed = int(generator(recipe, purpose, repeat).integers(2**31))
-    n_negatives: int = recipe.parameters["n_negatives"]
-    return (
-        sampled.simulate_ranks(ranks, held.n_items, n_negatives, seed=seed),
-        sampled.simulate_ranks(ranks, held.n_items, n_negatives, history=held.history, seed=seed),
-    )
-
-
-def _estimates(estimator: Estimator, sample: SampledRanks, measures: Sequence[str]) -> list[float]:
-    """Return the estimate of each measure, from one fit where the method has one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)  # of bias, which the tables show
-        if isinstance(estimator, LinearEstimator):
-            return [estimator.estimate(sample, measure) for measure in measures]
-        found = estimator.fit(sample)
-    return [found.expect(measure) for measure in measures]
+    """Draw one repeat of a method, told nothing of the users and told their history."""
+    rng = generator(recipe, f"sample {name}", repeat)
+    ranks, n_negatives = exact_ranks(recipe, held, name), recipe.parameters["n_negatives"]
+    return held.simulate(ranks, n_negatives, int(rng.integers(2**31)))
 
 
 def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:

@@ -131,15 +131,8 @@ def few_designs(ranks: SampledRanks) -> SampledRanks:
     steps = np.rint(np.log(most / ranks.n_items) / _ALIKE)
     sizes = np.rint(most * np.exp(-_ALIKE * steps)).astype(np.int64)
     sizes = np.maximum(sizes, np.asarray(ranks.n_negatives) + 1)
-    return SampledRanks(
-        ranks.ranks,
-        ranks.n_negatives,
-        sizes,
-        replacement=ranks.replacement,
-        user=ranks.user,
-        stages=ranks.stages,
-        history=None if ranks.history is None else np.minimum(ranks.history, sizes - 1),
-    )
+    history = None if ranks.history is None else np.minimum(ranks.history, sizes - 1)
+    return replace(ranks, n_items=sizes, history=history)
 
 
 def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
