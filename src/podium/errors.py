@@ -12,11 +12,21 @@
 
     PodiumWarning (UserWarning)
     └── ConvergenceWarning                   a solver stopped early: it quotes the reason
+
+A message is one line, whatever it quotes.
 """
+
+import re
+
+_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 class PodiumError(Exception):
     """Root of all errors that podium raises on purpose."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_one_line(each) if isinstance(each, str) else each for each in args))
 
 
 class ArgumentError(PodiumError, ValueError):
@@ -49,3 +59,8 @@ class PodiumWarning(UserWarning):
 
 class ConvergenceWarning(PodiumWarning):
     """A solver stopped before it converged: the text quotes the reason and what to change."""
+
+
+def _one_line(text: str) -> str:
+    """Return text on one line: what a message quotes may have several, or move the cursor."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text.strip()))

@@ -137,3 +137,37 @@ def test_too_few_images_for_the_negatives(folder: Path) -> None:
     np.savez(folder / behance.REDUCED, item=item, features=np.ones((item.size, 2)))
     with pytest.raises(DataError, match=r"User u1 needs .* images without a like, but there are 0"):
         read(folder)
+
+
+def _objects(file: Path) -> None:
+    np.savez(file, item=np.array(["a", None], object), features=np.ones((2, 50)))
+
+
+def _array(file: Path) -> None:
+    with file.open("wb") as stream:
+        np.save(stream, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        _objects,
+        _array,
+        lambda file: file.write_bytes(b"PK\x03\x04 of nothing"),
+        lambda file: np.savez(file, item=np.array(["a"]), features=np.array([["x"]])),
+    ],
+)
+def test_reduced_features_that_are_no_arrays_are_refused(folder: Path, write: Any) -> None:
+    write(folder / behance.REDUCED)
+    with pytest.raises(DataError, match=r"image_features\.npz can't be read"):
+        read(folder)
+
+
+@pytest.mark.parametrize(("place", "content"), [(0, b"\xff"), (8, b"\x00\x00\xc0\x7f")])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_damaged_images_are_refused(folder: Path, place: int, content: bytes) -> None:
+    with (folder / behance.IMAGES).open("rb+") as file:
+        file.seek(place)
+        file.write(content)
+    with pytest.raises(DataError, match="no ASCII, or a feature that is not finite"):
+        read(folder)

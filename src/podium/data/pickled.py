@@ -1,57 +1,57 @@
-"""Tables that pandas pickled, read without letting the file run code of its own."""
+"""Tables that pandas pickled, read without letting the file run or make anything of its own."""
 
 from __future__ import annotations
 
-import pickle
-from typing import IO, Any
+import math
+from typing import IO, Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import _check
+from podium.data._pickle import Made, Name, PickleError, read_pickle
 from podium.errors import DataError
 
-# All that a pickled frame of plain columns calls; a pickle may name any function there is.
+# All that a pickled frame of plain columns names; a pickle may name any function there is.
+_NUMPY = {
+    (f"numpy.{core}.{module}", name)
+    for core in ("core", "_core")
+    for module, name in (
+        ("multiarray", "_reconstruct"),
+        ("multiarray", "scalar"),
+        ("numeric", "_frombuffer"),
+    )
+}
+_INDEXES = {
+    ("pandas.core.indexes.base", "Index"),
+    ("pandas.core.indexes.range", "RangeIndex"),
+    *(("pandas.core.indexes.numeric", f"{kind}Index") for kind in ("Int64", "UInt64", "Float64")),
+}
 _ALLOWED = {
+    *_NUMPY,
+    *_INDEXES,
     ("_codecs", "encode"),
+    ("__builtin__", "bytes"),
     ("builtins", "slice"),
     ("__builtin__", "slice"),
     ("functools", "partial"),
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy.core.numeric", "_frombuffer"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
     ("pandas._libs.internals", "_unpickle_block"),
     ("pandas.core.frame", "DataFrame"),
-    ("pandas.core.indexes.base", "Index"),
     ("pandas.core.indexes.base", "_new_Index"),
-    ("pandas.core.indexes.range", "RangeIndex"),
     ("pandas.core.internals.blocks", "new_block"),
     ("pandas.core.internals.managers", "BlockManager"),
 }
-_MOVED = {
-    ("pandas.core.indexes.numeric", name): ("pandas.core.indexes.base", "Index")
-    for name in ("Int64Index", "UInt64Index", "Float64Index")
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str, /) -> Any:
-        place = _MOVED.get((module, name), (module, name))
-        if place not in _ALLOWED:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which no plain table does")
-        return super().find_class(*place)
+_KINDS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O8", "O")
+_PLAIN = (str, int, float, bool, type(None))  # in a column of objects
+_MOST = 2**31  # rows, or columns
 
 
 def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
     """Return the columns of a pickled pandas DataFrame of numbers and texts.
 
-    A pickle can call any function that it names. Only the few that rebuild a plain table are
-    called here; anything else is refused.
+    A pickle can call any function that it names. None is called here: the arrays are made from
+    the bytes and lists of the file once their sizes agree.
 
     Parameters
     ----------
@@ -61,20 +61,177 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
 
     Raises
     ------
-    MissingExtraError
-        Without pandas.
     DataError
-        If it is no pickled DataFrame, or names anything else.
+        If it is no pickled DataFrame of plain columns.
     """
-    pandas = _check.extra("pandas", "pandas", f"Reading {name}")
     try:
-        frame = _Unpickler(stream).load()
-    except Exception as error:  # a broken pickle may raise anything, MemoryError among them
-        why = str(error).rstrip(".") or type(error).__name__
+        table = _columns(read_pickle(stream.read(), _ALLOWED))
+    except PickleError as error:
         raise DataError(
-            f"{name} can't be read as a pickled table: {why}. Get it again, or save the table "
+            f"{name} can't be read as a pickled table: {error}. Get it again, or save the table "
             "as .parquet where it was made."
-        ) from error
-    if not isinstance(frame, pandas.DataFrame):
-        raise DataError(f"{name} holds a {type(frame).__name__}, not a table of pandas.")
-    return {str(column): np.asarray(frame[column]) for column in frame.columns}
+        ) from None
+    return table
+
+
+def _columns(table: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of a DataFrame by their names."""
+    if not _is_made(table, "DataFrame"):
+        raise PickleError(f"it holds a {_kind(table)}, not a table of pandas")
+    state = _mapping(table.state)
+    manager = state.get("_mgr", state.get("_data"))
+    if not _is_made(manager, "BlockManager"):
+        raise PickleError("its table has no blocks of columns")
+    axes, blocks = _parts(manager)
+    columns: dict[int, NDArray[Any]] = {}
+    for values, places in blocks:
+        columns |= _block(values, places)
+    names = _labels(axes, len(columns))
+    if sorted(columns) != list(range(len(names))):
+        raise PickleError("its blocks are not the columns that it names")
+    if len({column.size for column in columns.values()}) > 1:
+        raise PickleError("its columns differ in length")
+    return {name: columns[place] for place, name in enumerate(names)}
+
+
+def _parts(manager: Made) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return the axes, and the values and places of each block."""
+    if manager.state is None:
+        blocks, axes = _tuple(manager.args, 2)
+        made = [each for each in blocks if _is_made(each, "_unpickle_block", "new_block")]
+        return axes, [_tuple(each.args[:2], 2) for each in made]
+    # Before pandas 1.3; the first three parts of the state were for pandas 0.13.
+    stored = _mapping(_mapping(_tuple(manager.state, 4)[3]).get("0.14.1"))
+    parts = [_mapping(each) for each in _list(stored.get("blocks"))]
+    return stored.get("axes"), [(part.get("values"), part.get("mgr_locs")) for part in parts]
+
+
+def _block(values: Any, places: Any) -> dict[int, NDArray[Any]]:
+    """Return the columns of a block by their places."""
+    block = _array(values)
+    where = _slice(places) if _is_made(places, "slice") else _numbered(places)
+    if block.ndim != 2 or len(block) != len(where):
+        raise PickleError(f"a block of {len(where)} columns has the shape {block.shape}")
+    return dict(zip(where, block, strict=True))
+
+
+def _slice(places: Made) -> range:
+    ends = _tuple(places.args, 3)
+    if not all(type(end) is int and abs(end) < _MOST for end in ends) or not ends[2]:
+        raise PickleError("the places of a block are no slice")
+    return range(*ends)
+
+
+def _numbered(places: Any) -> list[int]:
+    """Return the places of a block that are no slice."""
+    numbers = _array(places)
+    if numbers.ndim != 1 or numbers.dtype.kind != "i":
+        raise PickleError("the places of a block are no integers")
+    return numbers.tolist()
+
+
+def _labels(axes: Any, n_columns: int) -> list[str]:
+    """Return the names of the columns."""
+    index = _list(axes)[0] if _list(axes) else None
+    if not _is_made(index, "_new_Index"):
+        raise PickleError("its columns have no names")
+    of, stored = _tuple(index.args, 2)
+    if isinstance(of, Name) and of.name == "RangeIndex":
+        return [str(place) for place in range(n_columns)]
+    return [str(label) for label in _array(_mapping(stored).get("data")).reshape(-1).tolist()]
+
+
+def _array(made: Any) -> NDArray[Any]:
+    """Return an array of numbers from its bytes, or of texts from a list of them."""
+    if _is_made(made, "_frombuffer"):
+        content, kind, shape, order = _tuple(made.args, 4)
+    elif _is_made(made, "_reconstruct"):
+        _, shape, kind, of_fortran, content = _tuple(made.state, 5)
+        order = "F" if of_fortran else "C"
+    else:
+        raise PickleError(f"it has a {_kind(made)} where an array must be")
+    dtype, sizes = _dtype(kind), _tuple(shape)
+    if not all(type(size) is int and 0 <= size < _MOST for size in sizes) or len(sizes) > 2:
+        raise PickleError("an array has no shape")
+    flat = _objects(content) if dtype.kind == "O" else _numbers(content, dtype)
+    if flat.size != math.prod(sizes):
+        raise PickleError(f"an array of shape {sizes} has {flat.size} values")
+    return flat.reshape(sizes, order="F" if order == "F" else "C")
+
+
+def _dtype(made: Any) -> np.dtype[Any]:
+    """Return a type of numbers, or that of objects."""
+    kind = made.args[0] if _is_made(made, "dtype") and made.args else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise PickleError("an array is neither of numbers nor of texts")
+    state = _tuple(made.state) if made.state is not None else ()
+    swapped = len(state) > 1 and state[1] == ">"
+    return np.dtype(kind).newbyteorder(">") if swapped else np.dtype(kind)
+
+
+def _numbers(content: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    raw = _bytes(content)
+    if dtype.kind == "O" or len(raw) % dtype.itemsize:
+        raise PickleError(f"{len(raw)} bytes are no array of {dtype}")
+    return np.frombuffer(raw, dtype)
+
+
+def _objects(content: Any) -> NDArray[Any]:
+    """Return an array of objects, from a list alone: bytes would be taken for addresses."""
+    listed = [_scalar(value) if isinstance(value, Made) else value for value in _list(content)]
+    odd = {type(value).__name__ for value in listed if not isinstance(value, _PLAIN)}
+    odd |= {"number of many digits" for value in listed if type(value) is int and abs(value) >> 64}
+    if odd:
+        raise PickleError(f"a column holds a {min(odd)}, neither number nor text")
+    values = np.empty(len(listed), object)
+    values[:] = listed
+    return values
+
+
+def _scalar(made: Made) -> Any:
+    """Return one number of NumPy."""
+    if made.by.name != "scalar":
+        raise PickleError(f"a column holds a {_kind(made)}, neither number nor text")
+    kind, content = _tuple(made.args, 2)
+    numbers = _numbers(content, _dtype(kind))
+    if numbers.size != 1:
+        raise PickleError("a number of a column has no value")
+    return numbers[0].item()
+
+
+def _bytes(content: Any) -> bytes | bytearray:
+    """Return bytes, which old protocols hold as text of Latin-1."""
+    if _is_made(content, "encode") and content.args:
+        content = content.args[0]
+    elif _is_made(content, "bytes"):
+        content = b""
+    try:
+        raw = content.encode("latin-1") if isinstance(content, str) else content
+    except UnicodeEncodeError:
+        raw = None
+    if not isinstance(raw, bytes | bytearray):
+        raise PickleError("an array has no bytes")
+    return raw
+
+
+def _is_made(value: Any, *names: str) -> TypeGuard[Made]:
+    return isinstance(value, Made) and value.by.name in names
+
+
+def _kind(value: Any) -> str:
+    return value.by.name if isinstance(value, Made) else type(value).__name__
+
+
+def _tuple(value: Any, length: int | None = None) -> tuple[Any, ...]:
+    found = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+    if length is not None and len(found) != length:
+        raise PickleError("its table is not as pandas writes one")
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    return cast("dict[Any, Any]", value) if isinstance(value, dict) else {}

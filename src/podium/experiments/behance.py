@@ -6,6 +6,7 @@ an image, its id of 8 characters and 4096 float32.
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,8 +114,14 @@ def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS)
             f"an image (an id of 8 characters and {width} float32). Get it again from {URL}."
         )
     images = np.memmap(file, record, "r")
-    item, rows = np.unique(np.char.decode(images["item"], "ascii"), return_index=True)
-    reduced = principal_components(images["features"], dimensions)
+    try:
+        item, rows = np.unique(np.char.decode(images["item"], "ascii"), return_index=True)
+        reduced = principal_components(images["features"], dimensions)
+    except ValueError as error:
+        raise DataError(
+            f"{file} holds an id that is no ASCII, or a feature that is not finite ({error}). Get "
+            f"it again from {URL}."
+        ) from error
     return Images(item, reduced[rows])
 
 
@@ -148,10 +155,17 @@ def principal_components(features: NDArray[Any], dimensions: int) -> Floats:
 
 
 def _reduced(file: Path) -> Images:
-    with np.load(file, allow_pickle=False) as arrays:
-        if not {"item", "features"} <= set(arrays.files):
-            raise DataError(f"{file} must hold 'item' and 'features', got {arrays.files}.")
-        item, features = arrays["item"].astype(str), arrays["features"].astype(np.float64)
+    try:
+        with zipfile.ZipFile(file):  # or it is no .npz, whatever NumPy would take it for
+            pass
+        with np.load(file, allow_pickle=False) as arrays:
+            if not {"item", "features"} <= set(arrays.files):
+                raise DataError(f"{file} must hold 'item' and 'features', got {arrays.files}.")
+            item, features = arrays["item"].astype(str), arrays["features"].astype(np.float64)
+    except DataError:
+        raise
+    except Exception as error:  # of the archive, its packing, or the arrays: there are many
+        raise DataError(f"{file} can't be read: {error}. Make it again, as .npz.") from error
     fits = features.ndim == 2 and len(features) == item.size > 0
     if not fits or not np.isfinite(features).all():
         raise DataError(

@@ -54,8 +54,6 @@ def read(path: Path) -> Parts:
     ------
     DataError
         If a file or a column is absent, a feature is missing, or a label is not 0 or 1.
-    MissingExtraError
-        Without pandas.
 
     Notes
     -----

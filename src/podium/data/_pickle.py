@@ -1,0 +1,223 @@
+"""What a pickle holds, told and not made: nothing that it names is imported or called.
+
+Python's own reader calls what a file names, and a file can name what brings the process down.
+Here a call stays a record of the name and the arguments.
+"""
+
+from __future__ import annotations
+
+import io
+import pickletools
+import warnings
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Any, cast
+
+
+class PickleError(Exception):
+    """A pickle is damaged, or holds what no plain table does."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Name:
+    """A function or class that a pickle names."""
+
+    module: str
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """What a call would have made: the name, the arguments, and the state given afterwards."""
+
+    by: Name
+    args: tuple[Any, ...]
+    state: Any = None
+
+
+def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
+    """Return what a pickle holds, with a `Made` in the place of each call.
+
+    Parameters
+    ----------
+    content : bytes
+    allowed : container of (module, name)
+        What may be named.
+
+    Raises
+    ------
+    PickleError
+        If the pickle is damaged, names anything else, or calls what is no name.
+    """
+    machine = _Machine(allowed)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes in the text of old protocols
+            for opcode, arg, _ in pickletools.genops(io.BytesIO(content)):
+                machine.step(opcode.name, arg)
+        return machine.stack.pop()
+    except (IndexError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+        why = str(error) if isinstance(error, ValueError) else "it is damaged"
+        raise PickleError(why) from None
+
+
+class _Machine:
+    """The stack and the memo of a pickle."""
+
+    def __init__(self, allowed: Container[tuple[str, str]]) -> None:
+        self.stack: list[Any] = []
+        self._marks: list[list[Any]] = []
+        self._memo: dict[int, Any] = {}
+        self._allowed = allowed
+
+    def step(self, name: str, arg: Any) -> None:
+        """Do what one instruction says."""
+        if name in _VALUES:
+            self.stack.append(arg)
+        elif name in _CONSTANTS:
+            self.stack.append(_CONSTANTS[name]())
+        elif name in _MEMO:
+            self._remember(name, arg)
+        elif name in _STEPS:
+            _STEPS[name](self, arg)
+        elif name not in _IDLE:
+            raise PickleError(f"it has the instruction {name}, which no plain table does")
+
+    def _remember(self, name: str, arg: Any) -> None:
+        if name.endswith("GET"):
+            self.stack.append(self._memo[arg])
+        else:
+            self._memo[len(self._memo) if name == "MEMOIZE" else arg] = self.stack[-1]
+
+    def mark(self, _: Any) -> None:
+        self._marks.append(self.stack)
+        self.stack = []
+
+    def since_mark(self) -> list[Any]:
+        """Return what lies above the last mark, and take both away."""
+        above, self.stack = self.stack, self._marks.pop()
+        return above
+
+    def pop_mark(self, _: Any) -> None:
+        self.since_mark()
+
+    def pop(self, _: Any) -> None:
+        if self.stack:
+            self.stack.pop()
+        else:
+            self.since_mark()
+
+    def dup(self, _: Any) -> None:
+        self.stack.append(self.stack[-1])
+
+    def tuple(self, _: Any) -> None:
+        above = self.since_mark()
+        self.stack.append(tuple(above))
+
+    def list(self, _: Any) -> None:
+        above = self.since_mark()
+        self.stack.append(above)
+
+    def dict(self, _: Any) -> None:
+        above = self.since_mark()
+        self.stack.append({})
+        self._set(above)
+
+    def gather(self, n: int) -> None:
+        """Put the last n values into a tuple."""
+        if len(self.stack) < n:
+            raise IndexError
+        self.stack[-n:] = [tuple(self.stack[-n:])]
+
+    def append(self, _: Any) -> None:
+        value = self.stack.pop()
+        self._list().append(value)
+
+    def appends(self, _: Any) -> None:
+        above = self.since_mark()
+        self._list().extend(above)
+
+    def set_item(self, _: Any) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._set([key, value])
+
+    def set_items(self, _: Any) -> None:
+        above = self.since_mark()
+        self._set(above)
+
+    def named(self, arg: str) -> None:
+        self._name(*arg.split(" ", 1))
+
+    def named_from_stack(self, _: Any) -> None:
+        name, module = self.stack.pop(), self.stack.pop()
+        self._name(module, name)
+
+    def call(self, _: Any) -> None:
+        args, by = self.stack.pop(), self.stack.pop()
+        if isinstance(by, Made) and by.by.name == "partial" and by.args:
+            by = by.args[0]
+        if not isinstance(by, Name) or not isinstance(args, tuple):
+            raise PickleError("it calls what is no function")
+        self.stack.append(Made(by, cast("tuple[Any, ...]", args)))
+
+    def give_state(self, _: Any) -> None:
+        state, made = self.stack.pop(), self.stack[-1]
+        if not isinstance(made, Made):
+            raise PickleError("it gives a state to what has none")
+        made.state = state
+
+    def _name(self, module: Any, name: Any) -> None:
+        if not isinstance(module, str) or not isinstance(name, str):
+            raise PickleError("it names what is no function")
+        if (module, name) not in self._allowed:
+            raise PickleError(f"it names {f'{module}.{name}'[:80]}, which no plain table does")
+        self.stack.append(Name(module, name))
+
+    def _list(self) -> list[Any]:
+        if not isinstance(self.stack[-1], list):
+            raise TypeError
+        return cast("list[Any]", self.stack[-1])
+
+    def _set(self, pairs: list[Any]) -> None:
+        target, keys = self.stack[-1], pairs[::2]
+        # Of plain types only: the hash of deep tuples overflows the stack of the process.
+        if not isinstance(target, dict) or any(type(key) not in (str, int) for key in keys):
+            raise TypeError
+        cast("dict[Any, Any]", target).update(zip(keys, pairs[1::2], strict=True))
+
+
+_VALUES = {
+    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "STRING", "BINSTRING",
+    "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8", "UNICODE",
+    "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "FLOAT", "BINFLOAT",
+}  # fmt: skip
+_CONSTANTS: dict[str, Callable[[], Any]] = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "EMPTY_TUPLE": lambda: (),
+    "EMPTY_LIST": list,
+    "EMPTY_DICT": dict,
+}
+_MEMO = {"GET", "BINGET", "LONG_BINGET", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"}
+_IDLE = {"PROTO", "FRAME", "STOP"}
+_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
+    "MARK": _Machine.mark,
+    "POP": _Machine.pop,
+    "POP_MARK": _Machine.pop_mark,
+    "DUP": _Machine.dup,
+    "TUPLE": _Machine.tuple,
+    "TUPLE1": lambda machine, _: machine.gather(1),
+    "TUPLE2": lambda machine, _: machine.gather(2),
+    "TUPLE3": lambda machine, _: machine.gather(3),
+    "LIST": _Machine.list,
+    "DICT": _Machine.dict,
+    "APPEND": _Machine.append,
+    "APPENDS": _Machine.appends,
+    "SETITEM": _Machine.set_item,
+    "SETITEMS": _Machine.set_items,
+    "GLOBAL": _Machine.named,
+    "STACK_GLOBAL": _Machine.named_from_stack,
+    "REDUCE": _Machine.call,
+    "NEWOBJ": _Machine.call,
+    "BUILD": _Machine.give_state,
+}
