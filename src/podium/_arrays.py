@@ -1,6 +1,7 @@
 """Arrays and a description in one file: safetensors, with JSON in its header.
 
-Reading such a file runs no code from it, whoever wrote it.
+Reading such a file runs no code from it, whoever wrote it. A digest in the header tells a file
+that was damaged; it does not tell one that was made to deceive.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -23,6 +25,9 @@ from podium.errors import ArgumentError, DataError
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
+Wanted: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
+
+_DIGEST = re.compile(r'(.*), "digest": "([0-9a-f]{32})"}', re.DOTALL)
 _TEXT, _ENDS = ".utf8", ".ends"  # of an array of strings: its letters, and where each ends
 
 
@@ -64,6 +69,7 @@ def write_arrays(
     for name, array in arrays.items():
         plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
+    text = f'{text[:-1]}, "digest": "{_digest(text, plain)}"}}'
     try:
         with replacing(place) as beside:
             beside.touch()
@@ -90,14 +96,15 @@ def read_arrays(
     Returns
     -------
     header : dict
-        With its "format".
+        With its "format", and its "digest" unless an earlier version wrote it.
     arrays : dict of arrays
         In memory of their own.
 
     Raises
     ------
     DataError
-        If the file is missing, cut short, of another kind, or of another format; one sentence.
+        If the file is missing, cut short, damaged, of another kind, or of another format; one
+        sentence.
     """
     place = Path(path)
     kinds, arrays = _opened(place, what)
@@ -110,6 +117,10 @@ def read_arrays(
         raise DataError(
             f"{place} is a safetensors file, but not one that podium saved a {what} to{held}."
         )
+    if "digest" in header and not _is_whole(kinds[kind], arrays):
+        raise DataError(
+            f"{place} is damaged: its digest is not that of what it holds. Save the {what} again."
+        )
     if header.get("format") != format:
         raise DataError(
             f"{place} has {what} format {header.get('format')!r}, and this version of podium reads "
@@ -121,6 +132,43 @@ def read_arrays(
         raise DataError(
             f"{place} has strings that can't be read ({wrong}). Save the {what} again."
         ) from None
+
+
+def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
+    """Raise unless arrays are there, of the shape and the type that are wanted, and finite.
+
+    Raises
+    ------
+    ArgumentError
+        That names the first array that is not.
+    """
+    for name, (shape, kind) in wanted.items():
+        if not isinstance(arrays.get(name), np.ndarray):
+            raise ArgumentError(f"{name} is absent, or no array")
+        array: NDArray[Any] = arrays[name]
+        if array.shape != shape:
+            raise ArgumentError(f"{name} has shape {array.shape}, not {shape}")
+        if array.dtype != kind:
+            raise ArgumentError(f"{name} holds {array.dtype}, not {np.dtype(kind)}")
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{name} is not finite")
+
+
+def _digest(text: str, arrays: Arrays) -> str:
+    """Return what tells this description and these arrays from others."""
+    digest = blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = _ordered(arrays[name])
+        # safetensors writes the low byte first, whatever order the array has
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(repr((name, array.dtype.str, array.shape)).encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _is_whole(text: str, arrays: Arrays) -> bool:
+    signed = _DIGEST.fullmatch(text)
+    return signed is not None and _digest(f"{signed[1]}}}", arrays) == signed[2]
 
 
 def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:

@@ -323,6 +323,57 @@ def test_file_of_broken_trees_is_refused(make: Any, tmp_path: Path) -> None:
         load(tmp_path / "model.safetensors")
 
 
+@both
+@pytest.mark.parametrize("n_bytes", [-1, -40, 1000])
+def test_damaged_trees_never_reach_the_library(
+    make: Any, n_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The libraries end the process, or read beyond their memory, on trees that are damaged."""
+    path = tmp_path / "model.safetensors"
+    X, y, qid = problem()
+    save(ranker(make).fit(X, y, qid), path)
+    monkeypatch.setattr(make, "_from_bytes", lambda *_: pytest.fail("the library was asked"))
+    whole = bytearray(path.read_bytes())
+    whole[n_bytes] ^= 4
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match=r"is damaged: its digest|cut short"):
+        load(path)
+
+
+@both
+def test_trees_without_a_digest_never_reach_the_library(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.safetensors"
+    X, y, qid = problem()
+    save(ranker(make).fit(X, y, qid), path)
+    monkeypatch.setattr(make, "_from_bytes", lambda *_: pytest.fail("the library was asked"))
+    path.write_bytes(path.read_bytes().replace(rb"\"digest\"", rb"\"digits\""))
+    with pytest.raises(DataError, match=r"trees of an earlier version, without the digest"):
+        load(path)
+
+
+@both
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start_": np.array([np.nan] * 5)}, "start_ is not finite|start_ has shape"),
+        ({"start_": np.zeros(3, np.float32)}, "start_ has shape"),
+        ({"trees_": np.zeros((2, 2), np.uint8)}, "trees_ has shape"),
+        ({"trees_": np.zeros(2)}, "trees_ holds float64, not uint8"),
+    ],
+)
+def test_files_of_other_arrays_are_refused(
+    make: Any, change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    X, y, qid = problem()
+    model = ranker(make).fit(X, y, qid)
+    model.__dict__.update(change)
+    save(model, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / "model.safetensors")
+
+
 def test_lambdarank_is_lightgbms() -> None:
     X, y, qid = problem()
     order = np.argsort(qid, kind="stable")

@@ -11,9 +11,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import podium
+from podium._arrays import read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.factorization import RoBiRank, _checkpoint
 
 ONE = Threads(1)
 
@@ -101,9 +102,61 @@ def test_checkpoint_of_another_fit_is_refused(
 def test_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fit.checkpoint"
     _model().fit(_likes(), executor=ONE, checkpoint=path)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DataError, match="is cut short or no checkpoint file"):
-        _model().fit(_likes(), executor=ONE, checkpoint=path, resume=True)
+    whole = path.read_bytes()
+    for content, message in (
+        (whole[:-100], "is cut short or no checkpoint file"),
+        (whole[:-1] + bytes([whole[-1] ^ 1]), "is damaged: its digest"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            _model().fit(_likes(), executor=ONE, checkpoint=path, resume=True)
+
+
+def _rewrite(path: Path, change: Any) -> None:
+    """Change the arrays of a checkpoint, and give it the digest that belongs to them."""
+    kind, format = _checkpoint._KIND, _checkpoint._FORMAT
+    header, arrays = read_arrays(path, kind, format)
+    change(arrays)
+    write_arrays(path, kind, format, arrays, {"of": header["of"]})
+
+
+def _swap(name: str, change: Any) -> Any:
+    return lambda arrays: arrays.update({name: change(arrays[name])})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_swap("users", lambda a: a[:-1]), r"users has shape \(49, 8\), not \(50, 8\)"),
+        (_swap("users", lambda a: a[:, :4]), r"users has shape \(50, 4\), not \(50, 8\)"),
+        (_swap("items", lambda a: a[:3]), "items has shape"),
+        (_swap("items", lambda a: np.full_like(a, np.nan)), "items is not finite"),
+        (_swap("bias", lambda a: a.astype(np.float64)), "bias holds float64, not float32"),
+        (_swap("bias", lambda a: a[:, None]), "bias has shape"),
+        (_swap("mean_costs", lambda a: a[:1]), "mean_costs has shape"),
+        (_swap("mean_costs", lambda a: a * np.inf), "mean_costs is not finite"),
+        (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes of 6"),
+        (_swap("costs", lambda a: a[:0]), "costs has 0 passes"),
+        (_swap("costs", lambda a: a.reshape(2, 3)), "costs has shape"),
+        (_swap("validation", lambda a: a[:2]), "validation has shape"),
+        (_swap("best_items", lambda a: a[:2]), "best_items has shape"),
+        (_swap("best_users", lambda a: a * np.nan), "best_users is not finite"),
+        *(
+            (lambda arrays, name=name: arrays.pop(name), f"{name} is absent|has 0 passes")
+            for name in ("users", "items", "bias", "mean_costs", "costs", "validation", "best_bias")
+        ),
+    ],
+)
+def test_checkpoint_of_other_arrays_is_refused(tmp_path: Path, change: Any, message: str) -> None:
+    path = tmp_path / "fit.checkpoint"
+    options: dict[str, Any] = {"executor": ONE, "checkpoint": path, "eval_set": _held_out()}
+    _model(learning_rate=2.0).fit(_likes(), **options)
+    _rewrite(path, lambda arrays: None)
+    again = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
+    assert again.n_epochs_ < 6  # so that the file holds the factors of the best pass too
+    _rewrite(path, change)
+    with pytest.raises(DataError, match=rf"is none of this fit \(.*({message})"):
+        _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
 
 
 def test_full_disk_leaves_the_checkpoint_of_the_pass_before(

@@ -88,6 +88,7 @@ def _rewritten(path: Path, **changes: Any) -> None:
     """Write a model's file with a changed header or changed arrays."""
     _fitted().save(path)
     header, _ = _files.read(path)
+    del header["digest"]  # as the first version wrote it
     arrays = load_file(path)
     arrays |= {k: v for k, v in changes.items() if k in arrays}
     header |= {k: v for k, v in changes.items() if k not in arrays}
@@ -103,6 +104,18 @@ def _rewritten(path: Path, **changes: Any) -> None:
         ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),
         ({"seen_items_": np.array([0, 1, 8], np.int32)}, "items that are not there"),
         ({"fitted": {}}, "describes no valid model"),
+        ({"user_factors_": np.full((2, 3), np.nan, np.float32)}, "user_factors_ is not finite"),
+        ({"user_factors_": np.ones((2, 3))}, "user_factors_ holds float64, not float32"),
+        ({"user_factors_": np.array(1.0, np.float32)}, r"user_factors_ has shape \(\), not"),
+        ({"item_factors_": np.ones((3, 2), np.float32)}, r"item_factors_ has shape \(3, 2\)"),
+        ({"item_bias_": np.full(3, np.inf, np.float32)}, "item_bias_ is not finite"),
+        ({"seen_items_": np.array([0, 1, 2])}, "seen_items_ holds int64, not int32"),
+        ({"seen_items_": np.array([0, -1, 2], np.int32)}, "items that are not there"),
+        ({"seen_weights_": np.ones(2, np.float32)}, "seen_weights_ has shape"),
+        ({"seen_offsets_": np.array([], np.int64)}, "seen_offsets_ has shape"),
+        ({"item_labels_": np.array([3, 5])}, r"item_labels_ has shape \(2,\)"),
+        ({"item_labels_": np.array([3, 7, 5])}, "item_labels_ does not rise"),
+        ({"item_labels_": np.array([3.0, 5.0, 7.0])}, "item_labels_ has shape .* of float64"),
     ],
     ids=str,
 )
@@ -119,5 +132,32 @@ def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: li
     model = _fitted()
     model.seen_offsets_ = np.array(offsets)
     model.save(tmp_path / "model")
-    with pytest.raises(DataError, match="seen_offsets_ does not rise from 0"):
+    with pytest.raises(DataError, match="seen_offsets_ does not rise from 0 to"):
+        RoBiRank.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weight_scale_", "1"),
+        ("weight_scale_", 0.0),
+        ("weight_scale_", -1.0),
+        ("n_epochs_", 2.5),
+        ("stop_reason_", None),
+    ],
+)
+def test_numbers_that_are_none_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+    model = _fitted()
+    setattr(model, name, value)
+    model.save(tmp_path / "model")
+    with pytest.raises(DataError, match=f"describes no valid model .{name} is"):
+        RoBiRank.load(tmp_path / "model")
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    _fitted().save(tmp_path / "model")
+    changed = bytearray((tmp_path / "model").read_bytes())
+    changed[-1] ^= 1
+    (tmp_path / "model").write_bytes(changed)
+    with pytest.raises(DataError, match=r"model is damaged: its digest"):
         RoBiRank.load(tmp_path / "model")

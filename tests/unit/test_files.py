@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from podium import data, rankers, report
@@ -47,6 +49,7 @@ def _write(path: Path, **changes: Any) -> None:
 def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     _write(tmp_path / "a")
     header, arrays = read_arrays(tmp_path / "a", "podium_test", 3)
+    assert len(header.pop("digest")) == 32
     assert header == {"format": 3, "a": [1, "é"]}
     assert arrays.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
@@ -202,9 +205,43 @@ def test_strings_of_the_first_version_are_read() -> None:
     assert arrays["seen_offsets_"].tolist() == [0, 2, 3]
 
 
+def _without_digest(path: Path) -> bytes:
+    """Write what a file holds as the first version did, which had no digest."""
+    with safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+    whole = {kind: re.sub(', "digest": "[0-9a-f]{32}"}', "}", t) for kind, t in metadata.items()}
+    save_file(load_file(path), path, metadata=whole)
+    return path.read_bytes()
+
+
 def test_same_bytes_are_written_again(tmp_path: Path) -> None:
     for name, kind in (("linear", "podium"), ("robirank", "podium_factorization")):
         old = SAVED / f"{name}.safetensors"
         header, arrays = read_arrays(old, kind, 1)
         write_arrays(tmp_path / name, kind, header.pop("format"), arrays, header)
-        assert (tmp_path / name).read_bytes() == old.read_bytes()
+        assert _without_digest(tmp_path / name) == old.read_bytes()
+
+
+def test_any_damage_is_told(tmp_path: Path) -> None:
+    _write(tmp_path / "a")
+    whole = (tmp_path / "a").read_bytes()
+    expected = read_arrays(tmp_path / "a", "podium_test", 3)[1]
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        (tmp_path / "a").write_bytes(changed)
+        try:
+            arrays = read_arrays(tmp_path / "a", "podium_test", 3)[1]
+        except DataError:
+            continue
+        # The name of the digest itself, or a byte between arrays.
+        assert repr(arrays) == repr(expected), (place, whole[place - 9 : place + 9])
+
+
+def test_damaged_numbers_are_told_by_the_digest(tmp_path: Path) -> None:
+    _write(tmp_path / "a")
+    changed = bytearray((tmp_path / "a").read_bytes())
+    changed[-1] ^= 1
+    (tmp_path / "a").write_bytes(changed)
+    with pytest.raises(DataError, match=r"a is damaged: its digest .* Save the checkpoint again\."):
+        read_arrays(tmp_path / "a", "podium_test", 3, what="checkpoint")

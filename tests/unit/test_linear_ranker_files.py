@@ -132,6 +132,7 @@ def rewrite(path: Path, change: Any) -> None:
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["podium"])
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    del header["digest"]  # as the first version wrote it
     text = change(header, arrays)
     text = text if isinstance(text, str) else json.dumps(header)
     save_file(arrays, path, metadata={"podium": text})
@@ -162,7 +163,23 @@ def rewrite(path: Path, change: Any) -> None:
         (lambda h, a: a.update(feature_names_in_=np.ones(3)), "names_in_ is no list"),
         (lambda h, a: a.update(coef_=np.ones(3, np.float16)), "coef_ holds float16, not float64"),
         (lambda h, a: a.update(coef_=np.ones(3, np.bool_)), "coef_ holds bool, not float64"),
-        (lambda h, a: a.update(coef_=np.full(3, np.nan)), "coef_ holds .* is not finite"),
+        (lambda h, a: a.update(coef_=np.full(3, np.nan)), "coef_ is not finite"),
+        (lambda h, a: h["fitted"].update(n_features_in_=2**63 - 1), "coef_ has shape"),
+        (lambda h, a: h["fitted"].update(n_features_in_=4 * 10**8), "coef_ has shape"),
+        (lambda h, a: h["fitted"].pop("intercept_"), "describes no valid model .*intercept_"),
+        (lambda h, a: h["fitted"].update(intercept_="0"), "intercept_ is '0'"),
+        (lambda h, a: h["fitted"].update(intercept_=None), "intercept_ is nan"),
+        (lambda h, a: h["fitted"].update(intercept_=[1.0]), r"intercept_ is \[1.0\]"),
+        (lambda h, a: h["fitted"].update(intercept_=True), "intercept_ is True"),
+        (lambda h, a: a.update(intercept_=np.zeros(3)), "intercept_ is array"),
+        (lambda h, a: h["fitted"].update(n_iter_="many"), "n_iter_ is 'many'"),
+        (lambda h, a: h["fitted"].update(stop_reason_=3), "stop_reason_ is 3"),
+        (lambda h, a: h["fitted"].update(objective_={}), "objective_ is {}"),
+        (
+            lambda h, a: a.update({"history_.objective": np.ones((2, 2))}),
+            "history_ 'objective' has",
+        ),
+        (lambda h, a: h.update({"class": "LightGBMRanker"}), "describes no valid model"),
         (lambda h, a: "[" * 200_000, "not one that podium saved"),
         (lambda h, a: "[1, 2]", "not one that podium saved"),
         (lambda h, a: "{", "not one that podium saved"),
@@ -191,3 +208,13 @@ def test_numbers_that_numpy_has_no_type_for_are_refused(
     (tmp_path / "model").write_bytes(content)
     with pytest.raises(DataError, match="model has numbers of a type that podium saves none of"):
         rankers.load(tmp_path / "model")
+
+
+def test_a_width_of_millions_takes_no_memory(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="measures memory; of POSIX")
+    path = tmp_path / "model"
+    rewrite(path, lambda h, a: h["fitted"].update(n_features_in_=4 * 10**8))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DataError, match="coef_ has shape"):
+        rankers.load(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10

@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 
 import podium
-from podium._arrays import Arrays, read_arrays, write_arrays
-from podium.errors import DataError
+from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
+from podium.errors import ArgumentError, DataError
 from podium.factorization._descent import Factors, State
 from podium.factorization._history import History, Judge
 from podium.factorization._pairs import Pairs
@@ -38,7 +38,8 @@ class Checkpoint:
         settings: Settings,
         judge: Judge | None,
     ) -> None:
-        self.path = path
+        self.path, self._is_judged = path, judge is not None
+        self._shape, self._n_pairs = pairs.shape, pairs.items.size
         self._of: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
@@ -70,12 +71,44 @@ class Checkpoint:
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, what="checkpoint")
         self._refuse_other(header.get("of"))
+        try:
+            return self._restored(arrays)
+        except ArgumentError as wrong:
+            raise DataError(
+                f"checkpoint {os.fspath(self.path)} is none of this fit ({wrong}). Give another "
+                "checkpoint, or begin anew without resume."
+            ) from None
+
+    def _restored(self, arrays: Arrays) -> tuple[State, History]:
+        """Return the state and the history, once every array is as `write` left it."""
+        n_done = arrays["costs"].size if "costs" in arrays else 0
+        n_epochs = self._of["settings"]["n_epochs"]
+        if not 1 <= n_done <= n_epochs:
+            raise ArgumentError(f"costs has {n_done} passes of {n_epochs}")
+        check_arrays(
+            arrays,
+            {
+                **self._wanted(""),
+                "mean_costs": ((self._n_pairs,), np.float32),
+                "costs": ((n_done,), np.float64),
+                "validation": ((n_done if self._is_judged else 0,), np.float64),
+            },
+        )
         state = State(_factors("", arrays), arrays["mean_costs"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
             earlier = history.best_epoch < history.n_done
+            check_arrays(arrays, self._wanted("best_") if earlier else {})
             history.best = _factors("best_", arrays) if earlier else state.factors.copy()
         return state, history
+
+    def _wanted(self, prefix: str) -> dict[str, Any]:
+        """Return the shape and the type of factors."""
+        n_factors = self._of["settings"]["n_factors"]
+        n_users, n_items = self._shape
+        shapes = ((n_users, n_factors), (n_items, n_factors), (n_items,))
+        names = (prefix + name for name in _FACTORS)
+        return {name: (shape, np.float32) for name, shape in zip(names, shapes, strict=True)}
 
     def _refuse_other(self, found: Any) -> None:
         other = cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 _ARRAYS = ("user_factors_", "item_factors_", "item_bias_")
 _LABELS = ("user_labels_", "item_labels_")
 _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
-_SCALARS = ("n_blocks_", "n_epochs_", "stop_reason_", "weight_scale_")
+_SCALARS = {"n_blocks_": int, "n_epochs_": int, "stop_reason_": str, "weight_scale_": float}
 
 
 class Factorization(BaseEstimator, abc.ABC):
@@ -164,7 +164,7 @@ class Factorization(BaseEstimator, abc.ABC):
         Raises
         ------
         DataError
-            If the file is missing, cut short, not such a model, or of another format.
+            If the file is missing, cut short, damaged, not such a model, or of another format.
         """
         header, arrays = _files.read(path)
         try:
@@ -180,39 +180,23 @@ class Factorization(BaseEstimator, abc.ABC):
 
     def _restore(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         ones = np.ones(arrays["seen_items_"].size, np.float32)  # the first files held no weights
+        width = _check.cutoff(self.n_factors, name="n_factors")
+        _files.check({"seen_weights_": ones, **arrays}, width)
         for name in (*_ARRAYS, *_SEEN):
             setattr(self, name, arrays[name] if name != "seen_weights_" else arrays.get(name, ones))
         for name in _LABELS:
             setattr(self, name, arrays.get(name))
-        for name in _SCALARS:
+        for name, kind in _SCALARS.items():
+            if type(fitted[name]) is not kind:
+                raise ArgumentError(f"{name} is {fitted[name]!r:.80}")
             setattr(self, name, fitted[name])
+        if not 0.0 < self.weight_scale_ < np.inf:
+            raise ArgumentError(f"weight_scale_ is {self.weight_scale_!r}")
         self.history_ = {
             key.removeprefix("history_."): value
             for key, value in arrays.items()
             if key.startswith("history_.")
         }
-        self._check_restored()
-
-    def _check_restored(self) -> None:
-        n_users, n_items = self.user_factors_.shape[0], self.item_factors_.shape[0]
-        width = _check.cutoff(self.n_factors, name="n_factors")
-        wanted = {
-            "user_factors_": (n_users, width),
-            "item_factors_": (n_items, width),
-            "item_bias_": (n_items,),
-            "seen_offsets_": (n_users + 1,),
-            "seen_items_": (int(self.seen_offsets_[-1]),),
-            "seen_weights_": (int(self.seen_offsets_[-1]),),
-        }
-        for name, shape in wanted.items():
-            if getattr(self, name).shape != shape:
-                raise ArgumentError(f"{name} has shape {getattr(self, name).shape}, not {shape}")
-        if self.seen_offsets_[0] != 0 or (np.diff(self.seen_offsets_) < 0).any():
-            raise ArgumentError("seen_offsets_ does not rise from 0")
-        if self.seen_items_.size and not 0 <= self.seen_items_.min() <= self.seen_items_.max() < (
-            n_items
-        ):
-            raise ArgumentError("seen_items_ has items that are not there")
 
     def _pairs(self) -> Pairs:
         """Return the pairs that the model was fitted to."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
-from podium._arrays import read_arrays, write_arrays
+from podium._arrays import check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 
@@ -38,6 +38,14 @@ MODELS = {
 
 _KIND = "podium"
 _HISTORY = "history_."  # prefix of the arrays of history_
+
+_SCALARS: dict[str, type | tuple[type, ...]] = {
+    "n_iter_": int,
+    "best_iteration_": int,
+    "stop_reason_": str,
+    "objective_": (int, float),
+    "gap_": (int, float),
+}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -88,7 +96,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     DataError
-        If the file is missing, cut short, not a model, or of a later format; one sentence.
+        If the file is missing, cut short, damaged, not a model, or of a later format; one
+        sentence.
+
+    Notes
+    -----
+    Nothing in the file is run. LightGBM and XGBoost trust the trees that they are given, though:
+    the digest in the file tells damage, not intent. Load boosted models of people you trust.
     """
     header, arrays = read_arrays(path, _KIND, FORMAT)
     try:
@@ -134,21 +148,24 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(params.get("loss"), dict):
         params["loss"] = losses.from_spec(params["loss"])
     model = getattr(importlib.import_module(MODELS[name]), name)(**params)
+    if getattr(model, "needs_digest", False) and "digest" not in header:
+        raise ArgumentError("trees of an earlier version, without the digest that tells damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
     plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}
     learned = {**fitted, **plain, "history_": history}
-    _check_features(learned)
-    if "feature_names_in_" in learned:
-        learned["feature_names_in_"] = np.array(learned["feature_names_in_"], dtype=object)
     for key in learned:
         if key.startswith("_") or not key.endswith("_"):
             raise ArgumentError(f"{key!r} is no learned attribute")
+    _check_features(learned)
+    _check_scalars(learned)
+    if "feature_names_in_" in learned:
+        learned["feature_names_in_"] = np.array(learned["feature_names_in_"], dtype=object)
     model.__dict__.update(learned)
     if hasattr(model, "check_restored"):
         model.check_restored()
     else:
-        _check_coefficients(model.coef_, model.n_features_in_)
+        _check_coefficients(learned)
     return model
 
 
@@ -157,7 +174,9 @@ def _check_features(fitted: Mapping[str, Any]) -> None:
     width = fitted["n_features_in_"]
     if type(width) is not int or width < 1:
         raise ArgumentError(f"n_features_in_ is {width!r}")
-    names = fitted.get("feature_names_in_", [""] * width)
+    if "feature_names_in_" not in fitted:
+        return
+    names = fitted["feature_names_in_"]
     if not isinstance(names, list):
         raise ArgumentError("feature_names_in_ is no list")
     listed = cast("list[Any]", names)
@@ -165,11 +184,22 @@ def _check_features(fitted: Mapping[str, Any]) -> None:
         raise ArgumentError(f"feature_names_in_ is not {width} names")
 
 
-def _check_coefficients(coef: NDArray[Any], width: int) -> None:
-    if coef.shape != (width,):
-        raise ArgumentError(f"coef_ has shape {coef.shape}")
-    if coef.dtype != np.float64 or not np.isfinite(coef).all():
-        raise ArgumentError(f"coef_ holds {coef.dtype}, not float64, or is not finite")
+def _check_scalars(learned: Mapping[str, Any]) -> None:
+    """Raise where a number or text is none, or a history is no list of numbers."""
+    for name, kind in _SCALARS.items():
+        value = learned.get(name)
+        if name in learned and (isinstance(value, bool) or not isinstance(value, kind)):
+            raise ArgumentError(f"{name} is {value!r:.80}")
+    for name, values in learned["history_"].items():
+        if values.ndim != 1 or values.dtype.kind != "f":
+            raise ArgumentError(f"history_ {name!r} has shape {values.shape} of {values.dtype}")
+
+
+def _check_coefficients(learned: Mapping[str, Any]) -> None:
+    check_arrays(learned, {"coef_": ((learned["n_features_in_"],), np.float64)})
+    intercept = learned["intercept_"]
+    if type(intercept) not in (int, float) or not np.isfinite(intercept):
+        raise ArgumentError(f"intercept_ is {intercept!r:.80}")
 
 
 def _is_numeric(value: Any) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check, data, losses
+from podium._arrays import check_arrays
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
@@ -29,6 +30,7 @@ _LARGEST_SEED = 2**31 - 1  # that both libraries take
 class BoostedRanker(Ranker):
     """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
 
+    needs_digest: ClassVar[bool] = True  # of a file: damaged trees end the process
     _own: ClassVar[tuple[str, ...]]
     _binary: ClassVar[tuple[str, ...]]
     _takes_sparse: ClassVar[bool]
@@ -249,8 +251,9 @@ class BoostedRanker(Ranker):
 
     def check_restored(self) -> None:
         """Raise an ArgumentError unless what a file brought is a model of these features."""
-        if self.start_.shape != (self.n_features_in_ + 1,):
-            raise ArgumentError(f"start_ has shape {self.start_.shape}")
+        trees = ((self.trees_.size,), np.uint8)
+        start = ((self.n_features_in_ + 1,), np.float64)
+        check_arrays(self.__dict__, {"start_": start, "trees_": trees})
         try:
             n_features = self._n_features(self._ready())
         except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as wrong:

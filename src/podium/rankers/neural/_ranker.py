@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
+from podium._arrays import check_arrays
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
@@ -209,17 +210,14 @@ class NeuralRanker(Ranker):
         whole = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
         if not whole or len(sizes) < 2 or min(sizes) < 1 or (sizes[0], sizes[-1]) != ends:
             raise ArgumentError(f"layer_sizes_ is {sizes}")
-        expected = {
-            "parameters_": (self._network().n_parameters,),
-            "mean_": (sizes[0],),
-            "scale_": (sizes[0],),
-        }
-        for name, shape in expected.items():
-            array = getattr(self, name)
-            if array.dtype != np.float64:
-                raise ArgumentError(f"{name} holds {array.dtype}, not float64")
-            if array.shape != shape or not np.isfinite(array).all():
-                raise ArgumentError(f"{name} has shape {array.shape}, or is not finite")
+        check_arrays(
+            self.__dict__,
+            {
+                "parameters_": ((self._network().n_parameters,), np.float64),
+                "mean_": ((sizes[0],), np.float64),
+                "scale_": ((sizes[0],), np.float64),
+            },
+        )
         if self.scale_.min() <= 0.0:
             raise ArgumentError("scale_ is not above 0")
 
