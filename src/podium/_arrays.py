@@ -69,7 +69,7 @@ def write_arrays(
     for name, array in arrays.items():
         plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
-    text = f'{text[:-1]}, "digest": "{_digest(text, plain)}"}}'
+    text = with_digest(text, plain)
     try:
         with replacing(place) as beside:
             beside.touch()
@@ -117,7 +117,7 @@ def read_arrays(
         raise DataError(
             f"{place} is a safetensors file, but not one that podium saved a {what} to{held}."
         )
-    if "digest" in header and not _is_whole(kinds[kind], arrays):
+    if "digest" in header and not is_whole(kinds[kind], arrays):
         raise DataError(
             f"{place} is damaged: its digest is not that of what it holds. Save the {what} again."
         )
@@ -154,21 +154,26 @@ def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
             raise ArgumentError(f"{name} is not finite")
 
 
+def with_digest(text: str, arrays: Arrays) -> str:
+    """Return a JSON object with a digest of itself and the arrays as its last entry."""
+    return f'{text[:-1]}, "digest": "{_digest(text, arrays)}"}}'
+
+
+def is_whole(text: str, arrays: Arrays) -> bool:
+    """Tell whether text and arrays are as `with_digest` saw them."""
+    signed = _DIGEST.fullmatch(text)
+    return signed is not None and _digest(f"{signed[1]}}}", arrays) == signed[2]
+
+
 def _digest(text: str, arrays: Arrays) -> str:
-    """Return what tells this description and these arrays from others."""
     digest = blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
         array = _ordered(arrays[name])
-        # safetensors writes the low byte first, whatever order the array has
+        # safetensors writes the low byte first, whatever order the array has.
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         digest.update(repr((name, array.dtype.str, array.shape)).encode())
         digest.update(array.data)
     return digest.hexdigest()
-
-
-def _is_whole(text: str, arrays: Arrays) -> bool:
-    signed = _DIGEST.fullmatch(text)
-    return signed is not None and _digest(f"{signed[1]}}}", arrays) == signed[2]
 
 
 def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import sys
 import types
 import warnings
@@ -157,9 +158,46 @@ def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     reproduce(recipe, tmp_path)
     file = tmp_path / "toy" / checkpoint.FILE
     file.write_text(file.read_text().replace('{"hash"', "{hash", 1))
-    with pytest.raises(DataError, match=r"cells\.jsonl, line 2 is no JSON\. .* fresh=True\.$"):
+    with pytest.raises(
+        DataError, match=r"cells\.jsonl, line 2 is no finished cell, or damaged\. .* fresh=True\.$"
+    ):
         reproduce(recipe, tmp_path)
     assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"hash": "a", "cell": "b", "seconds": 1.0, "result": [1]}',
+        '{"hash": "a", "cell": "b", "seconds": "1", "result": {}}',
+        '{"hash": "a", "cell": ["b"], "seconds": 1, "result": {}}',
+        '{"cell": "b"}',
+        '{"run": {}}',
+        '{"run": {"fingerprint": "a", "hash": "b", "repeats": 1, "cells": "many"}}',
+        '{"run": 3}',
+        "3",
+        "[" * 100_000,
+        "\udcff",
+    ],
+    ids=lambda line: line[:40],
+)
+def test_lines_that_are_no_cells_are_errors(toy, recipe, tmp_path, line):
+    reproduce(recipe, tmp_path)
+    file = tmp_path / "toy" / checkpoint.FILE
+    file.write_text(f"{line}\n{file.read_text()}", errors="surrogateescape")
+    with pytest.raises(DataError, match=r"cells\.jsonl, line 1 is no finished cell, or damaged\."):
+        reproduce(recipe, tmp_path)
+
+
+def test_any_damage_to_a_cell_is_an_error(toy, recipe, tmp_path):
+    reproduce(recipe, tmp_path)
+    file = tmp_path / "toy" / checkpoint.FILE
+    whole = file.read_text()
+    first = whole.index('"result"')
+    place = next(i for i in range(first, len(whole)) if whole[i] in "123456789")
+    file.write_text(f"{whole[:place]}0{whole[place + 1 :]}")
+    with pytest.raises(DataError, match=r"line 2 is no finished cell, or damaged\."):
+        reproduce(recipe, tmp_path)
 
 
 def test_more_repeats_keep_the_cells_there_are(toy, recipe, tmp_path):
@@ -263,7 +301,8 @@ def test_status_says_how_far_each_recipe_is(tmp_path):
     file = tmp_path / name / checkpoint.FILE
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
     assert text() == "2 of 5 cells"
-    file.write_text(file.read_text().replace(load(name).fingerprint, "0" * 16))
+    undigested = re.sub(', "digest": "[0-9a-f]{32}"}', "}", file.read_text())
+    file.write_text(undigested.replace(load(name).fingerprint, "0" * 16))
     assert text() == "run by another version"
 
 

@@ -1,6 +1,7 @@
 """Checkpoints: each finished cell is a line of a file at once, so that nothing is done twice.
 
-A line is {"run": …}, written as a run begins, or {"hash": …, "cell": …, "seconds": …, "result": …}.
+A line is {"run": …}, written as a run begins, or {"hash": …, "cell": …, "seconds": …, "result": …},
+with a digest of the rest as its last entry.
 Cells of another hash (other parameters, data or version) stay in the file and are not used.
 """
 
@@ -9,13 +10,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, cast
 
+from podium._arrays import is_whole, with_digest
 from podium.errors import DataError
 
 FILE = "cells.jsonl"
+
+_CELL = {"hash": str, "cell": str, "seconds": (int, float), "result": dict}
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Checkpoint:
         self._file.close()
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        self._file.write(_text(record) + "\n")
+        self._file.write(with_digest(_text(record), {}) + "\n")
         self._file.flush()
 
 
@@ -78,16 +82,40 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield whole lines; the last may have been cut off by a kill."""
     if not path.exists():
         return
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, 1):
-        try:
-            if line:
-                yield json.loads(line)
-        except ValueError as error:
-            if number < len(lines):
-                raise DataError(
-                    f"{path}, line {number} is no JSON. Delete the file, or pass fresh=True."
-                ) from error
+        record = _record(line) if line else None
+        if record is not None:
+            yield record
+        elif line and number < len(lines):
+            raise DataError(
+                f"{path}, line {number} is no finished cell, or damaged. Delete the file, or pass "
+                "fresh=True."
+            )
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """Return what a line holds, or None where it is not as `Checkpoint` wrote it."""
+    try:
+        text = line.decode()
+        record = json.loads(text)
+    except (RecursionError, ValueError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    known = cast("dict[str, Any]", record)
+    if "digest" in known and not is_whole(text, {}):  # earlier versions wrote none
+        return None
+    if "run" in known:
+        return known if _is_run(known["run"]) else None
+    typed = all(isinstance(known.get(name), kind) for name, kind in _CELL.items())
+    return known if typed else None
+
+
+def _is_run(run: Any) -> bool:
+    """Tell whether a dictionary has just what `Begun` is made from."""
+    told = cast("dict[str, Any]", run) if isinstance(run, dict) else {}
+    return sorted(told) == sorted(f.name for f in fields(Begun)) and type(told["cells"]) is int
 
 
 def _drop_broken_end(path: Path) -> None:
