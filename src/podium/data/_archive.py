@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from podium import _check
-from podium.data.files import open_bytes
+from podium.data.files import UNPACKING, error_line, open_bytes, unpacked
 from podium.errors import DataError
 
 
@@ -77,20 +77,22 @@ def _plain(path: Path, inner: str) -> Member:
 
 def _zipped(path: Path) -> list[Member]:
     try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise DataError(f"{path} can't be opened as zip ({error}). Get it again.") from error
-    with archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-    return [_inside(path, name) for name in sorted(names)]
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+    except UNPACKING as error:
+        raise DataError(
+            f"{path} can't be opened as zip ({error_line(error)}). Get it again."
+        ) from error
+    return [_inside(path, info) for info in sorted(infos, key=lambda info: info.filename)]
 
 
-def _inside(path: Path, name: str) -> Member:
+def _inside(path: Path, info: zipfile.ZipInfo) -> Member:
     def open_member() -> IO[bytes]:
         # The member keeps the file open after its archive is closed.
         with zipfile.ZipFile(path) as archive:
-            member = archive.open(name)
-        packed = name.lower().endswith(".gz")
+            member = archive.open(info)
+        packed = info.filename.lower().endswith(".gz")
         return cast("IO[bytes]", gzip.open(member, "rb")) if packed else member
 
-    return Member(f"{path}/{name}", name, open_member)
+    name = f"{path}/{info.filename}"
+    return Member(name, info.filename, lambda: unpacked(open_member, name, info.compress_size))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import io
+import lzma
 import re
+import struct
+import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import polars as pl
 
@@ -17,6 +23,15 @@ from podium.errors import DataError
 
 # Polars panics, which is no PolarsError, on some damaged files.
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+# What gzip and zip raise for damage, encryption, and packing that they don't know.
+UNPACKING = (
+    EOFError, LookupError, MemoryError, NotImplementedError, OSError, OverflowError, RuntimeError,
+    ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+_SWELLS = 100  # times that a file may swell as it is unpacked: tables take 3 to 50
+_ROOM = 1 << 26  # bytes that any file may unpack to
+_LONGEST = 300  # letters of another library's error
 
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
@@ -91,7 +106,7 @@ def _lines(path: Path) -> Iterator[str]:
             for line in file:
                 if line.strip():
                     yield line.decode("utf-8-sig", "replace").rstrip("\r\n")
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise broken(path, error) from error
 
 
@@ -100,48 +115,137 @@ def read_bytes(path: Path) -> bytes:
     try:
         with open_bytes(path) as file:
             return file.read()
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise broken(path, error) from error
 
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, unpacking .gz."""
     if path.suffix.lower() == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
+        return unpacked(lambda: cast("IO[bytes]", gzip.open(path)), path, path.stat().st_size)
     return path.open("rb")
+
+
+def unpacked(opening: Callable[[], IO[bytes]], name: str | Path, n_packed: int) -> IO[bytes]:
+    """Open what is packed; reading it raises a DataError where it is damaged or swells too far.
+
+    Parameters
+    ----------
+    opening : function without arguments
+        Opens the stream of what was packed.
+    name : str or path
+        How messages call it.
+    n_packed : int
+        Bytes that it takes packed.
+    """
+    with _unpacking(name):
+        return io.BufferedReader(_Unpacked(opening(), name, n_packed), 1 << 17)
+
+
+@contextmanager
+def _unpacking(name: str | Path) -> Generator[None]:
+    try:
+        yield
+    except DataError:
+        raise
+    except UNPACKING as error:
+        raise broken(name, error) from error
+
+
+class _Unpacked(io.RawIOBase):
+    """A stream that counts its bytes; its own errors are DataErrors."""
+
+    def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
+        super().__init__()
+        self._stream, self._name, self._n_read = stream, name, 0
+        self._most = max(_ROOM, _SWELLS * n_packed)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        with _unpacking(self._name):
+            part = self._stream.read(len(buffer))
+        self._n_read += len(part)
+        if self._n_read > self._most:
+            raise DataError(
+                f"{self._name} unpacks to more than {self._most >> 20} MiB, over {_SWELLS} times "
+                "its size, as files do that are made to fill memory. If you expected that, unpack "
+                "it and pass what comes out."
+            )
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def broken(path: str | Path, error: Exception) -> DataError:
     """Return the error for a file that can't be read to its end."""
-    return DataError(f"{path} can't be read: {error}. It may be truncated: get it again.")
+    why = error_line(error)
+    return DataError(f"{path} can't be read: {why}. It may be damaged: get it again, or unpack it.")
 
 
 def open_parquet(path: Path) -> Source:
     """Open a parquet file; only the columns that are wanted are read."""
-    try:
-        names = tuple(pl.read_parquet_schema(path))
-    except BROKEN as error:
-        raise unreadable(path, "parquet", error) from error
+    parquet: Any = import_module("pyarrow.parquet")
+    with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
+        names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        try:
-            return pl.read_parquet(path, columns=list(kinds)).to_dict()
-        except BROKEN as error:
-            raise unreadable(path, "parquet", error) from error
+        _refuse_swollen(path, n_rows * len(kinds))
+        with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
+            return _frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
 
     return Source(str(path), names, fetch)
 
 
 def open_arrow(path: Path) -> Source:
     """Open an Arrow file (.feather is one too), or an Arrow stream under the same suffix."""
-    read = pl.read_ipc if first_line(path).startswith("ARROW1") else pl.read_ipc_stream
-    try:
-        frame = read(path)
-    except BROKEN as error:
-        raise unreadable(path, "Arrow", error) from error
+    arrow: Any = import_module("pyarrow")
+    ipc: Any = import_module("pyarrow.ipc")
+    opened = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
+    with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
+        frame = _frame(opened(file).read_all())
     return Source(
         str(path), tuple(frame.columns), lambda kinds: frame.select(list(kinds)).to_dict()
     )
+
+
+@contextmanager
+def _reading(path: Path, format: str) -> Generator[None]:
+    """Raise a DataError for what Arrow says of a damaged file.
+
+    Arrow reads, not Polars: Polars panics on damaged files, which prints a page of its own.
+    """
+    try:
+        yield
+    except (
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        OSError,
+        TypeError,
+        ValueError,
+        *BROKEN,
+    ) as error:
+        raise unreadable(path, format, error) from error
+
+
+def _frame(table: Any) -> pl.DataFrame:
+    """Return Arrow's table as a frame, once its offsets are known to lead nowhere else."""
+    table.validate(full=True)
+    return pl.DataFrame(table)
+
+
+def _refuse_swollen(path: Path, n_values: int) -> None:
+    """Raise where a small file says that it holds what would fill memory."""
+    if 8 * n_values > max(8 * _ROOM, _SWELLS * path.stat().st_size):
+        raise DataError(
+            f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
+            "do that are made to fill memory. If it is right, write it again as CSV."
+        )
 
 
 def unreadable(path: Path, format: str, error: BaseException) -> DataError:
@@ -153,8 +257,9 @@ def unreadable(path: Path, format: str, error: BaseException) -> DataError:
 
 
 def error_line(error: BaseException) -> str:
-    """Return the first line of another library's error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """Return the first line of another library's error, cut where it is long."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
 
 
 def is_number(text: str) -> bool:

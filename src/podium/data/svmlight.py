@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import mmap
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -114,7 +112,7 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
                 piece = _parse(text, file.name, line, dtype)
                 yield piece if features else piece.without_features()
                 line += text.count(b"\n")
-    except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except OSError as error:
         raise broken(file.name, error) from error
 
 
