@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import random
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ import polars as pl
 import pytest
 
 from podium import data
+from podium.data import delimited
+from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
 
 
@@ -106,6 +111,138 @@ def test_truncated_gz_is_named(tmp_path: Path) -> None:
     for content in (packed[: len(packed) // 2], b"no gzip at all"):
         with pytest.raises(DataError, match=r"a\.csv\.gz can't be read"):
             data.read_run(put(tmp_path, "a.csv.gz", content))
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.run.gz", "a.svm.gz"])
+def test_file_that_swells_is_refused_before_it_fills_memory(tmp_path: Path, name: str) -> None:
+    resource = pytest.importorskip("resource", reason="measures memory; of POSIX")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    line = b"1,2,3\n" if ".csv" in name else b"1 qid:1 1:1\n" if ".svm" in name else b"1 0 d 1\n"
+    with gzip.open(tmp_path / name, "wb", 9) as file:
+        file.write(b"user,item,relevance\n" if ".csv" in name else b"")
+        for _ in range(80):
+            file.write(line * ((1 << 20) // len(line)))
+    with pytest.raises(DataError, match=r"unpacks to more than 64 MiB, over 100 times its size"):
+        data.read_features(tmp_path / name) if ".svm" in name else data.read_truth(tmp_path / name)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20
+
+
+def test_parquet_that_swells_is_refused(tmp_path: Path) -> None:
+    zeros = np.zeros(1 << 20, np.int64)
+    path = tmp_path / "a.parquet"
+    with append_table(path) as append:
+        for _ in range(24):
+            append({"user": zeros, "item": zeros, "score": zeros})
+    with pytest.raises(
+        DataError, match=r"a\.parquet says that 75497472 values are in its \d+ bytes"
+    ):
+        data.read_run(path)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_damaged_columns_are_read_or_named_without_a_panic(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Polars panics on some of these, which prints a page to stderr."""
+    rng = random.Random(0)
+    path = tmp_path / name
+    columns = {"user": np.arange(300), "item": [f"i{i}" for i in range(300)], "score": np.ones(300)}
+    pl.DataFrame(columns).write_parquet(path) if name == "a.parquet" else pl.DataFrame(
+        columns
+    ).write_ipc(path)
+    whole = path.read_bytes()
+    for _ in range(150):
+        changed = bytearray(whole)
+        for place in rng.sample(range(len(whole)), 3):
+            changed[place] = rng.randrange(256)
+        path.write_bytes(changed)
+        with contextlib.suppress(DataError):
+            data.read_run(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def _encrypted(content: bytes) -> bytes:
+    """Set the flag of an encrypted member, in its own header and in the archive's list."""
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = content.index(mark) + place
+        content = content[:at] + b"\x01" + content[at + 1 :]
+    return content
+
+
+def _of_unknown_packing(content: bytes) -> bytes:
+    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = content.index(mark) + place
+        content = content[:at] + b"\x63" + content[at + 1 :]
+    return content
+
+
+def _damaged(content: bytes) -> bytes:
+    at = content.index(b"881250949")
+    return content[:at] + b"9" + content[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_encrypted, "is encrypted, password required"),
+        (_of_unknown_packing, "compression method is not supported"),
+        (_damaged, "Bad CRC-32"),
+        (lambda content: content.replace(b"PK\x03\x04", b"PK\x03\x05"), "Bad magic number"),
+        (lambda content: content[:-30], "not a zip file"),
+    ],
+)
+def test_archives_that_cannot_be_unpacked_are_named(
+    tmp_path: Path, change: Any, message: str
+) -> None:
+    path = tmp_path / "ml.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("u.data", "196\t242\t3\t881250949\n")
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(DataError, match=rf"ml\.zip.* can't be (read|opened).*{message}") as caught:
+        data.movielens(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_messages_are_one_line_whatever_they_quote(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.csv", 'user,item,score\n1,2,"a\nb\x1b[2J\u2028c"\n')
+    with pytest.raises(DataError) as caught:
+        data.read_run(path)
+    assert str(caught.value).isprintable()
+    assert str(DataError("a\r\n  b\x1b[2J\u2028c ")) == "a b\N{REPLACEMENT CHARACTER}[2J c"
+
+
+@pytest.mark.parametrize("odd", ["1,2,x", "1,2,.5,9"])
+@pytest.mark.parametrize("above", ["", "\n", "\n\n"])
+def test_line_that_is_wrong_is_found_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str, above: str
+) -> None:
+    monkeypatch.setattr(delimited, "_PIECE", 64)
+    rng = random.Random(0)
+    for _ in range(30):
+        n_lines = rng.randrange(1, 60)
+        rows = [
+            rng.choice(['1,"a ""b""",0.5', '"x\ny",2,1e3', "7,8,", "", "4,5"])
+            for _ in range(n_lines)
+        ]
+        text = above + "user,item,score\n" + "".join(f"{row}\n" for row in rows)
+        path = put(tmp_path, "a.csv", f"{text}{odd}\n1,2,3\n1,2,y\n")
+        with pytest.raises(DataError, match=rf"line {text.count(chr(10)) + 1}: "):
+            data.read_run(path)
+
+
+def test_only_the_part_with_the_wrong_line_is_looked_at_row_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    explain = delimited._explain_row
+    monkeypatch.setattr(delimited, "_PIECE", 1000)
+    monkeypatch.setattr(
+        delimited, "_explain_row", lambda *args: (seen.append(args[1]), explain(*args))
+    )
+    path = put(tmp_path, "a.csv", "user,item,score\n" + "1,2,3\n" * 10_000 + "1,2,x\n")
+    with pytest.raises(DataError, match="line 10002: score must be a number, got 'x'"):
+        data.read_run(path)
+    assert len(seen) < 200
 
 
 def test_not_an_arrow_file_is_named(tmp_path: Path) -> None:

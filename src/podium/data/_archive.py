@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from podium import _check
-from podium.data.files import UNPACKING, error_line, open_bytes, unpacked
+from podium.data.files import DAMAGED, error_line, open_bytes, unpacked
 from podium.errors import DataError
 
 
@@ -79,7 +79,7 @@ def _zipped(path: Path) -> list[Member]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
-    except UNPACKING as error:
+    except DAMAGED as error:
         raise DataError(
             f"{path} can't be opened as zip ({error_line(error)}). Get it again."
         ) from error

@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +18,8 @@ from podium.errors import DataError
 _SEPARATORS = {"\t": ("tabs", ".tsv"), ";": ("semicolons", ""), ",": ("commas", ".csv")}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHOWN = 20  # letters of what is no text
+_QUOTED = 80  # letters of what should be a number
+_PIECE = 1 << 20  # bytes of the text that are read again at a time
 
 
 def open_delimited(path: Path, separator: str) -> Source:
@@ -113,39 +115,89 @@ def _typed(texts: pl.Series) -> pl.Series:
 
 def _line_of(path: Path, separator: str, row: int) -> int:
     """Return the line on which a row ends; blank lines are no rows, and quotes may hold breaks."""
-    text = read_bytes(path).decode("utf-8-sig", "replace")
-    rows = _rows(io.StringIO(text), separator, path)
+    rows = _rows(_texts(read_bytes(path)), separator, path)
     full = (line for line, fields in rows if any(fields))
     return next(itertools.islice(full, row + 1, None), row + 2)
+
+
+def _texts(content: bytes) -> Iterable[str]:
+    """Return the lines of a text in UTF-8, without a copy of the whole."""
+    return io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace", newline="\n")
 
 
 def _explain_delimited(
     path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
 ) -> None:
     """Find the first line that is why a file could not be read, and raise for it."""
+    content = read_bytes(path)
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
+        line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
+    types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
     numbers = [i for i, name in enumerate(names) if kinds.get(name) == "number"]
-    rows = _rows(io.StringIO(text), separator, path)
-    next(rows)
-    for line, row in rows:
-        if len(row) > len(names):
-            raise DataError(
-                f"{path}, line {line}: {len(row)} fields where the header has {len(names)}."
-            )
-        for i in numbers:
-            if i < len(row) and row[i] and not is_number(row[i]):
-                raise DataError(
-                    f"{path}, line {line}: {names[i]} must be a number, got {row[i]!r}."
-                )
+
+    def read(piece: bytes) -> pl.DataFrame:
+        return pl.read_csv(piece, separator=separator, has_header=False, schema=types)
+
+    head = re.match(rb"\s*[^\n]*\n?", content)
+    above = head[0].count(b"\n") if head else 0
+    for line, piece in _odd_pieces(content[len(head[0]) if head else 0 :], read):
+        for end, row in _rows(_texts(piece), separator, path):
+            _explain_row(row, f"{path}, line {above + line + end}", names, numbers)
+
+
+def _explain_row(
+    row: Sequence[str], place: str, names: Sequence[str], numbers: Iterable[int]
+) -> None:
+    if len(row) > len(names):
+        raise DataError(f"{place}: {len(row)} fields where the header has {len(names)}.")
+    for i in numbers:
+        if i < len(row) and row[i] and not is_number(row[i]):
+            raise DataError(f"{place}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}.")
+
+
+def _odd_pieces(
+    content: bytes, read: Callable[[bytes], pl.DataFrame], *, full: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces that can't be read, or not in full, and how many lines lie before each.
+
+    Only their lines are then looked at one by one, which takes a hundred times as long.
+    """
+    line = 0
+    for piece in _pieces(content):
+        try:
+            nulls = read(piece).null_count().row(0)
+            odd = full and any(nulls)
+        except BROKEN:
+            odd = True
+        if odd:
+            yield line, piece
+        line += piece.count(b"\n")
+
+
+def _pieces(content: bytes) -> Iterator[bytes]:
+    """Cut a text at ends of lines that lie outside of quotes."""
+    start = 0
+    while start < len(content):
+        stop = min(start + _PIECE, len(content))
+        n_quotes = 0
+        cut = start
+        while cut < len(content):
+            end = content.find(b"\n", stop) + 1 or len(content)
+            n_quotes += content.count(b'"', cut, end)
+            cut = stop = end
+            if n_quotes % 2 == 0:
+                break
+        yield content[start:cut]
+        start = cut
 
 
 def explain_lines(
     content: bytes,
     name: str,
+    read: Callable[[bytes], pl.DataFrame],
     separator: bytes | None,
     columns: Sequence[str],
     numbers: set[str],
@@ -153,21 +205,24 @@ def explain_lines(
 ) -> None:
     """Find the first malformed line of a text without a header, and raise for it.
 
-    A separator of None is any run of blanks; `skip` lines at the top are passed over.
+    `read` reads a part of the text as the whole is read. A separator of None is any run of
+    blanks; `skip` lines at the top are passed over.
     """
     wanted = [columns.index(number) for number in columns if number in numbers]
-    for count, line in enumerate(content.split(b"\n"), start=1):
-        text = line.strip()
-        if count <= skip or not text:
-            continue
-        fields = [field.decode("utf-8", "replace") for field in text.split(separator)]
-        if len(fields) != len(columns):
-            raise DataError(
-                f"{name}, line {count}: {len(columns)} columns expected ({' '.join(columns)}), "
-                f"got {len(fields)}."
-            )
-        for i in wanted:
-            if not is_number(fields[i]):
-                raise DataError(
-                    f"{name}, line {count}: {columns[i]} must be a number, got {fields[i]!r}."
-                )
+    for before, piece in _odd_pieces(content, read, full=True):
+        for count, line in enumerate(piece.split(b"\n"), start=before + 1):
+            if count > skip and line.strip():
+                fields = [text.decode("utf-8", "replace") for text in line.strip().split(separator)]
+                _explain_fields(fields, f"{name}, line {count}", columns, wanted)
+
+
+def _explain_fields(
+    fields: Sequence[str], place: str, columns: Sequence[str], numbers: Iterable[int]
+) -> None:
+    if len(fields) != len(columns):
+        raise DataError(
+            f"{place}: {len(columns)} columns expected ({' '.join(columns)}), got {len(fields)}."
+        )
+    for i in numbers:
+        if not is_number(fields[i]):
+            raise DataError(f"{place}: {columns[i]} must be a number, got {fields[i][:_QUOTED]!r}.")

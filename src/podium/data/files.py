@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import lzma
 import re
 import struct
@@ -23,10 +24,10 @@ from podium.errors import DataError
 
 # Polars panics, which is no PolarsError, on some damaged files.
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# What gzip and zip raise for damage, encryption, and packing that they don't know.
-UNPACKING = (
-    EOFError, LookupError, MemoryError, NotImplementedError, OSError, OverflowError, RuntimeError,
-    ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
+# What gzip, zip and Arrow raise for damage, encryption, and kinds that they don't know.
+DAMAGED = (
+    ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError,
+    ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
 )  # fmt: skip
 
 _SWELLS = 100  # times that a file may swell as it is unpacked: tables take 3 to 50
@@ -148,7 +149,7 @@ def _unpacking(name: str | Path) -> Generator[None]:
         yield
     except DataError:
         raise
-    except UNPACKING as error:
+    except DAMAGED as error:
         raise broken(name, error) from error
 
 
@@ -221,22 +222,17 @@ def _reading(path: Path, format: str) -> Generator[None]:
     """
     try:
         yield
-    except (
-        ArithmeticError,
-        LookupError,
-        MemoryError,
-        OSError,
-        TypeError,
-        ValueError,
-        *BROKEN,
-    ) as error:
+    except DAMAGED as error:
         raise unreadable(path, format, error) from error
 
 
 def _frame(table: Any) -> pl.DataFrame:
-    """Return Arrow's table as a frame, once its offsets are known to lead nowhere else."""
+    """Return Arrow's table as a frame, once its offsets and texts are known to be some."""
     table.validate(full=True)
-    return pl.DataFrame(table)
+    for field in table.schema:
+        for text in itertools.chain.from_iterable((field.metadata or {}).items()):
+            text.decode()
+    return pl.DataFrame(table.replace_schema_metadata(None))
 
 
 def _refuse_swollen(path: Path, n_values: int) -> None:

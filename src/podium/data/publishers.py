@@ -17,6 +17,7 @@ from podium.data import _archive, svmlight
 from podium.data._convert import one_chunk
 from podium.data.delimited import explain_lines
 from podium.data.features import Features, of_svmlight
+from podium.data.files import BROKEN, error_line
 from podium.data.runs import Interactions
 from podium.errors import ArgumentError, DataError
 
@@ -107,19 +108,19 @@ def _ratings(
 ) -> pl.DataFrame:
     types: dict[str, type[pl.DataType]] = dict.fromkeys(columns, pl.Int64)
     types["rating"] = pl.Float64
+
+    def read(part: bytes, skip: int = 0) -> pl.DataFrame:
+        plain = part.replace(separator, b"\t")
+        return pl.read_csv(plain, separator="\t", has_header=False, skip_rows=skip, schema=types)
+
     try:
-        frame = pl.read_csv(
-            content.replace(separator, b"\t"),
-            separator="\t",
-            has_header=False,
-            skip_rows=skip,
-            schema=types,
-        )
-    except pl.exceptions.PolarsError as error:
-        explain_lines(content, name, separator, columns, set(columns), skip)
-        raise DataError(f"{name} can't be read as ratings: {error}") from error
+        frame = read(content, skip)
+    except BROKEN as error:
+        explain_lines(content, name, read, separator, columns, set(columns), skip)
+        raise DataError(f"{name} can't be read as ratings: {error_line(error)}.") from error
     if any(frame[column].null_count() for column in _COLUMNS):
-        explain_lines(content, name, separator, columns, set(columns), skip)
+        explain_lines(content, name, read, separator, columns, set(columns), skip)
+        raise DataError(f"{name} can't be read as ratings: a value is missing.")
     return frame
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from podium.data._source import Column, Kind, Source
 from podium.data.delimited import explain_lines
-from podium.data.files import first_line, read_bytes
+from podium.data.files import BROKEN, first_line, read_bytes, unreadable
 from podium.errors import DataError
 
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")
@@ -41,17 +41,22 @@ def open_trec(path: Path) -> Source:
 
 
 def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
-    content = _single_blanks(read_bytes(path))
     numbers = {name for name, kind in kinds.items() if kind == "number"}
     types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
+
+    def read(content: bytes) -> pl.DataFrame:
+        plain = _single_blanks(content)
+        return pl.read_csv(plain, separator=" ", has_header=False, quote_char=None, schema=types)
+
+    content = read_bytes(path)
     try:
-        frame = pl.read_csv(content, separator=" ", has_header=False, quote_char=None, schema=types)
-    except pl.exceptions.PolarsError as error:
-        explain_lines(read_bytes(path), str(path), None, columns, numbers)
-        raise DataError(f"{path} can't be read as TREC: {error}") from error
+        frame = read(content)
+    except BROKEN as error:
+        explain_lines(content, str(path), read, None, columns, numbers)
+        raise unreadable(path, "TREC", error) from error
     # A short line leaves nulls behind; a well-formed file has none at all.
     if any(frame[name].null_count() for name in columns):
-        explain_lines(read_bytes(path), str(path), None, columns, numbers)
+        explain_lines(content, str(path), read, None, columns, numbers)
     return frame
 
 
