@@ -26,7 +26,7 @@ class PodiumError(Exception):
     """Root of all errors that podium raises on purpose."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(_one_line(each) if isinstance(each, str) else each for each in args))
+        super().__init__(*(one_line(each) if isinstance(each, str) else each for each in args))
 
 
 class ArgumentError(PodiumError, ValueError):
@@ -61,6 +61,12 @@ class ConvergenceWarning(PodiumWarning):
     """A solver stopped before it converged: the text quotes the reason and what to change."""
 
 
-def _one_line(text: str) -> str:
-    """Return text on one line: what a message quotes may have several, or move the cursor."""
+def one_line(text: str) -> str:
+    r"""Return text on one line: what a message quotes may have several, or move the cursor.
+
+    Examples
+    --------
+    >>> one_line("a file of\n  two lines")
+    'a file of two lines'
+    """
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text.strip()))

@@ -7,6 +7,8 @@ import sys
 
 from typer.exceptions import TyperException
 
+from podium import errors
+
 _SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 
 # Options named otherwise than the argument; the rest are ARGUMENTS with a hyphen for _.
@@ -64,7 +66,7 @@ _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
 
 def say(text: str) -> None:
     """Write one line to stderr."""
-    print(f"podium: {text}", file=sys.stderr)
+    print(f"podium: {errors.one_line(text)}", file=sys.stderr)
 
 
 def one_line(error: Exception) -> str:
@@ -72,26 +74,21 @@ def one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}."
-    return as_options(joined(str(error) or type(error).__name__))
+    return as_options(errors.one_line(str(error) or type(error).__name__))
 
 
 def warning(text: str) -> str:
     """Return a warning on one line, with options where the library has arguments."""
-    return as_options(joined(text).removeprefix("LinearRanker "))
+    return as_options(errors.one_line(text).removeprefix("LinearRanker "))
 
 
 def usage(error: TyperException) -> str:
     """Return what is wrong with the words after `podium`, and where the right ones are listed."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "podium"
-    message = joined(error.format_message())
+    message = errors.one_line(error.format_message())
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} See '{command} --help'."
-
-
-def joined(text: str) -> str:
-    """Return text without line ends, so that one message is one line."""
-    return " ".join(line.strip() for line in text.splitlines())
 
 
 def as_options(text: str) -> str:

@@ -230,7 +230,8 @@ def _frame(table: Any) -> pl.DataFrame:
     """Return Arrow's table as a frame, once its offsets and texts are known to be some."""
     table.validate(full=True)
     for field in table.schema:
-        for text in itertools.chain.from_iterable((field.metadata or {}).items()):
+        metadata: dict[bytes, bytes] = field.metadata or {}
+        for text in itertools.chain.from_iterable(metadata.items()):
             text.decode()
     return pl.DataFrame(table.replace_schema_metadata(None))
 
