@@ -8,6 +8,7 @@
     │   │   └── ScatteredQueriesError        a stream of rows meets a query again
     │   └── UnsettledError                   a list is too short for the measure that was asked for
     ├── MissingExtraError (also ImportError) an optional dependency is not installed
+    ├── ForkError (also RuntimeError)        a forked process lacks the threads of its parent
     └── WorkerLost (also RuntimeError)       a worker of a cluster has gone, and its work with it
 
     PodiumWarning (UserWarning)
@@ -47,6 +48,10 @@ class UnsettledError(ArgumentError):
 
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is missing: the text gives the command that installs it."""
+
+
+class ForkError(PodiumError, RuntimeError):
+    """A process was forked after a library had begun threads, and would wait for them for ever."""
 
 
 class WorkerLost(PodiumError, RuntimeError):  # noqa: N818 (nothing was done wrong)

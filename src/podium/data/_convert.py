@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
+from podium.data._pool import POLARS
 from podium.data._source import Column, Source
 from podium.errors import DataError
 
@@ -114,6 +115,7 @@ def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = No
 
 def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
     """Read ISO dates and times; other orders of day and month are not guessed at."""
+    POLARS.enter()
     shaped = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
     try:
         times = shaped.str.to_datetime(strict=False, time_zone="UTC")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data import _columns
 from podium.data._convert import one_chunk, to_numbers
+from podium.data._pool import POLARS
 from podium.data._source import Column, Source
 from podium.errors import DataError
 
@@ -50,6 +51,7 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
     series = pl.Series(column)
     if not table.text or series.dtype != pl.String:
         return False
+    POLARS.enter()
     numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
     if not numbers.is_finite().any():  # "inf" and "nan" are words as well
         return False
@@ -70,4 +72,4 @@ def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
     series = pl.Series(column)
     if not _is_number(series):
         return to_numbers(series, name, table)  # raises, with what is wrong
-    return one_chunk(series.cast(pl.Float64).fill_null(float("nan")))
+    return one_chunk(series.cast(pl.Float64))  # nan where there is a null

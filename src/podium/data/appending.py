@@ -12,6 +12,7 @@ from typing import IO, Any, TypeAlias, cast
 import polars as pl
 
 from podium import _check
+from podium.data._pool import POLARS
 from podium.data.write import atomic, to_frame
 from podium.errors import ArgumentError
 
@@ -120,6 +121,7 @@ def _text_writer(file: IO[bytes], separator: str) -> _Write:
 
     def write(frame: pl.DataFrame) -> None:
         nonlocal n_calls
+        POLARS.enter()
         frame.write_csv(file, separator=separator, include_header=n_calls == 0)
         n_calls += 1
 
@@ -134,6 +136,7 @@ def _columnar(place: Path, suffix: str) -> Generator[_Write]:
 
     def write(frame: pl.DataFrame) -> None:
         nonlocal writer
+        POLARS.enter()
         # The files have one dictionary for a column, from its first piece.
         table: Any = cast("Any", frame.cast({pl.Categorical: pl.String})).to_arrow()
         if writer is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from podium.data._pool import POLARS
 from podium.data._source import Column, Kind, Source
 from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
 from podium.errors import DataError
@@ -80,6 +81,7 @@ def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[in
 def _read_delimited(
     path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
 ) -> Mapping[str, Column]:
+    POLARS.enter()
     content = read_bytes(path) if path.suffix.lower() == ".gz" else path
     types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
     try:

@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
+from podium.data._pool import POLARS
 from podium.data._source import FORMATS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -190,6 +191,7 @@ def broken(path: str | Path, error: Exception) -> DataError:
 
 def open_parquet(path: Path) -> Source:
     """Open a parquet file; only the columns that are wanted are read."""
+    POLARS.enter()
     parquet: Any = import_module("pyarrow.parquet")
     with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
         names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
@@ -204,13 +206,14 @@ def open_parquet(path: Path) -> Source:
 
 def open_arrow(path: Path) -> Source:
     """Open an Arrow file (.feather is one too), or an Arrow stream under the same suffix."""
+    POLARS.enter()
     arrow: Any = import_module("pyarrow")
     ipc: Any = import_module("pyarrow.ipc")
     opened = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
     with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
         frame = _frame(opened(file).read_all())
     return Source(
-        str(path), tuple(frame.columns), lambda kinds: frame.select(list(kinds)).to_dict()
+        str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
     )
 
 

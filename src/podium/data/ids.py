@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium.data._convert import Ids, one_chunk
+from podium.data._pool import POLARS
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,7 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     first, second = (one_chunk(column.to_physical().cast(pl.Int64)) for column in columns)
     if not ordered:
         return Shared(first, second, names)
+    POLARS.enter()
     order = names.arg_sort().to_numpy()
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)

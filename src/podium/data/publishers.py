@@ -15,6 +15,7 @@ import polars as pl
 from podium import _check
 from podium.data import _archive, svmlight
 from podium.data._convert import one_chunk
+from podium.data._pool import POLARS
 from podium.data.delimited import explain_lines
 from podium.data.features import Features, of_svmlight
 from podium.data.files import BROKEN, error_line
@@ -106,6 +107,7 @@ def _header(content: bytes, name: str) -> tuple[str, ...]:
 def _ratings(
     content: bytes, separator: bytes, columns: tuple[str, ...], skip: int, name: str
 ) -> pl.DataFrame:
+    POLARS.enter()
     types: dict[str, type[pl.DataType]] = dict.fromkeys(columns, pl.Int64)
     types["rating"] = pl.Float64
 

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium.data._pool import POLARS
+
 
 @dataclass(frozen=True, eq=False)
 class OnlineRetail:
@@ -89,6 +91,7 @@ def load_onlineretail() -> OnlineRetail:
 
 
 def _table(name: str) -> pl.DataFrame:
+    POLARS.enter()
     packed = (files("podium.data") / "onlineretail" / name).read_bytes()
     types = {"stock_code": pl.String, "customer_id": pl.Int64}
     return pl.read_csv(gzip.decompress(packed), schema_overrides=types)

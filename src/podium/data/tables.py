@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._columns import Role
+from podium.data._pool import POLARS
 from podium.data._source import FORMATS, Column, Kind, Source, as_column
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
@@ -64,22 +65,28 @@ def _open_frame(source: Any, name: str, what: str) -> Source:
     if isinstance(source, pl.LazyFrame):
         lazy = source
         names = tuple(lazy.collect_schema().names())
-        return Source(name, names, lambda kinds: lazy.select(list(kinds)).collect().to_dict())
+        return Source(name, names, lambda kinds: _collected(lazy, kinds))
     if isinstance(source, pl.DataFrame):
         return _open_columns(name, source.to_dict())
     if hasattr(source, "__arrow_c_stream__"):
+        POLARS.refuse_lost()  # texts and categories need them
         try:
             frame = pl.DataFrame(source)
         except Exception as error:  # whatever the foreign exporter raises
             raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
         kept = [c for c in frame.columns if not c.startswith("__index_level_")]
-        return _open_columns(name, frame.select(kept).to_dict())
+        return _open_columns(name, {column: frame[column] for column in kept})
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
     raise ArgumentError(
         f"{what} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
         f"or a sparse matrix, got {type(source).__name__}."
     )
+
+
+def _collected(lazy: pl.LazyFrame, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+    POLARS.enter()
+    return lazy.select(list(kinds)).collect().to_dict()
 
 
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:

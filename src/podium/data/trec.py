@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from podium.data._pool import POLARS
 from podium.data._source import Column, Kind, Source
 from podium.data.delimited import explain_lines
 from podium.data.files import BROKEN, first_line, read_bytes, unreadable
@@ -41,6 +42,7 @@ def open_trec(path: Path) -> Source:
 
 
 def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
+    POLARS.enter()
     numbers = {name for name, kind in kinds.items() if kind == "number"}
     types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
 

@@ -11,6 +11,7 @@ from podium import _check
 from podium.data import _columns
 from podium.data._columns import Role
 from podium.data._convert import to_ids
+from podium.data._pool import POLARS
 from podium.data.ids import share
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -67,4 +68,5 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
 
 
 def _text(values: Any) -> Labels:
+    POLARS.enter()
     return pl.Series(values).cast(pl.String).fill_null("unknown").to_numpy().astype(np.str_)

@@ -16,6 +16,7 @@ import polars as pl
 
 from podium import _check
 from podium._files import replacing
+from podium.data._pool import POLARS
 from podium.errors import ArgumentError, DataError
 
 
@@ -88,6 +89,7 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
         known = [*_WRITERS, *(f"{s}.gz" for s in _PACKED)]
         raise ArgumentError(f"path must end in {_check.listed(known)}, got {target.name!r}.")
     frame = to_frame(columns)
+    POLARS.enter()
     with atomic(target) as place:
         if packed:
             # Without a name and a time in its header, equal tables give equal files.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check, data, losses
 from podium._arrays import check_arrays
+from podium._forks import Pool
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
@@ -101,6 +102,7 @@ class BoostedRanker(Ranker):
         loss, settings = self._loss(), self._settings()
         measure = parse(self.eval_measure)
         self._library()
+        self._enter_threads()
         features = self._features(X, reset=True)
         rows = _rows(features, y, qid, group)
         weights = _inputs.row_weights(sample_weight, rows.groups)
@@ -125,6 +127,7 @@ class BoostedRanker(Ranker):
     def predict(self, X: Any) -> PerRow:
         """Return the score of each row, float64, (n_rows,); higher ranks first."""
         check_is_fitted(self)
+        self._enter_threads()
         features = self._features(X, reset=False)
         start = start_scores(self.start_, features)
         return self._predict(self._ready(), features, start)
@@ -261,6 +264,12 @@ class BoostedRanker(Ranker):
         if n_features != self.n_features_in_:
             raise ArgumentError(f"trees_ reads {n_features} features")
 
+    def _enter_threads(self) -> None:
+        if self.n_threads == 1:
+            _OPENMP.refuse_lost()  # also where this fit would use one
+        else:
+            _OPENMP.enter()
+
     def _ready(self) -> Any:
         if self._booster is None:
             self._booster = self._from_bytes(self.trees_)
@@ -275,6 +284,9 @@ class BoostedRanker(Ranker):
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = True
         return tags
+
+
+_OPENMP = Pool("LightGBM or XGBoost")
 
 
 def _rows(features: Any, y: Any, qid: Any, group: Any, *, where: str = "") -> _inputs.Rows:
