@@ -10,6 +10,7 @@
     ├── MissingExtraError (also ImportError) an optional dependency is not installed
     ├── ForkError (also RuntimeError)        a forked process lacks the threads of its parent
     └── WorkerLost (also RuntimeError)       a worker of a cluster has gone, and its work with it
+        └── NoWorkerError                    none began to take the work
 
     PodiumWarning (UserWarning)
     └── ConvergenceWarning                   a solver stopped early: it quotes the reason
@@ -56,6 +57,10 @@ class ForkError(PodiumError, RuntimeError):
 
 class WorkerLost(PodiumError, RuntimeError):  # noqa: N818 (nothing was done wrong)
     """A worker has gone, and what it held with it; nothing else is wrong."""
+
+
+class NoWorkerError(WorkerLost):
+    """No worker of a cluster began: the text says why, if any of them said so."""
 
 
 class PodiumWarning(UserWarning):

@@ -306,7 +306,7 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: st
         assert process.stdout is not None
         assert process.stdout.readline() == "3\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     found = re.fullmatch(
         r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume goes on from "
@@ -475,7 +475,7 @@ def test_ray_makes_the_same_bits(podium: Run) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert Path("one").read_bytes() == Path("two").read_bytes()

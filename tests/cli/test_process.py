@@ -79,7 +79,7 @@ def test_interrupt_ends_training_quietly(
         assert process.stdout is not None
         assert process.stdout.readline() == "training\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert (process.returncode, said) == (130, "podium: interrupted.\n")
     assert sorted(Path().iterdir()) == there
     assert before is None or Path("model").read_bytes() == before

@@ -281,7 +281,7 @@ def test_interrupt_leaves_the_table_of_what_was_tried(jobs: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "tuning 1\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     lines = err.splitlines()
     assert lines[0] == "podium: wrote t.csv, 1 trial"

@@ -170,13 +170,6 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     x, y, rate = 3, 2, 1.0  # one step is linear in its rate
     pairs, settings = _single(x, y), _settings(loss=loss)
     costs = _cost_sums(pairs, factors, settings) / (N_ITEMS - 1)
-    by_negative: dict[int, Factors] = {}
-    for seed in itertools.count():
-        moved, _ = _moves(pairs, factors, settings, costs, rate, seed)
-        touched = set(np.flatnonzero((moved.items != factors.items).any(axis=1)).tolist()) - {y}
-        by_negative[touched.pop()] = moved
-        if len(by_negative) == N_ITEMS - 1:
-            break
     gradient = _exact_gradient(_scores(factors), x, y, loss)
     before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
     expected = [
@@ -184,14 +177,43 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
         np.outer(gradient, before[0][x]),
         gradient,
     ]
-    steps = [
-        np.mean([getattr(m, name).astype(float) - start for m in by_negative.values()], axis=0)
-        for name, start in zip(("users", "items", "bias"), before, strict=True)
-    ]
+    steps = _mean_step(pairs, factors, settings, costs, rate, y)
     np.testing.assert_allclose(steps[0][x] / -rate, expected[0], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(steps[1] / -rate, expected[1], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(steps[2] / -rate, expected[2], rtol=1e-4, atol=1e-6)
     assert np.abs(expected[0]).max() > 0.01  # neither side is near zero by accident
+
+
+def _mean_step(
+    pairs: Pairs, factors: Factors, settings: Settings, costs: Doubles, rate: float, y: int
+) -> list[Doubles]:
+    """Return the mean move of users, items and biases over all negatives of one positive."""
+    by_negative: dict[int, Factors] = {}
+    for seed in itertools.count():
+        moved, _ = _moves(pairs, factors, settings, costs, rate, seed)
+        touched = set(np.flatnonzero((moved.items != factors.items).any(axis=1)).tolist()) - {y}
+        by_negative[touched.pop()] = moved
+        if len(by_negative) == N_ITEMS - 1:
+            break
+    return [
+        np.mean([getattr(m, name) - getattr(factors, name) for m in by_negative.values()], axis=0)
+        for name in ("users", "items", "bias")
+    ]
+
+
+@pytest.mark.parametrize("memory", [0.7, 0.0])
+def test_mean_step_is_along_the_gradient_only_if_its_own_sample_does_not_count(
+    memory: float,
+) -> None:
+    _, factors = _problem()
+    x, y = 3, 2
+    factors.bias[y] = 6.0  # few items stand before it, so that one sample is most of its T
+    pairs, settings = _single(x, y), _settings(memory=memory)
+    costs = _cost_sums(pairs, factors, settings) / (N_ITEMS - 1)
+    step = -_mean_step(pairs, factors, settings, costs, 1.0, y)[2]
+    gradient = _exact_gradient(_scores(factors), x, y, "robirank")
+    cosine = step @ gradient / np.sqrt((step @ step) * (gradient @ gradient))
+    assert (cosine > 0.9999) == (memory == 0.0), cosine
 
 
 @pytest.mark.parametrize("n_negatives", [1, 3, 8])

@@ -21,7 +21,9 @@ except ImportError:
     raise
 
 PATIENCE = 60.0  # seconds in which a node has to answer, or a worker to begin
-_KNOCK = 5.0  # seconds in which an address has to accept a connection
+_KNOCK = 5.0  # seconds in which an address has to accept a connection, and to answer
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS = 4  # the frame that both sides of HTTP/2 begin with, which gRPC and so Ray speaks
 _CLIENT_PORT = 10001  # where "ray://HOST" leads
 
 
@@ -55,7 +57,7 @@ def connect(address: str | None, n_workers: int | None) -> bool:
 
 
 def _knock(address: str) -> None:
-    """Raise if nothing listens at an address: Ray itself would try for minutes."""
+    """Raise if no Ray listens at an address: Ray itself would try for minutes."""
     scheme, _, rest = address.rpartition("://")
     if address == "auto" or scheme not in ("", "ray"):
         return
@@ -63,7 +65,21 @@ def _knock(address: str) -> None:
     port = place.port or (_CLIENT_PORT if scheme else None)
     if place.hostname is None or port is None:
         raise ValueError("it wants HOST:PORT")
-    socket.create_connection((place.hostname, port), timeout=_KNOCK).close()
+    with socket.create_connection((place.hostname, port), timeout=_KNOCK) as line:
+        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+            _greet(line)
+
+
+def _greet(line: socket.socket) -> None:
+    """Raise unless the other side answers as a server of gRPC does."""
+    line.sendall(_GREETING)
+    try:
+        with line.makefile("rb") as answers:
+            answer = answers.read(4)
+    except TimeoutError:
+        raise ConnectionError(f"what listens there is silent for {_KNOCK:.0f} s") from None
+    if len(answer) < 4 or answer[3] != _SETTINGS:
+        raise ConnectionError("what listens there is no Ray")
 
 
 def first_line(error: BaseException) -> str:

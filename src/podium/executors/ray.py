@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import podium
 from podium import _check
-from podium.errors import ArgumentError, PodiumWarning, WorkerLost
+from podium.errors import ArgumentError, NoWorkerError, PodiumWarning, WorkerLost
 from podium.executors import _cluster
 
 try:
@@ -210,19 +210,16 @@ def _places(calls: list[Any]) -> list[str | None]:
     Soon after a loss a cluster still counts on a node that has gone, and places workers there: no
     more are waited for than it has processors by then.
     """
-    end = time.monotonic() + _cluster.PATIENCE
+    end = monotonic() + _cluster.PATIENCE
     while True:
         ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
         places = [_place(call) for call in calls]
         n_begun = sum(place is not None for place in places)
         wanted = min(len(calls), _cluster.processors())
-        if len(ended) == len(calls) or n_begun >= max(wanted, 1) or time.monotonic() > end:
+        if len(ended) == len(calls) or n_begun >= max(wanted, 1) or monotonic() > end:
             break
     if not n_begun:
-        raise WorkerLost(
-            f"No worker began within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Look at `ray "
-            "status`: are the processors taken?"
-        )
+        raise NoWorkerError(_none_began(calls, n_failed=len(ended)))
     if n_begun < wanted:
         warnings.warn(
             f"{n_begun} of {wanted} Ray workers began; the fit goes on with them. Look at `ray "
@@ -231,6 +228,16 @@ def _places(calls: list[Any]) -> list[str | None]:
             stacklevel=2,
         )
     return places
+
+
+def _none_began(calls: list[Any], n_failed: int) -> str:
+    """Return what to say where no worker has begun: all have failed, or time is up."""
+    if n_failed == len(calls):
+        return f"No worker began: all {n_failed} ended at once{_reason(calls)}."
+    return (
+        f"No worker began within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Look at `ray status`: "
+        "are the processors taken?"
+    )
 
 
 def _place(call: Any) -> str | None:

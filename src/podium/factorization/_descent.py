@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, NoWorkerError
 from podium.executors import Executor, Held, WorkerLost
 from podium.factorization._pairs import Pairs
 from podium.factorization._parts import Block, Outcome, Part, Settings, aligned, fold_part
@@ -94,9 +94,10 @@ class Descent:
         its beginning, by those that are left or come instead: the factors are the same.
         """
         for lost in itertools.count(1):
-            held = self._hold()  # where nobody can be found, it is not tried again
             try:
-                return self._pass(number, held)
+                return self._pass(number, self._hold())
+            except NoWorkerError:  # others have had their time to begin, too
+                raise
             except WorkerLost:
                 self.close()
                 if lost == _MOST_LOSSES:

@@ -62,11 +62,12 @@ class RoBiRank(Factorization):
     xi : {"running", "exact"}
         What a positive's T is taken from: a running mean of its own samples, or a sum over all
         items at the start of each pass, which takes pairs x items multiplications, and then its
-        own sample too.
+        own sample too. With a few negatives the mean step of neither is along the exact
+        gradient, unless xi_rate is 0: see the notes.
     xi_rate : float
-        Weight of the newest sample in that mean, in (0, 1]; 0 with "exact" alone, which then
-        wants steps 20 times shorter: where T is near 0, a rare bad sample weighs n_items /
-        n_negatives as long as T does not know of it.
+        Weight of the newest sample in that mean, in (0, 1]; 0 with "exact" alone. Make steps 20
+        times shorter then: where T is near 0, a rare bad sample weighs n_items / n_negatives as
+        long as T does not include it.
     negatives : {"all", "unseen"}
         Compare with all other items, as the paper does, or only with those that the user has no
         pair with, which wants an l2 about 1.6 times as large.
@@ -97,8 +98,14 @@ class RoBiRank(Factorization):
 
     Notes
     -----
-    The expectation of a step is along the exact gradient wherever the mean of samples is T; the
-    linearisation's factor is xi / log(2), which the poster prints without the logarithm.
+    A step's expectation is along the exact gradient where T is exact: with ``xi="exact",
+    xi_rate=0``, at the start of a pass. The linearisation's factor is xi / log(2), which the
+    poster prints without the logarithm. With another xi_rate a positive's weight falls with its
+    own sample, so that bad samples, which the gradient mostly consists of near the optimum, count
+    less. On MovieLens-100K with 32 factors and ``xi="exact"``, the cosine between the mean step
+    and the exact gradient is .987 or more for drawn factors; after a fit it is -.57 for users and
+    -.17 for items with 1 negative, .58 and .51 with 8, .99 and .92 with 64, and 1.00 for each with
+    xi_rate=0.
 
     Users are in parts that stay and items in blocks that rotate; blocks are drawn anew for each
     pass, and a positive's negatives come from its own block. Factors are the same to the bit
