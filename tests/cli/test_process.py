@@ -18,7 +18,8 @@ PODIUM = (sys.executable, "-m", "podium")
 # Trains for ever, says on stdout when it has begun, and takes signals whoever started it.
 ENDLESS = """
 import contextlib, signal, sys
-from podium.cli import main
+import podium.cli
+from podium.__main__ import main
 
 @contextlib.contextmanager
 def progress(what):
@@ -26,8 +27,9 @@ def progress(what):
 
 sys.modules["podium.cli.train"].progress = progress
 signal.signal(signal.SIGINT, signal.default_int_handler)
-main(["train", "rows.svmlight", "--loss", "logistic", "--max-iter", "1000000000",
-      "--tol", "0", "--out", "model"])
+sys.argv[1:] = ["train", "rows.svmlight", "--loss", "logistic", "--max-iter", "1000000000",
+                "--tol", "0", "--out", "model"]
+main()
 """
 
 
@@ -66,8 +68,9 @@ def test_version_and_help_are_results() -> None:
 
 
 @pytest.mark.parametrize("before", [None, b"a model"])
+@pytest.mark.parametrize("asked_by", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_training_quietly(
-    learnable: Callable[[int], str], before: bytes | None
+    learnable: Callable[[int], str], before: bytes | None, asked_by: signal.Signals
 ) -> None:
     Path("rows.svmlight").write_text(learnable(0))
     if before is not None:
@@ -78,11 +81,35 @@ def test_interrupt_ends_training_quietly(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "training\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked_by)
         _, said = process.communicate(timeout=600)
     assert (process.returncode, said) == (130, "podium: interrupted.\n")
     assert sorted(Path().iterdir()) == there
     assert before is None or Path("model").read_bytes() == before
+
+
+# Gets an interrupt as it loads the command line.
+LOADING = """
+import builtins, os, signal
+
+load = builtins.__import__
+
+def interrupted(name, *rest):
+    if name == "typer":
+        os.kill(os.getpid(), signal.SIGTERM)
+    return load(name, *rest)
+
+from podium.__main__ import main
+builtins.__import__ = interrupted
+main()
+"""
+
+
+def test_interrupt_of_a_program_that_loads_is_quiet() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "podium: interrupted.\n")
 
 
 def test_reader_that_leaves_is_no_error(podium: Callable[..., Any]) -> None:

@@ -105,7 +105,7 @@ def measure(asked: Asked) -> dict[str, Any]:
 def peak_memory() -> float:
     """Return the most MiB that this process has had in memory; nan where that is not told."""
     if _STATUS.exists():
-        lines = _STATUS.read_text().splitlines()
+        lines = _STATUS.read_text(encoding="utf-8").splitlines()
         return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
     try:
         import resource
