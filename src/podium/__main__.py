@@ -1,8 +1,9 @@
 """The program ``podium``, and ``python -m podium``."""
 
+import io
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
@@ -12,6 +13,7 @@ def main() -> NoReturn:
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _name_encoding()
     try:
         from podium import cli  # here, so that an interrupt is quiet while it loads, too
 
@@ -23,6 +25,14 @@ def main() -> NoReturn:
         for number in (signal.SIGINT, signal.SIGTERM):  # the work is done: end at once from here
             if signal.getsignal(number) is signal.default_int_handler:
                 signal.signal(number, signal.SIG_DFL)
+
+
+def _name_encoding() -> None:
+    """Write results as UTF-8 into files and pipes; a terminal shows what its encoding has."""
+    stdout: Any = sys.stdout
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        known = {"errors": "backslashreplace"} if stdout.isatty() else {"encoding": "utf-8"}
+        stdout.reconfigure(**known)
 
 
 if __name__ == "__main__":

@@ -106,3 +106,35 @@ def test_text_names_no_machine_and_no_registry(file: Path) -> None:
 def test_path_of_a_machine_would_be_seen() -> None:
     assert MACHINE_PATH.search('"' + "/".join(["", "home", "me", "x.csv"]) + '"')
     assert not MACHINE_PATH.search("https://example.org/home/page")
+
+
+def _without_encoding(tree: ast.Module) -> Iterator[str]:
+    """Yield calls that read or write text in whatever encoding the system has."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        modes = [
+            each.value
+            for each in arguments
+            if isinstance(each, ast.Constant) and re.fullmatch(r"[rwaxbt+]+", str(each.value))
+        ]
+        is_text = name in ("read_text", "write_text") or (
+            name in ("open", "fdopen") and any("b" not in mode for mode in modes)
+        )
+        if (is_text or name == "TextIOWrapper") and "encoding" not in {
+            each.arg for each in node.keywords
+        }:
+            yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("file", FILES, ids=_name)
+def test_text_files_are_read_and_written_in_a_named_encoding(file: Path) -> None:
+    assert list(_without_encoding(ast.parse(file.read_text(encoding="utf-8")))) == []
+
+
+def test_text_without_an_encoding_is_found() -> None:
+    calls = ("p.read_text()", "p.open('a')", "open(p, 'w', newline='')", "io.TextIOWrapper(b)")
+    kept = ("p.read_text(encoding='ascii')", "p.open('rb')", "z.open('member.csv')", "p.open()")
+    assert list(_without_encoding(ast.parse("\n".join(calls + kept)))) == list(calls)

@@ -33,8 +33,15 @@ main()
 """
 
 
-def run(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PODIUM, *argv], capture_output=True, text=True, check=False)
+def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PODIUM, *argv],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, **environment},
+    )
 
 
 def test_result_goes_to_stdout_and_nothing_to_stderr(podium: Callable[..., Any]) -> None:
@@ -42,6 +49,18 @@ def test_result_goes_to_stdout_and_nothing_to_stderr(podium: Callable[..., Any])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == podium(*MEASURE).out
     assert not {"\x1b", "…"} & set(done.stdout)
+
+
+def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
+    rows = "".join(f"ü{user},日{item}\n" for user in range(4) for item in range(user, user + 4))
+    Path("pairs.csv").write_text("user,item\n" + rows, encoding="utf-8")
+    assert (
+        podium("factorize", "pairs.csv", "--factors", "2", "--epochs", "1", "-o", "model").out == ""
+    )
+    done = run("recommend", "model", "-k", "1", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == podium("recommend", "model", "-k", "1").out
+    assert "ü0,日" in done.stdout
 
 
 def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
