@@ -151,6 +151,18 @@ def relevance(
     return array
 
 
+def grouped(qid: Any, reader: str, *, request: str, where: str = "") -> None:
+    """Raise where no qid came and something reads groups: all rows are then no list to judge."""
+    if qid is not None or not reader:
+        return
+    routed = f"sklearn.set_config(enable_metadata_routing=True) and .{request}(qid=True)"
+    how = "Pass eval_set=(X, y, qid)" if where else f"Pass qid (in scikit-learn's tools: {routed})"
+    raise ArgumentError(
+        f"{where}qid is missing, and {reader} reads groups. {how}, or construct the estimator with "
+        "one_group=True if all rows are one list."
+    )
+
+
 def extra(module: str, name: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say which extra brings it."""
     try:

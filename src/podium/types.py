@@ -40,6 +40,9 @@ class Loss(Protocol):
     after group, and its `prepare` takes these as ``keys``: a solver draws once and gives every
     mini-batch the keys of its rows. ``redraws = True`` asks for new keys in each pass. A loss
     that lacks these attributes draws nothing.
+
+    A loss that weighs rows one by one, whatever group they are in, says so with
+    ``reads_groups = False``; rankers fit any other one with a qid only.
     """
 
     def prepare(

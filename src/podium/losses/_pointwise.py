@@ -85,6 +85,11 @@ class Logistic:
         low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
         object.__setattr__(self, "min_relevance", low)
 
+    @property
+    def reads_groups(self) -> bool:
+        """Whether it matters which rows are a group: only to weigh groups alike."""
+        return self.per == "group"
+
     def prepare(
         self,
         relevance: PerRow,
@@ -218,6 +223,11 @@ class Squared:
 
     def __post_init__(self) -> None:
         _check.choice(self.per, "per", ("row", "group"))
+
+    @property
+    def reads_groups(self) -> bool:
+        """Whether it matters which rows are a group: only to weigh groups alike."""
+        return self.per == "group"
 
     def prepare(
         self,

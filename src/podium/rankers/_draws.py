@@ -39,3 +39,13 @@ def keys_of(loss: Loss, groups: Groups, seed: int, number: int = 0) -> Keys | No
         return None
     drawing: Any = loss
     return drawing.draw(groups, generator(seed, number if redraws(loss) else 0))
+
+
+def reads_groups(loss: Loss) -> bool:
+    """Whether the loss's value depends on which rows are a group; a loss that says nothing does."""
+    return bool(getattr(loss, "reads_groups", True))
+
+
+def loss_name(loss: Loss) -> str:
+    """Return the loss's name in the registry, or its class's."""
+    return str(getattr(loss, "name", type(loss).__name__))

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from podium import _check
 from podium.groups import Groups
 from podium.metrics import Measure
 from podium.rankers import _inputs
+from podium.rankers._draws import loss_name, reads_groups
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import mean_measure
 from podium.types import PerRow
@@ -22,6 +24,7 @@ class Ranker(BaseEstimator, abc.ABC):
     """What rankers of all kinds share; use one of them."""
 
     eval_measure: Any
+    one_group: bool
 
     @abc.abstractmethod
     def predict(self, X: Any) -> PerRow:
@@ -38,7 +41,14 @@ class Ranker(BaseEstimator, abc.ABC):
 
         Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
         group, weighs the groups by the mean of their rows.
+
+        Raises
+        ------
+        ArgumentError
+            If qid is missing, unless one_group=True says that all rows are one list. In
+            scikit-learn's tools it arrives after ``set_score_request(qid=True)``.
         """
+        _check.grouped(qid, self._reader("score"), request="set_score_request")
         scores = self.predict(X)
         groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
         return mean_measure(
@@ -53,6 +63,19 @@ class Ranker(BaseEstimator, abc.ABC):
     def _measure(self) -> str | Measure:
         """Return what `score` returns and what an eval_set is measured by."""
         return self.eval_measure
+
+    def _reader(self, name: str) -> str:
+        """Return the name of what reads groups; nothing where all rows may be one."""
+        return "" if _check.flag(self.one_group, "one_group") else name
+
+    def _loss_reader(self, loss: Any) -> str:
+        """Return the loss's name if it reads groups."""
+        return self._reader(loss_name(loss)) if reads_groups(loss) else ""
+
+    def _judged_rows(self, features: Any, y: Any, qid: Any) -> _inputs.Rows:
+        """Check the rows of an eval_set, whose measure reads groups."""
+        reader = self._reader(str(self._measure()))
+        return _inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
 
     @abc.abstractmethod
     def _min_relevance(self) -> float:

@@ -34,11 +34,14 @@ class Rows:
     qid: Any
 
 
-def rows_of(features: Any, y: Any, qid: Any, group: Any, *, where: str = "") -> Rows:
-    """Check y, qid and group against features that scikit-learn has validated."""
+def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: str = "") -> Rows:
+    """Check y, qid and group against features that scikit-learn has validated.
+
+    `reader` names what reads groups. Where it is empty, rows without groups are one group.
+    """
     n_rows = int(features.shape[0])
     labels = None if qid is None else np.asarray(qid)
-    groups = _groups(n_rows, labels, group, where)
+    groups = _groups(n_rows, labels, group, reader, where)
     finite_features(features, labels, f"{where}X")
     if y is None:
         raise ArgumentError(f"{where}y should be a 1d array of relevances, got None.")
@@ -108,7 +111,7 @@ def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     return X, y, qid[0] if qid else None
 
 
-def _groups(n_rows: int, qid: Any, group: Any, where: str) -> Groups:
+def _groups(n_rows: int, qid: Any, group: Any, reader: str, where: str) -> Groups:
     if qid is not None and group is not None:
         raise ArgumentError("qid and group were both given. Pass one of them.")
     if qid is not None:
@@ -116,6 +119,7 @@ def _groups(n_rows: int, qid: Any, group: Any, where: str) -> Groups:
         _same_length(n_rows, groups.n_rows, f"{where}X", f"{where}qid")
         return groups
     if group is None:
+        _check.grouped(qid, reader, request="set_fit_request", where=where)
         return Groups.single(n_rows)
     groups = Groups.from_sizes(group)
     if groups.n_rows != n_rows:

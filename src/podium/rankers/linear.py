@@ -71,6 +71,8 @@ class LinearRanker(LinearScores):
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many iterations without a better value. None runs on.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -144,6 +146,7 @@ class LinearRanker(LinearScores):
         random_state: int = 0,
         eval_measure: str | Measure = "pap@10",
         patience: int | None = 50,
+        one_group: bool = False,
     ) -> None:
         self.loss = loss
         self.l2 = l2
@@ -159,6 +162,7 @@ class LinearRanker(LinearScores):
         self.random_state = random_state
         self.eval_measure = eval_measure
         self.patience = patience
+        self.one_group = one_group
 
     def fit(
         self,
@@ -180,14 +184,15 @@ class LinearRanker(LinearScores):
         y : (n_rows,)
             Relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order; without it (and `group`) all rows are one group.
+            Group of each row, in any order. A loss that reads groups needs it, or `group`, unless
+            one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
             Weights >= 0, by row or by group in rising order of labels (by row where every group
             has one row).
         group : (n_groups,), optional
             Sizes of consecutive groups instead of `qid`, as LightGBM has them.
-        eval_set : (X, y) or (X, y, qid), optional
-            Rows to choose the iterate by.
+        eval_set : (X, y, qid), optional
+            Rows to choose the iterate by; (X, y) with one_group=True.
         progress : callable, optional
             Called as ``progress(done, total, note)`` after each iteration.
 
@@ -195,7 +200,8 @@ class LinearRanker(LinearScores):
         ------
         ArgumentError
             For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, or no group that the loss can be trained on.
+            negative relevance or weights, groups that are read but were not given, or no group
+            that the loss can be trained on.
 
         Warns
         -----
@@ -206,7 +212,7 @@ class LinearRanker(LinearScores):
         solver = _fitting.solver_name(self.solver, loss, settings.radius)
         parse(self.eval_measure)
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group)
+        rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = _inputs.row_weights(sample_weight, rows.groups)
         labels, places = _fitting.labels_of(rows, weights)
         target = _fitting.target_of(loss, labels, settings.seed)
@@ -248,7 +254,7 @@ class LinearRanker(LinearScores):
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = _inputs.rows_of(features, y, qid, None, where="eval_set ")
+        rows = self._judged_rows(features, y, qid)
         measure = validator(
             self.eval_measure, rows.relevance, rows.qid, min_relevance=_fitting.min_relevance(loss)
         )

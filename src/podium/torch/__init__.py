@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from podium import losses
+from podium import _check, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.torch._autograd import group_values
@@ -20,13 +20,15 @@ from podium.types import Loss, RowIndex
 __all__ = ["PreparedLoss", "TorchLoss", "as_torch"]
 
 
-def as_torch(loss: Loss | str) -> TorchLoss:
+def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
     """Make a loss that takes torch's scores, and through which torch's gradients go back.
 
     Parameters
     ----------
     loss : Loss or str
         A loss, or its name as ``"listmle@10"``.
+    one_group : bool
+        Take all rows as one group where neither qid nor lists arrive, instead of refusing.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def as_torch(loss: Loss | str) -> TorchLoss:
     made: Any = losses.get(loss) if isinstance(loss, str) else loss
     if not hasattr(made, "value_and_grad") or isinstance(made, type):
         raise ArgumentError(f"loss must be a loss or its name, as 'listmle@10', got {loss!r}.")
-    return TorchLoss(made)
+    return TorchLoss(made, _check.flag(one_group, "one_group"))
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class TorchLoss:
     """A loss of podium as a function of torch's scores; made by `as_torch`."""
 
     loss: Loss
+    one_group: bool = False
 
     def prepare(
         self,
@@ -96,7 +99,8 @@ class TorchLoss:
         relevance : (n_rows,) or (n_lists, n_items)
             Tensor or array, >= 0: rows with their `qid`, or padded lists with a `mask`.
         qid : (n_rows,), optional
-            Group of each row, integers or strings, in any order; without it all rows are one.
+            Group of each row, integers or strings, in any order. For rows, a loss that reads
+            groups needs it, unless one_group=True.
         mask : bool, (n_lists, n_items), optional
             True where a row is real; without it all are. Padding is left out before anything
             is computed, so it enters no sum, and may hold anything.
@@ -113,9 +117,12 @@ class TorchLoss:
         Raises
         ------
         ArgumentError
-            For shapes that do not fit, qid with lists, a mask without, or what the loss refuses.
+            For shapes that do not fit, qid with lists, a mask without, rows of a loss that reads
+            groups without qid, or what the loss refuses.
         """
         grades = numbers(relevance, "relevance")
+        if grades.ndim == 1 and qid is None and mask is None:
+            self._require_one_group()
         layout = Layout.of(grades, qid, mask)
         given = self._draws(rng, keys, layout)
         target = self.loss.prepare(
@@ -139,6 +146,14 @@ class TorchLoss:
     def per_group(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
         """Return each group's value, a tensor of (n_groups,); see `PreparedLoss.per_group`."""
         return self.prepare(relevance, qid, **given).per_group(scores)
+
+    def _require_one_group(self) -> None:
+        if getattr(self.loss, "reads_groups", True) and not self.one_group:
+            raise ArgumentError(
+                f"qid is missing, and {getattr(self.loss, 'name', type(self.loss).__name__)} reads "
+                "groups. Pass qid, or lists of two axes, or make the loss with "
+                "as_torch(…, one_group=True) if all rows are one list."
+            )
 
     def _draws(self, rng: np.random.Generator | None, keys: Any, layout: Layout) -> dict[str, Any]:
         name = getattr(self.loss, "name", type(self.loss).__name__)

@@ -54,13 +54,15 @@ class Fold:
     valid: Rows
 
 
-def of_eval_set(rows: Rows, eval_set: Any) -> list[Fold]:
-    """Return one fold: all rows, measured on others."""
+def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
+    """Return one fold: all rows, measured on others, whose groups `reader` reads."""
     try:
         X, y, *qid = eval_set
     except (TypeError, ValueError):
         raise ArgumentError("eval_set must be (X, y) or (X, y, qid).") from None
-    return [Fold(rows, Rows(X, np.asarray(y), np.asarray(qid[0]) if qid else None))]
+    labels = np.asarray(qid[0]) if qid and qid[0] is not None else None
+    _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
+    return [Fold(rows, Rows(X, np.asarray(y), labels))]
 
 
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:

@@ -49,6 +49,7 @@ def search(
     n_jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
+    one_group: bool = False,
 ) -> Search:
     """Choose parameters by a measure on rows that are set aside, and fit with the best.
 
@@ -94,6 +95,9 @@ def search(
         Of draws and splits, and of an estimator whose random_state is None.
     progress : callable, optional
         Called as ``progress(done, total, note)`` after each fit, from the calling thread.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing; so does an estimator
+        with one_group=True.
 
     Returns
     -------
@@ -103,7 +107,8 @@ def search(
     ------
     ArgumentError
         For a parameter that the estimator lacks, a bad grid or split, or if every candidate
-        failed. One that fails is kept in the table with its reason.
+        failed. One that fails is kept in the table with its reason. If qid is missing, of X or
+        of the eval_set, unless all rows are one group.
     Interrupted
         On Ctrl-C, a KeyboardInterrupt that holds the trials which were done.
 
@@ -128,8 +133,11 @@ def search(
     """
     fitting.check(estimator)
     parsed, seed = parse(measure), _check.seed(seed)
+    one_group = _one_group(estimator, one_group)
+    reader = "" if one_group else str(parsed)
+    _check.grouped(qid, reader, request="set_fit_request")
     wanted = plan(estimator, grid, n_trials, seed)
-    base = _prepared(estimator, parsed, seed)
+    base = _prepared(estimator, parsed, seed, one_group=one_group)
     rows = Rows(X, np.asarray(y), _array(qid), _array(item))
     if item is not None:
         _check.equal_length(y=rows.y, item=rows.item)
@@ -138,7 +146,7 @@ def search(
         parsed,
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True),
         wanted,
-        _folds(rows, eval_set, n_folds, split, valid, time, seed),
+        _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),
     )
     if eval_set is None:
@@ -199,13 +207,21 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
         return fitting.fit(model, *rows.cut(), item=rows.items())
 
 
-def _prepared(estimator: Any, measure: Measure, seed: int) -> Any:
+def _one_group(estimator: Any, asked: bool) -> bool:
+    """Return whether rows without qid are one group: by the call or by the estimator."""
+    own = fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
+    return _check.flag(asked, "one_group") or bool(own)
+
+
+def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
     """Return a copy that stops early by the measure and draws from the seed."""
     base = clone(estimator)
     known = base.get_params(deep=True)
     changes: Params = {}
     if fitting.stops_early(base):
         changes[fitting.parameter(base, "eval_measure")] = str(measure)
+    if "one_group" in fitting.last_step(base).get_params(deep=False):
+        changes[fitting.parameter(base, "one_group")] = one_group
     name = fitting.parameter(base, "random_state")
     if name in known and known[name] is None:
         changes[name] = seed
@@ -213,14 +229,21 @@ def _prepared(estimator: Any, measure: Measure, seed: int) -> Any:
 
 
 def _folds(
-    rows: Rows, eval_set: Any, n_folds: int | None, split: str, valid: float, time: Any, seed: int
+    rows: Rows,
+    eval_set: Any,
+    n_folds: int | None,
+    split: str,
+    valid: float,
+    time: Any,
+    seed: int,
+    reader: str,
 ) -> list[Fold]:
     if eval_set is not None and n_folds is not None:
         raise ArgumentError("eval_set and n_folds were both given. Pass one of them.")
     if (eval_set is not None or n_folds is not None) and time is not None:
         raise ArgumentError("time is for split='time' and 'time-per-user' only. Leave it out.")
     if eval_set is not None:
-        return folds.of_eval_set(rows, eval_set)
+        return folds.of_eval_set(rows, eval_set, reader)
     if n_folds is not None:
         return folds.of_users(rows, n_folds, seed)
     return folds.of_split(rows, split, valid, time, seed)

@@ -96,6 +96,11 @@ class RobustBinary:
         """Whether there is a gradient everywhere."""
         return self.sigma == "logistic"
 
+    @property
+    def reads_groups(self) -> bool:
+        """Whether it matters which rows are a group: only to weigh groups alike."""
+        return self.per == "group"
+
     def prepare(
         self,
         relevance: PerRow,

@@ -57,6 +57,7 @@ class LinearBaseline(LinearScores):
     """
 
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)
+    _reads_groups: ClassVar[bool] = True
     eval_measure: str | Measure | None
     min_relevance: float
 
@@ -77,7 +78,8 @@ class LinearBaseline(LinearScores):
         ------
         ArgumentError
             For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, or rows that cannot be trained on.
+            negative relevance or weights, groups that were not given (`LogisticRanker` reads
+            none), or rows that cannot be trained on.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what an earlier fit learned
@@ -100,7 +102,9 @@ class LinearBaseline(LinearScores):
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
         low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        rows = _inputs.rows_of(self._features(X, reset=True), y, qid, data["group"])
+        features = self._features(X, reset=True)
+        reader = self._reader(type(self).__name__) if self._reads_groups else ""
+        rows = _inputs.rows_of(features, y, qid, data["group"], reader=reader)
         weights = _inputs.row_weights(data["sample_weight"], rows.groups)
         if data["eval_set"] is None:
             judged, judge = rows, self._judge(rows, weights)
@@ -132,7 +136,7 @@ class LinearBaseline(LinearScores):
 
     def _validation(self, eval_set: Any) -> tuple[_inputs.Rows, Callable[[PerRow], float]]:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
-        rows = _inputs.rows_of(self._features(X, reset=False), y, qid, None, where="eval_set ")
+        rows = self._judged_rows(self._features(X, reset=False), y, qid)
         low = self.min_relevance
         return rows, validator(
             self._measure(), rows.relevance, rows.groups.index, min_relevance=low

@@ -41,6 +41,8 @@ class SGDAtK(LinearBaseline):
         Also train on groups with fewer than k negatives.
     min_relevance : float
         Relevance from which a row is a positive.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -61,7 +63,8 @@ class SGDAtK(LinearBaseline):
     --------
     >>> from podium.rankers.baselines import SGDAtK
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> SGDAtK(k=1, l2=0.0, learning_rate=1.0, tol=0.1).fit(X, y).score(X, y)
+    >>> ranker = SGDAtK(k=1, l2=0.0, learning_rate=1.0, tol=0.1, one_group=True)
+    >>> ranker.fit(X, y).score(X, y)
     1.0
     """
 
@@ -82,6 +85,7 @@ class SGDAtK(LinearBaseline):
         eval_measure: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
+        one_group: bool = False,
     ) -> None:
         self.k = k
         self.l2 = l2
@@ -97,6 +101,7 @@ class SGDAtK(LinearBaseline):
         self.eval_measure = eval_measure
         self.clip = clip
         self.min_relevance = min_relevance
+        self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         ranker = LinearRanker(
@@ -112,5 +117,6 @@ class SGDAtK(LinearBaseline):
             random_state=self.random_state,
             patience=self.patience,
             eval_measure=self._measure(),
+            one_group=self.one_group,
         )
         self._adopt(ranker.fit(X, y, qid, progress=progress, **data))

@@ -64,6 +64,8 @@ class GreedyPAp(LinearBaseline):
         Relevance from which a row is a positive.
     random_state : int
         Seed of the bootstrap samples.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -92,7 +94,7 @@ class GreedyPAp(LinearBaseline):
     Examples
     --------
     >>> from podium.rankers.baselines import GreedyPAp
-    >>> ranker = GreedyPAp(k=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> ranker = GreedyPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """
@@ -108,6 +110,7 @@ class GreedyPAp(LinearBaseline):
         clip: bool = False,
         min_relevance: float = 1.0,
         random_state: int = 0,
+        one_group: bool = False,
     ) -> None:
         self.k = k
         self.n_base = n_base
@@ -117,6 +120,7 @@ class GreedyPAp(LinearBaseline):
         self.clip = clip
         self.min_relevance = min_relevance
         self.random_state = random_state
+        self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         n_base, seed = _check.cutoff(self.n_base, name="n_base"), seed_of(self.random_state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -116,6 +116,8 @@ class LogisticRanker(LinearBaseline):
         What `score` returns; "pap@10" without one.
     min_relevance : float
         Relevance from which a row is a positive.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -141,6 +143,8 @@ class LogisticRanker(LinearBaseline):
     np.int64(0)
     """
 
+    _reads_groups: ClassVar[bool] = False
+
     def __init__(
         self,
         C: float = 1.0,
@@ -150,6 +154,7 @@ class LogisticRanker(LinearBaseline):
         max_iter: int = 1000,
         eval_measure: str | Measure | None = None,
         min_relevance: float = 1.0,
+        one_group: bool = False,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -157,6 +162,7 @@ class LogisticRanker(LinearBaseline):
         self.max_iter = max_iter
         self.eval_measure = eval_measure
         self.min_relevance = min_relevance
+        self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         task = self._task(X, y, qid, data)

@@ -44,6 +44,8 @@ class SelectPAp(LinearBaseline):
         Relevance from which a row is a positive.
     random_state : int
         Seed of start="normal".
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class SelectPAp(LinearBaseline):
     Examples
     --------
     >>> from podium.rankers.baselines import SelectPAp
-    >>> ranker = SelectPAp(k=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> ranker = SelectPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """
@@ -91,6 +93,7 @@ class SelectPAp(LinearBaseline):
         clip: bool = False,
         min_relevance: float = 1.0,
         random_state: int = 0,
+        one_group: bool = False,
     ) -> None:
         self.k = k
         self.C = C
@@ -100,6 +103,7 @@ class SelectPAp(LinearBaseline):
         self.clip = clip
         self.min_relevance = min_relevance
         self.random_state = random_state
+        self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         n_rounds = _check.cutoff(self.max_rounds, name="max_rounds")

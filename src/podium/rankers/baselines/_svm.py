@@ -44,6 +44,8 @@ class SVMpAUC(LinearBaseline):
         Use the negatives there are in a group with fewer than k, instead of leaving it out.
     min_relevance : float
         Relevance from which a row is a positive.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -80,7 +82,7 @@ class SVMpAUC(LinearBaseline):
     --------
     >>> from podium.rankers.baselines import SVMpAUC
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> ranker = SVMpAUC(k=1, C=100.0).fit(X, y)  # the closest pair is 1 apart
+    >>> ranker = SVMpAUC(k=1, C=100.0, one_group=True).fit(X, y)  # the closest pair is 1 apart
     >>> ranker.coef_.round(3), ranker.score(X, y)
     (array([1.]), 1.0)
     """
@@ -96,6 +98,7 @@ class SVMpAUC(LinearBaseline):
         eval_measure: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
+        one_group: bool = False,
     ) -> None:
         self.k = k
         self.C = C
@@ -105,6 +108,7 @@ class SVMpAUC(LinearBaseline):
         self.eval_measure = eval_measure
         self.clip = clip
         self.min_relevance = min_relevance
+        self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         settings = self._settings()

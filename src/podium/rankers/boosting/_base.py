@@ -75,7 +75,8 @@ class BoostedRanker(Ranker):
         y : (n_rows,)
             Relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order; without it (and `group`) all rows are one group.
+            Group of each row, in any order. A loss that reads groups needs it, or `group`, unless
+            one_group=True.
         item : (n_rows,), optional
             Item of each row, where items recur in many groups: `pool_share` of a row's label is
             then replaced by what its group and its item make likely (see
@@ -85,8 +86,8 @@ class BoostedRanker(Ranker):
             Weights >= 0, by row or by group in rising order of labels.
         group : (n_groups,), optional
             Sizes of consecutive groups instead of `qid`.
-        eval_set : (X, y) or (X, y, qid), optional
-            Rows to choose the number of trees by.
+        eval_set : (X, y, qid), optional
+            Rows to choose the number of trees by; (X, y) with one_group=True.
         progress : callable, optional
             Called as ``progress(done, total, note)`` after each tree.
 
@@ -94,8 +95,8 @@ class BoostedRanker(Ranker):
         ------
         ArgumentError
             For a parameter out of range, infinite features, lengths that differ, negative
-            relevance or weights, items with another loss, or no group that the loss can be
-            trained on.
+            relevance or weights, items with another loss, groups that are read but were not
+            given, or no group that the loss can be trained on.
         MissingExtraError
             If the library is not installed.
         """
@@ -104,7 +105,7 @@ class BoostedRanker(Ranker):
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)
-        rows = _rows(features, y, qid, group)
+        rows = _inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
         weights = _inputs.row_weights(sample_weight, rows.groups)
         positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
@@ -166,6 +167,14 @@ class BoostedRanker(Ranker):
                 f"loss must be a loss or its name, as 'pap-ramp@10', got {self.loss!r}."
             )
         return self.loss
+
+    def _fit_reader(self, loss: Loss | str, item: Any) -> str:
+        """Return the name of what reads groups in a fit."""
+        if item is not None:
+            return self._reader("item")
+        if isinstance(loss, str):
+            return "" if loss in self._binary else self._reader(loss)
+        return self._loss_reader(loss)
 
     def _pooled(
         self, loss: Loss | str, rows: _inputs.Rows, item: ArrayLike
@@ -229,7 +238,7 @@ class BoostedRanker(Ranker):
     def _valid(self, eval_set: Any) -> Part:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        return self._part(features, _rows(features, y, qid, None, where="eval_set "))
+        return self._part(features, self._judged_rows(features[:, :0], y, qid))
 
     def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
         on_rows = MeasureOnRows(
@@ -287,11 +296,6 @@ class BoostedRanker(Ranker):
 
 
 _OPENMP = Pool("LightGBM or XGBoost")
-
-
-def _rows(features: Any, y: Any, qid: Any, group: Any, *, where: str = "") -> _inputs.Rows:
-    """Check y and groups; missing features are the trees' own business."""
-    return _inputs.rows_of(features[:, :0], y, qid, group, where=where)
 
 
 def _positive(value: Any, name: str) -> float:

@@ -58,6 +58,8 @@ class LightGBMRanker(BoostedRanker):
         None for all cores. Trees do not depend on it.
     options : mapping, optional
         Further parameters as LightGBM names them; they win over those above.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -119,6 +121,7 @@ class LightGBMRanker(BoostedRanker):
         random_state: int = 0,
         n_threads: int | None = None,
         options: Mapping[str, Any] | None = None,
+        one_group: bool = False,
     ) -> None:
         self.loss = loss
         self.n_trees = n_trees
@@ -136,6 +139,7 @@ class LightGBMRanker(BoostedRanker):
         self.random_state = random_state
         self.n_threads = n_threads
         self.options = options
+        self.one_group = one_group
 
     def _library(self) -> Any:
         return _check.extra("lightgbm", "boosting", "LightGBMRanker")

@@ -109,7 +109,7 @@ class _Objective:
         return self._prepared(labels, self._prepare)(flat)
 
     def _prepare(self, labels: Labels) -> ScoreSpace:
-        rowwise = getattr(self.loss, "per", None) == "row"
+        rowwise = not _draws.reads_groups(self.loss)
         if rowwise and self.qid is None and labels.sizes is None:
             groups = Groups.single(labels.relevance.size)
         else:

@@ -58,6 +58,8 @@ class NeuralRanker(Ranker):
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many epochs without a better value. None runs on.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -123,6 +125,7 @@ class NeuralRanker(Ranker):
         random_state: int = 0,
         eval_measure: str | Measure = "pap@10",
         patience: int | None = 20,
+        one_group: bool = False,
     ) -> None:
         self.loss = loss
         self.hidden = hidden
@@ -136,6 +139,7 @@ class NeuralRanker(Ranker):
         self.random_state = random_state
         self.eval_measure = eval_measure
         self.patience = patience
+        self.one_group = one_group
 
     def fit(
         self,
@@ -154,8 +158,8 @@ class NeuralRanker(Ranker):
         ------
         ArgumentError
             For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, no group that the loss can be trained on, or steps so
-            long that scores overflow in the first epoch.
+            negative relevance or weights, groups that are read but were not given, no group that
+            the loss can be trained on, or steps so long that scores overflow in the first epoch.
         MissingExtraError
             Without the extra ``podium[torch]``.
 
@@ -168,7 +172,7 @@ class NeuralRanker(Ranker):
         parse(self.eval_measure)
         _training.load_torch()
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group)
+        rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = _inputs.row_weights(sample_weight, rows.groups)
         labels, order = _fitting.labels_of(rows, weights)
         places = np.arange(rows.groups.n_rows) if order is None else order
@@ -253,7 +257,7 @@ class NeuralRanker(Ranker):
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = _inputs.rows_of(features, y, qid, None, where="eval_set ")
+        rows = self._judged_rows(features, y, qid)
         low = _fitting.min_relevance(problem.loss)
         measure = validator(self.eval_measure, rows.relevance, rows.qid, min_relevance=low)
 

@@ -50,6 +50,8 @@ class RankBoost(Ranker):
     min_relevance : float
         Relevance from which a row is a positive to measures that know only those; learning
         reads the grades.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
 
     Attributes
     ----------
@@ -98,7 +100,7 @@ class RankBoost(Ranker):
     --------
     >>> from podium.rankers.baselines import RankBoost
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 2]
-    >>> ranker = RankBoost(n_rounds=2).fit(X, y)
+    >>> ranker = RankBoost(n_rounds=2, one_group=True).fit(X, y)
     >>> ranker.threshold_, ranker.predict([[9.0], [1.5], [0.4]]).round(3)
     (array([2.5, 0.5]), array([1.589, 0.896, 0.   ]))
     """
@@ -117,6 +119,7 @@ class RankBoost(Ranker):
         eval_measure: str | Measure = "ndcg@10",
         patience: int | None = None,
         min_relevance: float = 1.0,
+        one_group: bool = False,
     ) -> None:
         self.n_rounds = n_rounds
         self.n_thresholds = n_thresholds
@@ -124,6 +127,7 @@ class RankBoost(Ranker):
         self.eval_measure = eval_measure
         self.patience = patience
         self.min_relevance = min_relevance
+        self.one_group = one_group
 
     def fit(
         self,
@@ -145,13 +149,13 @@ class RankBoost(Ranker):
         y : (n_rows,)
             Relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order; without it (and `group`) all rows are one group.
+            Group of each row, in any order; needed, or `group`, unless one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
             One weight >= 0 per group: in rising order of labels, or repeated on its rows.
         group : (n_groups,), optional
             Sizes of consecutive groups instead of `qid`.
-        eval_set : (X, y) or (X, y, qid), optional
-            Rows to choose the number of rounds by.
+        eval_set : (X, y, qid), optional
+            Rows to choose the number of rounds by; (X, y) with one_group=True.
         progress : callable, optional
             Called as ``progress(done, total, note)`` after each round.
 
@@ -159,8 +163,8 @@ class RankBoost(Ranker):
         ------
         ArgumentError
             For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, weights that vary within a group, or no group with
-            rows of different relevance.
+            negative relevance or weights, weights that vary within a group, groups that were
+            not given, or no group with rows of different relevance.
 
         Warns
         -----
@@ -171,7 +175,7 @@ class RankBoost(Ranker):
             delattr(self, name)  # what an earlier fit learned
         limits, cuts, per = self._checked()
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group)
+        rows = _inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
         pairs = pairs_of(rows, _inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
         part = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
@@ -220,7 +224,7 @@ class RankBoost(Ranker):
     def _judge(self, eval_set: Any) -> Judge:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = _inputs.rows_of(features, y, qid, None, where="eval_set ")
+        rows = self._judged_rows(features, y, qid)
         measure = validator(
             self.eval_measure, rows.relevance, rows.qid, min_relevance=self.min_relevance
         )
