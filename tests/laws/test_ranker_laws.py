@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from podium import losses
+from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import SOLVERS, LinearRanker
+from podium.rankers import SOLVERS, LightGBMRanker, LinearRanker
+from podium.rankers.model_io import MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -37,7 +40,10 @@ def failing(estimator: Any) -> dict[str, str]:
 
 
 @parametrize_with_checks(
-    [LinearRanker(), *(LinearRanker(solver=name, max_iter=100) for name in SOLVERS)],
+    [
+        LinearRanker(one_group=True),
+        *(LinearRanker(solver=name, max_iter=100, one_group=True) for name in SOLVERS),
+    ],
     expected_failed_checks=failing,
 )
 def test_linear_ranker_follows_scikit_learn(estimator: Any, check: Any) -> None:
@@ -49,6 +55,54 @@ def problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X = rng.standard_normal((240, 5))
     utility = X @ np.array([1.0, -0.5, 0.0, 0.3, 0.0]) + 0.3 * rng.standard_normal(240)
     return X, (utility > 0.8).astype(float), rng.integers(0, 12, 240)
+
+
+READING = [name for name in LOSSES if getattr(losses.get(name), "reads_groups", True)]
+POINTWISE = [name for name in LOSSES if name not in READING]
+
+
+def each_ranker(**params: Any) -> list[Any]:
+    """Return every ranker that a model file can hold, made to be quick."""
+    made: list[Any] = []
+    for name, module in MODELS.items():
+        make = getattr(importlib.import_module(module), name)
+        quick = {"max_iter": 5, "n_trees": 2, "n_rounds": 3, "n_threads": 1, **params}
+        known = make().get_params(deep=False)
+        made.append(make(**{key: value for key, value in quick.items() if key in known}))
+    return made
+
+
+@pytest.mark.parametrize("loss", READING)
+def test_losses_that_read_groups_are_not_fitted_without_them(loss: str) -> None:
+    X, y, _ = problem()
+    name = losses.get(loss).name  # pyright: ignore[reportAttributeAccessIssue]
+    for make in (LinearRanker, LightGBMRanker):
+        with pytest.raises(ArgumentError, match=f"qid is missing, and {name} reads groups.*one_gr"):
+            make(loss).fit(X, y)
+    one = stepping(loss).set_params(one_group=True, max_iter=3)
+    np.testing.assert_array_equal(one.fit(X, y).coef_, one.fit(X, y, group=[y.size]).coef_)
+
+
+@pytest.mark.parametrize("loss", POINTWISE)
+def test_losses_of_rows_are_fitted_without_groups(loss: str) -> None:
+    X, y, qid = problem()
+    one, grouped = stepping(loss).fit(X, y).coef_, stepping(loss).fit(X, y, qid).coef_
+    np.testing.assert_allclose(one, grouped, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ArgumentError, match="qid is missing"):
+        stepping(f"{loss}(per=group)").fit(X, y)
+
+
+@pytest.mark.parametrize("ranker", each_ranker(), ids=lambda ranker: type(ranker).__name__)
+def test_no_ranker_is_measured_without_groups(ranker: Any) -> None:
+    X, y, qid = problem()
+    with pytest.raises(ArgumentError, match=r"eval_set qid is missing.*eval_set=\(X, y, qid\)"):
+        ranker.fit(X, y, qid, eval_set=(X, y))
+    ranker.fit(X, y, qid, eval_set=(X, y, qid))
+    with pytest.raises(ArgumentError, match=r"qid is missing, and .*set_score_request\(qid=True\)"):
+        ranker.score(X, y)
+    one = clone(ranker).set_params(one_group=True).fit(X, y, eval_set=(X, y))
+    assert one.score(X, y) == one.score(X, y, np.zeros(y.size, int))
+    assert one.score(X, y, qid) != one.score(X, y)
 
 
 def stepping(loss: str) -> LinearRanker:

@@ -51,7 +51,10 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 
 @parametrize_with_checks(
-    [LogisticRanker(), GreedyPAp(1), SelectPAp(1), SGDAtK(1), SVMpAUC(1)],
+    [
+        LogisticRanker(one_group=True),
+        *(make(1, one_group=True) for make in (GreedyPAp, SelectPAp, SGDAtK, SVMpAUC)),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_baseline_follows_scikit_learn(estimator: Any, check: Any) -> None:

@@ -359,8 +359,9 @@ def test_svm_pauc_with_an_evaluation_set_keeps_its_best_iterate() -> None:
 
 def test_svm_pauc_has_no_negative_slack() -> None:
     """At zero the plane is 1 - 2 w, between mean scores 2.5 and 0.5; its slack ends at w = 1/2."""
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     with pytest.warns(ConvergenceWarning):
-        ranker = SVMpAUC(1, C=100.0, max_iter=2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        ranker = SVMpAUC(1, C=100.0, max_iter=2).fit(X, y, group=[4])
     assert ranker.coef_ == pytest.approx([1 / 2], abs=1e-4)
 
 

@@ -51,7 +51,9 @@ def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
     return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_measure": "pap@3", **params})
 
 
-@parametrize_with_checks([LightGBMRanker(n_threads=1), XGBoostRanker(n_threads=1)])
+@parametrize_with_checks(
+    [make(n_threads=1, one_group=True) for make in (LightGBMRanker, XGBoostRanker)]
+)
 def test_boosted_rankers_follow_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -205,7 +205,9 @@ def test_grid_search_without_routing_slices_qid() -> None:
     search = GridSearchCV(
         LinearRanker("pap-ramp@2", max_iter=20, eval_measure="auc"), {"l2": [0.0]}, cv=GroupKFold(3)
     )
-    search.fit(X, y, groups=qid, qid=qid)
+    with pytest.raises(ArgumentError, match=r"qid is missing.*set_score_request\(qid=True\)"):
+        search.set_params(error_score="raise").fit(X, y, groups=qid, qid=qid)
+    search.set_params(estimator__one_group=True).fit(X, y, groups=qid, qid=qid)
     assert np.isfinite(search.best_score_)
 
 

@@ -28,7 +28,9 @@ torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]"
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 
-@parametrize_with_checks([NeuralRanker(max_iter=20), NeuralRanker(hidden=0, max_iter=20)])
+@parametrize_with_checks(
+    [NeuralRanker(hidden=hidden, max_iter=20, one_group=True) for hidden in (32, 0)]
+)
 def test_neural_ranker_follows_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -11,6 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from podium.errors import ArgumentError
 from podium.metrics import make_scorer
 from podium.rankers import LinearRanker
 from podium.rankers.validation import mean_measure
@@ -86,6 +87,9 @@ def test_groups_of_the_fit_are_those_of_qid() -> None:
         model = make_pipeline(Nystroem(n_components=20, random_state=0), ranker())
         model[-1].set_fit_request(qid=True)
         grouped = model.fit(X, y, qid=qid)[-1].coef_.copy()
+        with pytest.raises(ArgumentError, match="qid is missing"):
+            model.fit(X, y)
+        model.set_params(**{f"{model.steps[-1][0]}__one_group": True})
         assert not np.allclose(grouped, model.fit(X, y)[-1].coef_)
     alone = ranker().fit(model[0].transform(X), y, qid)
     np.testing.assert_allclose(grouped, alone.coef_, rtol=1e-6, atol=1e-9)

@@ -45,7 +45,10 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 
 @parametrize_with_checks(
-    [RankBoost(), RankBoost(20, n_thresholds=5, per="group")],
+    [
+        RankBoost(one_group=True),
+        RankBoost(20, n_thresholds=5, per="group", one_group=True),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_rankboost_follows_scikit_learn(estimator: Any, check: Any) -> None:
@@ -168,7 +171,9 @@ def test_sparse_features_give_the_dense_ranker(n_thresholds: int | None, sign: f
 
 def test_sparse_column_without_zeros_has_the_dense_thresholds() -> None:
     X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 1, 1, 1]
-    model = RankBoost(5, n_thresholds=2)  # at a third and two thirds of the rows: not below 2
+    model = RankBoost(
+        5, n_thresholds=2, one_group=True
+    )  # at a third and two thirds of the rows: not below 2
     dense, other = (clone(model).fit(form, y) for form in (X, sparse.csr_array(X)))
     assert same(other, dense)
     assert set(dense.threshold_) == {2.5}
@@ -223,7 +228,7 @@ def test_grid_holds_values_that_fit() -> None:
 
 
 def test_one_threshold_that_orders_all_pairs_ends_the_rounds() -> None:
-    ranker = RankBoost(50).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    ranker = RankBoost(50).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], group=[4])
     assert ranker.stop_reason_ == "separated"
     assert ranker.threshold_.tolist() == [1.5]
     assert ranker.alpha_[0] == pytest.approx(np.log(2e9) / 2, rel=1e-6)
@@ -232,7 +237,7 @@ def test_one_threshold_that_orders_all_pairs_ends_the_rounds() -> None:
 
 def test_separable_grades_take_hundreds_of_rounds_and_stay_finite() -> None:
     X = np.arange(12.0)[:, None]
-    ranker = RankBoost(2000).fit(X, X[:, 0])
+    ranker = RankBoost(2000).fit(X, X[:, 0], group=[12])
     assert np.isfinite(ranker.predict(X)).all()
     assert (np.diff(ranker.predict(X)) > 0).all()
     assert (np.diff(ranker.history_["objective"]) <= 0).all()
@@ -259,7 +264,7 @@ def test_minimum_of_the_loss_ends_the_rounds() -> None:
 def test_features_without_any_order_warn_and_score_zero() -> None:
     X, y = np.ones((6, 2)), [0, 1, 0, 1, 2, 0]
     with pytest.warns(ConvergenceWarning, match="no threshold of any feature"):
-        ranker = RankBoost().fit(X, y, eval_set=(X, y))
+        ranker = RankBoost(one_group=True).fit(X, y, eval_set=(X, y))
     assert ranker.predict(X).tolist() == [0.0] * 6
     assert ranker.best_iteration_ == -1
     assert ranker.n_iter_ == ranker.feature_.size == 0
@@ -270,7 +275,7 @@ def test_features_without_any_order_warn_and_score_zero() -> None:
 def test_neighbouring_floats_are_told_apart() -> None:
     x = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), 1e308, -1e308, 1.7e308])
     y = np.array([2.0, 3.0, 1.0, 4.0, 0.0, 5.0])
-    ranker = RankBoost(400).fit(x[:, None], y)
+    ranker = RankBoost(400).fit(x[:, None], y, group=[6])
     np.testing.assert_array_equal(np.argsort(ranker.predict(x[:, None])), np.argsort(y))
 
 
@@ -329,7 +334,9 @@ X0, Y0, Q0 = problem()
         ({"y": -Y0}, "y must be >= 0"),
         ({"y": Y0[:-1]}, "X and y must have equal length, got 400 and 399"),
         ({"y": 0 * Y0}, "None of the 16 groups can be trained on: RankBoost needs two rows"),
-        ({"y": 0 * Y0, "qid": None}, "The one group cannot be trained on"),
+        ({"y": 0 * Y0, "qid": None, "group": [400]}, "The one group cannot be trained on"),
+        ({"qid": None}, "qid is missing, and RankBoost reads groups"),
+        ({"eval_set": (X0, Y0)}, "eval_set qid is missing, and ndcg@10 reads groups"),
         ({"qid": Q0[:-1]}, "X and qid must have equal length, got 400 and 399"),
         ({"group": [400]}, "qid and group were both given"),
         ({"sample_weight": -np.ones(16)}, "sample_weight must be >= 0, got -1 at row 0"),

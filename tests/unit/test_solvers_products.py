@@ -113,7 +113,7 @@ def test_largest_and_smallest_numbers_are_finite() -> None:
         info = np.finfo(dtype)
         X = np.array([[info.max, info.tiny], [info.min, -0.0]], dtype)
         with pytest.warns(UserWarning, match="LinearRanker"):
-            LinearRanker("pap-avg@1", solver="subgradient").fit(X, [1, 0])
+            LinearRanker("pap-avg@1", solver="subgradient").fit(X, [1, 0], group=[2])
 
 
 def test_objective_overflows_to_infinity_and_never_to_undefined() -> None:

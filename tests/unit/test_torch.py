@@ -97,7 +97,8 @@ def test_weights_of_groups_scale_their_gradients() -> None:
     alone = []
     for row in (0, 1):
         one = scores(4, 5)
-        as_torch("softmax")(one[row, MASK[row]], GRADES[row][MASK[row]]).backward()
+        here = one[row, MASK[row]]
+        as_torch("softmax", one_group=True)(here, GRADES[row][MASK[row]]).backward()
         alone.append(one.grad)
     np.testing.assert_allclose(given.grad, 2.0 * alone[0] - 3.0 * alone[1], atol=1e-15)
 
@@ -178,8 +179,10 @@ def test_labels_may_be_tensors_arrays_or_lists() -> None:
     assert loss(scores(4, 5), torch.tensor(GRADES), mask=torch.tensor(MASK)).item() == lists
 
 
-def test_without_qid_all_rows_are_one_group_and_without_mask_all_are_real() -> None:
-    loss, given = as_torch("softmax"), scores(2, 4)
+def test_rows_are_one_group_where_that_is_said_and_without_mask_all_are_real() -> None:
+    with pytest.raises(ArgumentError, match="qid is missing, and softmax reads groups"):
+        as_torch("softmax")(scores(4), [1, 0, 0, 2])
+    loss, given = as_torch("softmax", one_group=True), scores(2, 4)
     assert loss(given[0], [1, 0, 0, 2]).item() == loss(given[0], [1, 0, 0, 2], [3] * 4).item()
     both = loss.per_group(given, [[1, 0, 0, 2], [0, 1, 0, 0]])
     assert both[0].item() == loss(given[0], [1, 0, 0, 2]).item()
@@ -221,12 +224,12 @@ def test_prepared_loss_is_prepared_once() -> None:
 
 def test_draws_come_from_the_generator_or_are_given() -> None:
     grades, given = np.array([1.0, 0, 0, 0, 0, 0, 0, 1, 0]), scores(9)
-    fixed = as_torch(losses.ListMLE())
+    fixed = as_torch(losses.ListMLE(), one_group=True)
     first = fixed(given, grades).item()
     assert fixed(given, grades).item() == first
     assert fixed(given, grades, rng=np.random.default_rng(0)).item() == first
     assert fixed(given, grades, rng=np.random.default_rng(1)).item() != first
-    redrawn = as_torch(losses.ListMLE(ties="redrawn"))
+    redrawn = as_torch(losses.ListMLE(ties="redrawn"), one_group=True)
     rng = np.random.default_rng(0)
     assert redrawn(given, grades, rng=rng).item() == first
     assert redrawn(given, grades, rng=rng).item() != first
@@ -235,7 +238,7 @@ def test_draws_come_from_the_generator_or_are_given() -> None:
     by_key = fixed.prepare(grades, keys=torch.rand(9, 1))
     assert by_key(given).item() == by_key(given).item() != first
     with pytest.raises(ArgumentError, match="keys were given, and softmax draws no order"):
-        as_torch("softmax")(given, grades, keys=np.zeros((9, 1)))
+        as_torch("softmax", one_group=True)(given, grades, keys=np.zeros((9, 1)))
 
 
 def test_keys_go_with_their_rows_into_lists() -> None:
@@ -273,7 +276,7 @@ def test_second_derivative_is_refused() -> None:
 )
 def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        call(as_torch("softmax"))
+        call(as_torch("softmax", one_group=True))
 
 
 def test_what_is_no_loss_is_refused() -> None:

@@ -429,11 +429,27 @@ def test_what_is_no_estimator_is_refused() -> None:
 
 def test_users_are_needed_to_divide_them() -> None:
     X, y, _ = problem()
+    one = LinearRanker(one_group=True)
     for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
         with pytest.raises(ArgumentError, match="qid is needed to divide users"):
-            tuning.search(LinearRanker(), X, y, **arguments)
-    found = tuning.search(LinearRanker(), X, y, grid={}, split="rows", measure="ap")
+            tuning.search(one, X, y, **arguments)
+    found = tuning.search(one, X, y, grid={}, split="rows", measure="ap")
     assert found.best.n_groups == 1
+
+
+def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
+    X, y, qid = problem()
+    rows: Any = {"grid": {}, "split": "rows", "measure": "ap"}
+    for estimator in (LinearRanker(), make_pipeline(StandardScaler(), LinearRanker())):
+        with pytest.raises(ArgumentError, match="qid is missing, and ap reads groups"):
+            tuning.search(estimator, X, y, **rows)
+        with pytest.raises(ArgumentError, match="eval_set qid is missing, and ap reads groups"):
+            tuning.search(estimator, X, y, qid, grid={}, measure="ap", eval_set=(X, y))
+        found = tuning.search(estimator, X, y, one_group=True, **rows)
+        assert found.best.n_groups == 1
+    with pytest.raises(ArgumentError, match="qid is missing"):
+        tuning.search(LogisticRegression(), X, y, **rows)
+    assert tuning.search(LogisticRegression(), X, y, one_group=True, **rows).best.n_groups == 1
 
 
 def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
