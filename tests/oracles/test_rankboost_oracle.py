@@ -95,7 +95,7 @@ def test_first_of_equal_thresholds_is_the_first_features_highest() -> None:
         c: correlation(pairs_of(y, [0] * 3), np.full(3, 1 / 3), column > c) for c in (0.5, 1.5)
     }
     assert every[0.5] == every[1.5]
-    ranker = RankBoost(1).fit(X, y)
+    ranker = RankBoost(1).fit(X, y, group=[len(y)])
     assert (int(ranker.feature_[0]), float(ranker.threshold_[0])) == (1, 1.5)
 
 
@@ -105,6 +105,6 @@ def test_few_thresholds_lie_at_equal_counts_of_rows(n_thresholds: int) -> None:
     X = np.random.default_rng(0).permutation(20.0 + np.arange(20))[:, None]
     for row in range(20):  # one relevant row above one threshold at most: each is learned sometimes
         y = (np.arange(20) == row).astype(float)
-        ranker = RankBoost(30, n_thresholds=n_thresholds).fit(X, y)
+        ranker = RankBoost(30, n_thresholds=n_thresholds, one_group=True).fit(X, y)
         below = {math.ceil(20 * i / (n_thresholds + 1)) for i in range(1, n_thresholds + 1)}
         assert {int((X[:, 0] < c).sum()) for c in ranker.threshold_} <= below

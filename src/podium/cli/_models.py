@@ -39,7 +39,8 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     if model.k is not None:
         _check.cutoff(model.k, name="-k")
     cls = _class(model.model)
-    known = inspect.signature(cls).parameters
+    known = dict(inspect.signature(cls).parameters)
+    known.pop("one_group", None)  # a command always has users
     params: dict[str, Any] = {**solver.given(), **_own(model, known), **assignments(model.set)}
     if model.no_intercept:
         params["fit_intercept"] = False

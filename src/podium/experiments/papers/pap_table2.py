@@ -80,7 +80,7 @@ def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> 
 
 
 def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
-    ranker.fit(*sample)
+    ranker.fit(*sample, group=[sample[1].size])
     return {
         **top(ranker.predict(sample[0]), sample[1], k),
         "fresh": top(ranker.predict(fresh[0]), fresh[1], k)["prec"],
