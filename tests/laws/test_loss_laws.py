@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -96,6 +97,59 @@ class TestContract(LossContract):
         soft = getattr(self.make(), "soft", False)
         for case in loss_cases():
             yield dataclasses.replace(case, relevance=case.relevance / 2) if soft else case
+
+
+_SIZES = [0.0, 5e-324, 1.0, 7e153, 1e155, 1e200, 1e300, 8e307, np.finfo(float).max]
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_scores_of_any_size_give_no_nan(variant: str) -> None:
+    """A value is inf where it exceeds float64, for a loss that says so; gradients are finite."""
+    loss, rng = VARIANTS[variant](), np.random.default_rng(0)
+    says_inf = re.search(r"\binf\b", str(type(loss).__doc__)) is not None
+    for _ in range(150):
+        grades, qid = rng.integers(0, 3, 24) / 1.0, np.repeat(np.arange(3), 8)
+        scores = rng.choice(_SIZES, 24) * rng.choice([-1, 1], 24)
+        scores[16:] = rng.standard_normal(8)
+        relevance = grades / 2 if getattr(loss, "soft", False) else grades
+        target = loss.prepare(relevance, Groups.from_qid(qid))
+        usual = loss.value_and_grad(np.zeros(24), target)[0]
+        values, grad = loss.value_and_grad(scores, target)
+        np.testing.assert_array_equal(np.isnan(values), np.isnan(usual))
+        assert not (values < loss.bounds[0]).any()
+        assert says_inf or not np.isinf(values).any()
+        assert np.isfinite(grad).all()
+        assert np.isfinite(loss.curvature(scores, target)).all()
+        alone = loss.value_and_grad(np.where(qid == 2, scores, 0.0), target)[0]
+        np.testing.assert_allclose(values[2], alone[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_what_holds_of_large_scores_holds_of_the_largest(variant: str) -> None:
+    """Where the margin no longer counts, most losses are lines: 2^20 times the scores and value."""
+    loss, rng, n_lines = VARIANTS[variant](), np.random.default_rng(1), 0
+    for _ in range(60):
+        shape = rng.choice([-1.0, -0.5, 0.0, 0.25, 1.0], 8)
+        relevance = rng.integers(0, 3, 8) / (2.0 if getattr(loss, "soft", False) else 1.0)
+        target = loss.prepare(relevance, Groups.single(8))
+        low, high, largest = (
+            loss.value_and_grad(size * shape, target) for size in (2.0**40, 2.0**60, 2.0**1020)
+        )
+        if high[0][0] > 0.0 and np.allclose(high[0], 2.0**20 * low[0], rtol=1e-9, atol=0.0):
+            n_lines += 1
+            with np.errstate(over="ignore"):
+                np.testing.assert_allclose(largest[0], np.ldexp(high[0], 960), rtol=1e-9)
+            np.testing.assert_allclose(largest[1], high[1], rtol=1e-9, atol=1e-12)
+    assert n_lines > 0 or variant.startswith(NO_LINES)
+
+
+NO_LINES = (
+    "pairwise-exponential",
+    "rankcosine",
+    "robirank",
+    "robust-binary",
+    "squared",
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -275,3 +276,43 @@ def test_bad_scores_are_refused() -> None:
             run(loss, [0.0, np.inf], [1, 0])
         with pytest.raises(ArgumentError, match="relevance must be >= 0, got -1 at row 0"):
             run(loss, [0.0, 1.0], [-1, 0])
+
+
+def far_value(scores: list[float], positive: list[int]) -> float:
+    """Minimise over b by bisection from the scores themselves, between which it must lie."""
+
+    def cost(anchor: float, b: float) -> float:
+        total = 0.0
+        for score, yes in zip(scores, positive, strict=True):
+            x = (score - anchor) + b
+            wrong = -x if yes else x
+            total += max(wrong, 0.0) + math.log1p(math.exp(-abs(wrong)))
+        return total
+
+    best = math.inf
+    for anchor in set(scores):
+        low, high = -60.0, 60.0
+        for _ in range(200):
+            third = (high - low) / 3.0
+            if cost(anchor, low + third) < cost(anchor, high - third):
+                high -= third
+            else:
+                low += third
+        best = min(best, cost(anchor, low))
+    return best
+
+
+@pytest.mark.parametrize("far", [701.0, 1e4, 1e12, 1e77, 1e155, 1e300, 1e307])
+def test_best_intercept_is_found_among_scores_that_lie_far_apart(far: float) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        scores = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 9) * far
+        scores += rng.standard_normal(9)
+        positive = rng.integers(0, 2, 9)
+        positive[:2] = 0, 1
+        loss = losses.GroupLogistic()
+        target = loss.prepare(positive.astype(float), Groups.single(9))
+        values, grad = loss.value_and_grad(scores, target)
+        expected = far_value(scores.tolist(), positive.tolist()) / 9.0
+        np.testing.assert_allclose(values[0], expected, rtol=1e-9, atol=1e-290)
+        assert abs(grad.sum()) < 1e-12

@@ -15,6 +15,10 @@ LEAST_CURVATURE = 1e-16  # below it, a Newton step would divide by nothing
 TINY = float(np.finfo(np.float64).tiny)
 
 
+_HUGE = 1e290  # scores from here on are scaled down: sums of their differences overflow
+_DOWN = 2.0**-100
+
+
 class RowLabels:
     """The label of each row's group, looked up only where a message asks for it."""
 
@@ -38,6 +42,23 @@ def scores_of(scores: Any, groups: Groups) -> PerRow:
     advice = "Look for overflow in the model: scale its features, or take smaller steps."
     _check.finite(array, "scores", RowLabels(groups), advice=advice)
     return array
+
+
+def in_units(scores: PerRow) -> tuple[PerRow, float]:
+    """Return scores, and 1, in a unit in which sums of differences do not overflow.
+
+    The unit is 1 for all but huge scores, and a power of two for those: no digit changes.
+    """
+    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) < _HUGE:
+        return scores, 1.0
+    return scores * _DOWN, _DOWN
+
+
+def out_of_units(values: PerGroup, unit: float) -> None:
+    """Bring values back from the unit of `in_units`, in place; inf where they do not fit."""
+    if unit != 1.0:
+        with np.errstate(over="ignore"):
+            values /= unit
 
 
 def relevance_of(relevance: Any, groups: Groups) -> PerRow:

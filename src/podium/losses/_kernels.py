@@ -102,8 +102,10 @@ def share_ties(scores, rows, lo, hi, edge, out):
 
 
 @kernel
-def pair_hinges(scores, rows, bounds, n_top, n_neg, scale, sign, rest, values, grad, curvature):
-    """Sum (1 - s + t)+ over chosen positives and top negatives of each group.
+def pair_hinges(
+    scores, rows, bounds, n_top, n_neg, scale, margin, sign, rest, values, grad, curvature
+):
+    """Sum (margin - s + t)+ over chosen positives and top negatives of each group.
 
     sign=1 takes the n_top best positives, sign=-1 the worst. `rest` adds (t - s)+ of the other
     positives. `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`,
@@ -150,9 +152,9 @@ def pair_hinges(scores, rows, bounds, n_top, n_neg, scale, sign, rest, values, g
         for i in range(b):
             # Falling scores: a lower positive errs against at least the same negatives.
             row = rows[top[i if sign > 0 else b - 1 - i]]
-            while r < k and 1.0 - (scores[row] - neg_keys[r]) >= 0.0:
+            while r < k and margin - (scores[row] - neg_keys[r]) >= 0.0:
                 r += 1
-            total += max(r * (1.0 - (scores[row] - zero)) + prefix[r], 0.0)
+            total += max(r * (margin - (scores[row] - zero)) + prefix[r], 0.0)
             grad[row] = -r * step
             ends[r] += 1
             if rest:
@@ -197,8 +199,8 @@ def pair_hinges(scores, rows, bounds, n_top, n_neg, scale, sign, rest, values, g
 
 
 @kernel
-def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, values, grad, curvature):
-    """Mean (1 - mean(s) + t)+ over the top negatives t of each group; outputs as above."""
+def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad, curvature):
+    """Mean (margin - mean(s) + t)+ over the top negatives t of each group; outputs as above."""
     n_groups = n_top.size
     widest_neg = 1
     n_defined = 0
@@ -224,7 +226,7 @@ def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, values, grad, curvatu
         total = 0.0
         r = 0
         for j in range(k):
-            hinge = 1.0 - (mean - (neg_keys[j] - zero))
+            hinge = margin - (mean - (neg_keys[j] - zero))
             if hinge < 0.0:
                 break
             total += hinge

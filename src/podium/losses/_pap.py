@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from podium.losses import _inputs
 from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
 from podium.losses._registry import register
 from podium.types import Counts, PerGroup, PerRow
@@ -38,7 +39,8 @@ class PApRamp(PairLoss):
     Notes
     -----
     Never below pAp@k's risk. Not convex once a group has more than k positives: raising either
-    of two positives above the negatives is enough, their mean is not.
+    of two positives above the negatives is enough, their mean is not. A value beyond the range
+    of float64 is inf; gradients are finite at any finite score.
 
     References
     ----------
@@ -80,7 +82,7 @@ class PApAverage(PApLoss):
     -----
     Convex, and never above `PApMax`. The paper's proposition 3 calls it an upper bound of
     pAp@k's risk; it is not: s = (100, -1, -1) against t = (0, 0, 0) at k = 3 has risk 2/3 and
-    value 0.
+    value 0. A value beyond the range of float64 is inf; gradients are finite at any finite score.
 
     References
     ----------
@@ -106,7 +108,9 @@ class PApAverage(PApLoss):
         from podium.losses._kernels import mean_hinges
 
         layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        mean_hinges(scores, *layout, values, grad, curvature)
+        scaled, unit = _inputs.in_units(scores)
+        mean_hinges(scaled, *layout, unit, values, grad, curvature)
+        _inputs.out_of_units(values, unit)
 
 
 @register
@@ -129,7 +133,8 @@ class PApMax(PairLoss):
     Notes
     -----
     Convex and never below pAp@k's risk, but loose: it asks all positives to lie above all
-    negatives. Equal to `PApRamp` in groups with at most k positives.
+    negatives. Equal to `PApRamp` in groups with at most k positives. A value beyond the range of
+    float64 is inf; gradients are finite at any finite score.
 
     References
     ----------
@@ -173,7 +178,8 @@ class PAUCHinge(PairLoss):
     Convex, and never below the risk of the partial AUC over false positive rates up to
     k / n_neg: the share of pairs of any positive and a top negative in error. That risk is
     never below pAp@k's, whose positives are the best ones; so this bounds both. It lies between
-    `PApRamp` and `PApMax`, and equals both in groups with at most k positives.
+    `PApRamp` and `PApMax`, and equals both in groups with at most k positives. A value beyond
+    the range of float64 is inf; gradients are finite at any finite score.
 
     References
     ----------

@@ -194,7 +194,9 @@ class PairLoss(PApLoss):
         from podium.losses._kernels import pair_hinges
 
         layout = (target.rows, target.bounds, self._n_positives(target), target.n_neg, target.share)
-        pair_hinges(scores, *layout, self._sign, self._rest, values, grad, curvature)
+        scaled, unit = _inputs.in_units(scores)
+        pair_hinges(scaled, *layout, unit, self._sign, self._rest, values, grad, curvature)
+        _inputs.out_of_units(values, unit)
 
 
 def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel
+from podium._kernels import kernel, sort_falling
 from podium.losses._kernels import select, share_ties
 
 _FAR = 690.0  # exp(+-_FAR) and what is left of 709 neither overflow nor lose digits
+_APART = 1500.0  # scores this far apart share no intercept, whatever the weights
 _CLOSE = 1e-8  # a Newton step this short leaves its square: nothing
 
 
@@ -39,7 +40,27 @@ def first_guess(depth, n, yes, no, log_odds):
 
 
 @kernel
-def best_intercept(depth, n, yes, no, odds):
+def balance(depth, n, intercept, yes, no, odds):
+    """Return sum no * sigmoid(depth + b), sum yes * sigmoid(-depth - b), and their slopes by b.
+
+    `odds` times `intercept`, a factor, are exp(depth + b).
+    """
+    above, below, above_slope, below_slope = 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        o = odds[i] * intercept
+        q = 1.0 / (1.0 + o)
+        p = o * q
+        up = no[i] * p
+        down = yes[i] * q
+        above += up
+        below += down
+        above_slope += up * q
+        below_slope += down * p
+    return above, below, above_slope, below_slope
+
+
+@kernel
+def best_intercept(depth, n, yes, no, near, guess, low, high, odds):
     """Return b with sum no * sigmoid(depth + b) = sum yes * sigmoid(-depth - b).
 
     Newton's method on the logarithm of the two sides' ratio, h. Each side keeps its digits
@@ -47,19 +68,7 @@ def best_intercept(depth, n, yes, no, odds):
     them b is bracketed, and halved where Newton's step leaves the bracket or is slow to shrink.
     On return `odds` times the second result are exp(depth + b).
     """
-    total_yes = 0.0
-    total_no = 0.0
-    low = 0.0
-    high = 0.0
-    for i in range(n):
-        total_yes += yes[i]
-        total_no += no[i]
-        low = min(low, depth[i])
-        high = max(high, depth[i])
-    log_odds = np.log(total_yes) - np.log(total_no)
-    near = high - low + abs(log_odds) < _FAR
-    low, high = log_odds - high, log_odds - low
-    b = min(max(first_guess(depth, n, yes, no, log_odds), low), high)
+    b = min(max(guess, low), high)
     if near:
         fill_odds(depth, n, 0.0, odds)
     factor = np.exp(b) if near else 1.0
@@ -73,20 +82,7 @@ def best_intercept(depth, n, yes, no, odds):
             fill_odds(depth, n, b, odds)
         if done:
             break
-        above = 0.0
-        below = 0.0
-        above_slope = 0.0
-        below_slope = 0.0
-        for i in range(n):
-            o = odds[i] * factor
-            q = 1.0 / (1.0 + o)
-            p = o * q
-            up = no[i] * p
-            down = yes[i] * q
-            above += up
-            below += down
-            above_slope += up * q
-            below_slope += down * p
+        above, below, above_slope, below_slope = balance(depth, n, factor, yes, no, odds)
         if above == below:
             break
         if above > below:
@@ -106,6 +102,39 @@ def best_intercept(depth, n, yes, no, odds):
 
 
 @kernel
+def too_high(keys, anchor, n, intercept, yes, no, depth, odds):
+    """Write depths from the anchor, and say whether the best intercept from there is lower."""
+    for i in range(n):
+        depth[i] = keys[i] - anchor
+    fill_odds(depth, n, intercept, odds)
+    above, below, _, _ = balance(depth, n, 1.0, yes, no, odds)
+    return above > below
+
+
+@kernel
+def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
+    """Return (anchor, low, high): the best intercept lies in [low, high] for depths from there.
+
+    Exponentials tell nothing about scores that lie far apart. So the two neighbouring scores are
+    found between which the balance turns, and b is counted from the one that it is close to. It
+    can lie between them and far from both: then any b there is as good.
+    """
+    first, last = 0, n - 1
+    while last - first > 1:
+        middle = (first + last) // 2
+        if too_high(keys, keys[order[middle]], n, log_odds, yes, no, depth, odds):
+            last = middle
+        else:
+            first = middle
+    upper, lower = keys[order[first]], keys[order[last]]
+    if upper - lower <= 2.0 * _APART:
+        return upper, log_odds, log_odds + (upper - lower)
+    if not too_high(keys, lower, n, log_odds - _APART, yes, no, depth, odds):
+        return lower, log_odds - _APART, log_odds
+    return upper, log_odds, log_odds + _APART
+
+
+@kernel
 def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvature):
     """Log-loss of each group at its best intercept: min_b sum no f(s + b) + yes f(-s - b).
 
@@ -119,31 +148,47 @@ def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvat
         if defined[g]:
             n_defined += 1
             longest = max(longest, offsets[g + 1] - offsets[g])
-    depth = np.empty(longest)
-    odds = np.empty(longest)
+    keys, depth, odds = np.empty(longest), np.empty(longest), np.empty(longest)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for g in range(defined.size):
         if not defined[g]:
             continue
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo
+        y_sum, z_sum = 0.0, 0.0
         # Differences from the best score, so that a common shift of scores costs no digits.
-        best = scores[rows[lo]]
-        for p in range(lo + 1, hi):
-            best = max(best, scores[rows[p]])
+        anchor, worst = scores[rows[lo]], scores[rows[lo]]
         for i in range(n):
-            depth[i] = scores[rows[lo + i]] - best
-        b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], odds)
+            keys[i], order[i] = scores[rows[lo + i]], i
+            anchor, worst = max(anchor, keys[i]), min(worst, keys[i])
+            y_sum += yes[lo + i]
+            z_sum += no[lo + i]
+        log_odds = np.log(y_sum) - np.log(z_sum)
+        near = anchor - worst + abs(log_odds) < _FAR
+        if near:
+            for i in range(n):
+                depth[i] = keys[i] - anchor
+            low, high = log_odds, log_odds + (anchor - worst)
+            guess = first_guess(depth, n, yes[lo:hi], no[lo:hi], log_odds)
+        else:
+            sort_falling(keys, order, n, spare)
+            bracket = far_bracket(keys, order, n, yes[lo:hi], no[lo:hi], log_odds, depth, odds)
+            anchor, low, high = bracket
+            for i in range(n):
+                depth[i] = keys[i] - anchor
+            guess = 0.5 * (low + high)
+        b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], near, guess, low, high, odds)
         total = 0.0
         for i in range(n):
-            x = depth[i] + b
+            x = 0.5 * keys[i] - 0.5 * anchor + 0.5 * b  # half: the whole may overflow
             o = odds[i] * factor
             wrong = 1.0 / (1.0 + o)
             chance = o * wrong
             y, z = yes[lo + i], no[lo + i]
             if x > 0.0:
-                total += z * x + (y + z) * np.log1p(1.0 / o)
+                total += 2.0 * (z * x) + (y + z) * np.log1p(1.0 / o)
             else:
-                total += -y * x + (y + z) * np.log1p(o)
+                total += -2.0 * (y * x) + (y + z) * np.log1p(o)
             grad[rows[lo + i]] = (z * chance - y * wrong) / n_defined
             if curvature.size:
                 curvature[rows[lo + i]] = (y + z) * chance * wrong / n_defined

@@ -69,9 +69,10 @@ class GroupLogistic:
     -----
     Convex, smooth and unchanged by a shift of a group's scores. The gradient is p_i - q_i at
     the best b, so it sums to 0 in each group. Groups whose q are all 0 or all 1 are left out:
-    their best b is infinite. Exact at any finite score. In natural logarithms it bounds no
-    metric of podium. Cost: a few passes per group, with one exponential and one logarithm per
-    row (an exponential per pass where scores of a group lie more than 690 apart).
+    their best b is infinite. Exact at any finite score; a value beyond the range of float64 is
+    inf. In natural logarithms it bounds no metric of podium. Cost: a few passes per group, with
+    one exponential and one logarithm per row (a sort, and an exponential per pass, where scores
+    of a group lie more than 690 apart).
 
     Examples
     --------

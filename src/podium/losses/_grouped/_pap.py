@@ -86,7 +86,7 @@ class PApLogistic:
     rows stay the same; where one row takes another's place at the edge of a top, the gradient
     jumps, by no more than that pair's share. It declares to be smooth, since L-BFGS is the
     right solver for it. Rows of equal score at an edge share its gradient. No upper bound of
-    pAp@k's risk.
+    pAp@k's risk. A value beyond the range of float64 is inf; gradients are finite.
     Cost: that of `GroupLogistic`, O(n log k) per group for the tops, and beta m divisions:
     for long lists, set k to a few hundred.
 

@@ -14,7 +14,7 @@ from podium.losses._exponential._kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it
-_LARGEST = 1.7e308  # differences of scores beyond are taken as this: infinity times 0 is nan
+_SMALLER = 2.0**-60  # times which no sum of differences of scores overflows
 _SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
 _LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
@@ -179,7 +179,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
                     drop[p] = small
                 else:
                     rest += small
-                    behind -= gap
+                    behind -= scores[listed[p]] * _SMALLER - top * _SMALLER
                     part[p] = small
                     drop[p] = 1.0
                 inverse[p] = 1.0 / (1.0 + rest)
@@ -188,7 +188,11 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
                     total += np.log1p(product)
                     product = 0.0
                 product += rest + product * rest
-            values[g] += scale[g] * (total + np.log1p(product) + behind)
+            total += np.log1p(product)
+            value = scale[g] * (total + behind / _SMALLER)
+            if value == np.inf:  # although the weighed sum may be finite
+                value = scale[g] * total + scale[g] * behind / _SMALLER
+            values[g] += value
             step = scale[g] / n_used
             before = 0.0
             for p in range(h):
@@ -227,7 +231,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
         value = total[g] * np.log1p(rest)
         for i in range(hi - lo):
             row, wanted = rows[lo + i], truth[lo + i]
-            value += wanted * min(top - scores[row], _LARGEST)
+            value += 2.0 * (wanted * (0.5 * top - 0.5 * scores[row]))  # inf * 0 is nan
             others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
             slope = (total[g] - wanted) * part[i] - wanted * others
             grad[row] += step * slope * inverse

@@ -85,6 +85,7 @@ class ListMLE(Drawing, ListwiseLoss):
     ordered pair with a gap of 40 has value log1p(exp(-40)). A group is left out that has one
     grade, or, with head="relevant", no relevant row. In natural logarithms it bounds no metric
     of podium: a tie costs log 2 < 1.
+    A value beyond the range of float64 is inf.
     Cost: one exponential per row and order. Preparing is linear in the rows for heads of up to 64
     places, and sorts the lists for longer ones.
 

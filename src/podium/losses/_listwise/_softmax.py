@@ -89,7 +89,8 @@ class ListNet(Drawing, SoftmaxLoss):
     the list is the whole list too, and with ties="averaged" any k that reaches the lowest grade.
     Convex, smooth, unchanged by a shift of a group's scores, exact at any finite score. Chances
     more than e^700 times smaller than the best are 0. At best the entropy of P, not 0. A group
-    of one grade is left out. Cost: one exponential per row; preparing sorts each list.
+    of one grade is left out. A value beyond the range of float64 is inf. Cost: one exponential per
+    row; preparing sorts each list.
 
     References
     ----------

@@ -57,11 +57,11 @@ def _before(tree, place):
 
 
 @kernel
-def hinge_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvature):
-    """Sum (1 - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
+def hinge_pairs(scores, rows, bounds, levels, scale, count, margin, values, grad, curvature):
+    """Sum (margin - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
 
     A sweep over positions p from low to high: a row enters as the upper one of its pairs at
-    p = score - 1 and leaves as the lower one at p = score, and a pair costs the length between.
+    p = score - margin and leaves as the lower one at p = score; a pair costs the length between.
     Counts are of integers and no length is negative, so nothing cancels.
     """
     longest, most = _longest_group(bounds, levels), _most_levels(levels)
@@ -90,13 +90,13 @@ def hinge_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvat
         last, from_entry = 0.0, False
         while b >= 0:
             here = order[b]
-            enters = a >= 0 and 1.0 - (keys[order[a]] - keys[here]) >= 0.0
+            enters = a >= 0 and margin - (keys[order[a]] - keys[here]) >= 0.0
             if enters:
                 here = order[a]
             if active > 0:
                 gap = keys[here] - last
                 if enters != from_entry:
-                    gap = gap - 1.0 if enters else 1.0 + gap
+                    gap = gap - margin if enters else margin + gap
                 total += active * gap
             last, from_entry = keys[here], enters
             if enters:
@@ -139,13 +139,16 @@ def _near_pairs(odds, factor, excess, slopes, bends):
 
 
 @kernel
-def _far_pairs(s, scores, rows, slopes, bends):
-    """Do the same where exponentials of rows would overflow; return also the sum of costs."""
+def _far_pairs(s, scores, rows, unit, slopes, bends):
+    """Do the same where exponentials of rows would overflow; return also the sum of costs.
+
+    Scores, and costs, are in that unit.
+    """
     total, slope, bend = 0.0, 0.0, 0.0
     for q in range(rows.size):
         gap = s - scores[rows[q]]
-        small = np.exp(-abs(gap))
-        total += max(-gap, 0.0) + np.log1p(small)
+        small = np.exp(-abs(gap) / unit)
+        total += max(-gap, 0.0) + unit * np.log1p(small)
         less, more = small / (1.0 + small), 1.0 / (1.0 + small)
         wrong = less if gap > 0.0 else more
         slopes[q] += wrong
@@ -165,8 +168,11 @@ def _take_logs(excess):
 
 
 @kernel
-def logistic_pairs(scores, rows, bounds, levels, scale, count, values, grad, curvature):
-    """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair."""
+def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, grad, curvature):
+    """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair.
+
+    Scores are in that unit, and so are sums over pairs that are far apart.
+    """
     longest = _longest_group(bounds, levels)
     odds, excess = np.empty(longest), np.zeros(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
@@ -179,36 +185,38 @@ def logistic_pairs(scores, rows, bounds, levels, scale, count, values, grad, cur
         low, high = np.inf, -np.inf
         for p in range(lo, hi):
             low, high = min(low, scores[rows[p]]), max(high, scores[rows[p]])
-        near = high - low < _NEAR
+        near = high - low < _NEAR * unit
         for i in range(n):
             slopes[i], bends[i] = 0.0, 0.0
             if near:
-                odds[i] = np.exp(scores[rows[lo + i]] - high)
+                odds[i] = np.exp((scores[rows[lo + i]] - high) / unit)
         total, growth = 0.0, 0.0
         for v in range(first, last - 1):
             below = bounds[v + 1] - lo
             for i in range(bounds[v] - lo, below):
                 s = scores[rows[lo + i]]
                 if near:
-                    growth += high - s + 1.0  # odds are at most exp(high - s)
+                    lead = (high - s) / unit
+                    growth += lead + 1.0  # odds are at most exp(high - s)
                     if growth > _FULL:
                         total += _take_logs(excess[:n])
-                        growth = high - s + 1.0
+                        growth = lead + 1.0
                     slope, bend = _near_pairs(
                         odds[below:n],
-                        np.exp(high - s),
+                        np.exp(lead),
                         excess[below:n],
                         slopes[below:n],
                         bends[below:n],
                     )
                 else:
                     cost, slope, bend = _far_pairs(
-                        s, scores, rows[lo + below : hi], slopes[below:n], bends[below:n]
+                        s, scores, rows[lo + below : hi], unit, slopes[below:n], bends[below:n]
                     )
                     total += cost
                 slopes[i] -= slope
                 bends[i] += bend
-        values[g] = scale[g] * (total + _take_logs(excess[:n]))
+        total = scale[g] * (total + _take_logs(excess[:n]))
+        values[g] = total if near else total / unit
         step = scale[g] / count
         for i in range(n):
             grad[rows[lo + i]] = slopes[i] * step

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from podium.losses import _inputs
 from podium.losses._by_group import count_of
 from podium.losses._pairwise._base import PairTarget, PairwiseLoss
 from podium.losses._registry import register
@@ -25,7 +26,8 @@ class PairwiseHinge(PairwiseLoss):
     Convex, and never below the share of pairs in the wrong order, ties counted. At a kink, a
     pair on the margin counts; rows of equal score and relevance get equal gradients, whatever
     the row order. Its `curvature` is that of the hinge rounded over one unit of score.
-    Value and gradient are sums without cancellation, exact at any finite score.
+    Value and gradient are sums without cancellation, exact at any finite score; a value beyond
+    the range of float64 is inf.
     Cost: O(n log n) per group, a sort and a sweep; no pair is visited.
 
     References
@@ -51,7 +53,9 @@ class PairwiseHinge(PairwiseLoss):
     ) -> None:
         from podium.losses._pairwise._kernels import hinge_pairs
 
-        hinge_pairs(scores, *_layout(target), values, grad, curvature)
+        scaled, unit = _inputs.in_units(scores)
+        hinge_pairs(scaled, *_layout(target), unit, values, grad, curvature)
+        _inputs.out_of_units(values, unit)
 
 
 @register
@@ -62,8 +66,9 @@ class PairwiseLogistic(PairwiseLoss):
     Notes
     -----
     Convex and smooth. In natural logarithms it bounds no share of pairs: a tie costs log 2 < 1.
-    Exact at any finite score. Cost: one division per pair, an exponential and a logarithm per row
-    (per pair where scores of a group lie more than 300 apart).
+    Exact at any finite score; a value beyond the range of float64 is inf. Cost: one division per
+    pair, an exponential and a logarithm per row (per pair where scores of a group lie more than
+    300 apart).
 
     References
     ----------
@@ -88,7 +93,8 @@ class PairwiseLogistic(PairwiseLoss):
     ) -> None:
         from podium.losses._pairwise._kernels import logistic_pairs
 
-        logistic_pairs(scores, *_layout(target), values, grad, curvature)
+        scaled, unit = _inputs.in_units(scores)
+        logistic_pairs(scaled, *_layout(target), unit, values, grad, curvature)
 
 
 @register

@@ -81,9 +81,10 @@ class RoBiRank(ByGroup):
     gains are all 0. Scores are in bits: s here is what s / log 2 is to losses of natural base.
     The `curvature` leaves out that rho bends, hence is a bound of the Hessian as a matrix; that
     of the hinge is of one rounded over one unit of score. Exact at any finite score, of any
-    size and gap; where a sum exceeds the range of float64 the identity's value is inf. Cost:
-    every row with a gain meets all rows of its group, with one division per pair and two
-    exponentials per row (one exponential per pair where scores lie more than 300 apart).
+    size and gap; a row's sum of costs beyond 1.7e308 counts as that, and where a value then
+    exceeds the range of float64 it is inf. Cost: every row with a gain meets all rows of its
+    group, with one division per pair and two exponentials per row (one exponential per pair
+    where scores lie more than 300 apart).
 
     References
     ----------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium import _check
+from podium.losses import _inputs
 from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
 from podium.losses._registry import register, register_as
 from podium.types import PerGroup, PerRow
@@ -45,6 +46,7 @@ class PApTightStruct(PairLoss):
     the paper's proposition 5. The algorithm's sum is never below `PApRamp` nor below the
     equation, and not convex: it takes the top positives by score, the equation by the ordering
     that it maximises over, which spares the most. With at most k positives all three are equal.
+    A value beyond the range of float64 is inf; gradients are finite at any finite score.
     Cost of exact=True: O(n log n), a sort of the positives.
 
     References
@@ -117,6 +119,7 @@ class PApStruct(PApLoss):
     of pairs far below the top weigh as much as those at the top. Dividing the margins by
     beta k instead would bound the risk as well. Here a group's margins have weight one in all,
     so that equal margins of all pairs cost nothing from n_neg / k on, not from 1.
+    A value beyond the range of float64 is inf; gradients are finite at any finite score.
     Cost: O(n log n) per group, and a gradient on all its rows.
 
     References
@@ -154,4 +157,6 @@ def _run_orderings(
     from podium.losses._structural._kernels import ordering_hinges
 
     layout = (target.rows, target.bounds, target.n_top, target.n_neg, whole, target.share)
-    ordering_hinges(scores, *layout, values, grad, curvature)
+    scaled, unit = _inputs.in_units(scores)
+    ordering_hinges(scaled, *layout, unit, values, grad, curvature)
+    _inputs.out_of_units(values, unit)

@@ -53,11 +53,13 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 
 
 @kernel
-def ordering_hinges(scores, rows, bounds, n_top, n_neg, whole, scale, values, grad, curvature):
+def ordering_hinges(
+    scores, rows, bounds, n_top, n_neg, whole, scale, margin, values, grad, curvature
+):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
     whole=False orders the n_neg best negatives, the weight of a pair is 1 / (n_top n_neg), the
-    bonus 1. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
+    bonus `margin`. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
     bonus is what makes that 1 / (n_top n_neg). Outputs as in `pair_hinges`.
     """
     n_groups = n_top.size
@@ -84,7 +86,7 @@ def ordering_hinges(scores, rows, bounds, n_top, n_neg, whole, scale, values, gr
         n_pos = mid - lo
         n_columns = hi - mid if whole else k
         n_pairs = n_pos * n_columns if whole else b * k
-        bonus = n_pairs / (b * k)
+        bonus = n_pairs / (b * k) * margin
         select(scores, rows, lo, mid, n_pos, 1.0, leads, pos)
         select(scores, rows, mid, hi, n_columns, 1.0, gaps, neg)
         # Differences from the best negative, so that a common shift of scores costs no digits.

@@ -72,6 +72,7 @@ class ListNetLuce(ListwiseLoss):
     Rows of equal grade have equal chances: nothing is drawn. Convex, smooth, unchanged by a
     shift of a group's scores, exact at any finite score; at best the entropy of P, not 0. With
     k = 1 it is `ListNet` without a cutoff. A group of one grade is left out.
+    A value beyond the range of float64 is inf.
     Cost: n^k exponentials for a list of n rows, as it visits all n! / (n - k)! first places; so
     n^k is limited to 2e7 in a list, and to 2e8 in all: seconds for each evaluation.
 

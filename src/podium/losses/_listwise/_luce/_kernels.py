@@ -6,8 +6,6 @@ import numpy as np
 
 from podium._kernels import kernel
 
-_LARGEST = 1.7e308  # differences of scores beyond are taken as this: infinity times 0 is nan
-
 
 @kernel
 def chances(values, taken, part, chance, other):
@@ -46,7 +44,7 @@ def next_place(scores, grades, taken, weight, part, chance, wanted, slopes, boun
     behind = 0.0
     for i in range(scores.size):
         if not taken[i]:
-            behind += wanted[0, i] * min(top - scores[i], _LARGEST)
+            behind += 2.0 * (wanted[0, i] * (0.5 * top - 0.5 * scores[i]))  # inf * 0 is nan
             slope = wanted[1, i] * chance[0, i] - wanted[0, i] * chance[1, i]
             slopes[i] += weight * slope
             bounds[i] += weight * chance[0, i]
