@@ -187,6 +187,15 @@ def rank_rows(offsets, scores, tie_keys, sign, values, tied):
 
 
 @kernel
+def drawn_keys(bits, groups, offsets, items, out):
+    """Write a number in [0, 1) for each row that the seed's bits, its group and item determine."""
+    for g in range(offsets.size - 1):
+        stream = mix(bits ^ mix(groups[g]))
+        for i in range(offsets[g], offsets[g + 1]):
+            out[i] = (mix(stream ^ mix(items[i])) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
 def ideal_order(offsets, relevance, out):
     """Write each group's relevances in falling order."""
     longest = _longest(offsets)

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._ties import TIES, tie_keys
 from podium.errors import ArgumentError
-from podium.groups import Groups, encode
+from podium.groups import Groups
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
 
-TIES: tuple[Ties, ...] = ("worst", "best", "average", "id", "random")
-
 _UNKNOWN = -1  # n_items of a group whose list may go on
-_TIE_DRAW = 1  # purpose number in the seed of random ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,9 @@ class Ranking:
             and pauc count half of each tied pair), by falling `item` (trec_eval's rule), or at
             random.
         item : (n_rows,), optional
-            Integer or string ids; needed by ties="id" only.
+            Integer or string ids; needed by ties="id". With them, the order under ties="random"
+            follows from the seed, the group's label and the item alone; without them, from the
+            row's place within its group.
         n_items : int, optional
             Items that there were to rank in each group. Without it the rows are the whole
             list, or, where `unretrieved` is given, part of a list of unknown length.
@@ -160,7 +160,7 @@ class Ranking:
 
         rule = _check.choice(ties, "ties", TIES)
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
-        keys, sign = _tie_keys(rule, relevance, item, seed)
+        keys, sign = tie_keys(rule, groups, relevance, item, seed)
         tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
@@ -216,21 +216,6 @@ def count_between(flags: Mask, offsets: Offsets) -> Counts:
     """Count the True flags of each group."""
     total = np.concatenate([[0], np.cumsum(flags)])
     return total[offsets[1:]] - total[offsets[:-1]]
-
-
-def _tie_keys(
-    rule: Ties, relevance: PerRow, item: NDArray[Any] | None, seed: int
-) -> tuple[NDArray[np.float64], float]:
-    """Return keys whose sign * key rises in the order that the rule gives to equal scores."""
-    if rule in ("worst", "best"):
-        return relevance, 1.0 if rule == "worst" else -1.0
-    if rule == "random":
-        return np.random.default_rng([_check.seed(seed), _TIE_DRAW]).random(relevance.size), 1.0
-    if rule == "average":
-        return np.empty(0), 1.0
-    if item is None:
-        raise ArgumentError("ties='id' needs item, the id of each row. Pass it, or use 'worst'.")
-    return encode(item)[0].astype(np.float64), -1.0
 
 
 def _positives(

@@ -92,7 +92,8 @@ def test_rank_becomes_falling_score() -> None:
 
 def test_score_counts_where_both_are_there() -> None:
     table = {"user": [1, 1], "item": [1, 2], "rank": [2, 1], "score": [0.5, 0.25]}
-    assert data.read_run(table).score.tolist() == [0.5, 0.25]
+    assert data.read_run({**table, "rank": [0, 0]}).score.tolist() == [0.5, 0.25]
+    assert data.read_run(table, score="score").score.tolist() == [0.5, 0.25]
     assert data.read_run(table, rank="rank").score.tolist() == [-2.0, -1.0]
 
 

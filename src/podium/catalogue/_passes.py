@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium import _check
+from podium._ties import random_bits as random_bits
 from podium.catalogue import _kernels
 from podium.catalogue._best import _kernels as _best_kernels
 from podium.catalogue._source import Floats, Source
@@ -21,8 +21,6 @@ RULES: dict[Ties, int] = {
     "random": _kernels.RANDOM,
 }
 
-_TIE_DRAW = 1  # purpose number in the seed of random ties
-
 
 @dataclass(frozen=True, eq=False)
 class Lists:
@@ -32,11 +30,6 @@ class Lists:
     items: RowIndex
     relevance: PerRow
     tied: Mask
-
-
-def random_bits(seed: int) -> np.uint64:
-    """Return the 64 bits that random ties are drawn from."""
-    return np.random.SeedSequence([_check.seed(seed), _TIE_DRAW]).generate_state(1, np.uint64)[0]
 
 
 def best_items(

@@ -16,14 +16,15 @@ from podium.errors import DataError
 Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series
 
 _HIGHEST = np.iinfo(np.int64).max
+_EXACT = 2.0**53  # integers up to here are floats
 
 
 def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> Ids:
     """Return int64 ids (without a copy where they are int64 already) or a String Series.
 
     Text formats give strings; a column of them becomes integers only if every value is one as it
-    stands (no leading zero, sign or blank), so that "007" stays a string. Without `guess` they
-    stay strings.
+    stands (no leading zero, sign or blank), so that "007" stays a string, or if every value is
+    one with ".0", as a table of floats is written. Without `guess` they stay strings.
     """
     series = column if isinstance(column, pl.Series) else pl.Series(column)
     _no_null(series, name, source)
@@ -60,6 +61,23 @@ def to_numbers(
         )
     _no_null(series, name, source, user)
     return one_chunk(series.cast(pl.Float64))
+
+
+def to_scores(table: Source, name: str, column: Column, user: Ids | None) -> NDArray[np.float64]:
+    """Return finite float64 values in the order of the column's.
+
+    They are the column's own values, or, where it holds integers that float64 would round, each
+    one's place among the distinct integers: what ranks differently stays different.
+    """
+    values = finite(to_numbers(column, name, table, user), name, user, table)
+    if not values.size or np.abs(values).max() < _EXACT:
+        return values
+    exact = pl.Series(table.fetch({name: "id"})[name] if table.text else column)
+    if exact.dtype == pl.String:
+        exact = exact.str.strip_chars().cast(pl.Int128, strict=False)
+    if not exact.dtype.is_integer() or exact.null_count():
+        return values
+    return one_chunk(exact.rank("dense").cast(pl.Float64))
 
 
 def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
@@ -131,15 +149,17 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
 
 
 def _as_integers(series: pl.Series) -> Ids:
-    numbers = series.cast(pl.Int64, strict=False)
-    if numbers.null_count() or not (numbers.cast(pl.String) == series).all():
+    floats = bool(len(series)) and bool(series.str.ends_with(".0").all())
+    texts = series.str.strip_suffix(".0") if floats else series
+    numbers = texts.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == texts).all():
         return series
     return one_chunk(numbers)
 
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:
     values = one_chunk(series.cast(pl.Float64))
-    whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < 2.0**53)
+    whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < _EXACT)
     if whole.all():
         return values.astype(np.int64)
     row = int(np.argmin(whole))

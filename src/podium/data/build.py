@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._kernels import read_only
 from podium.data import _kernels
+from podium.data.hints import warn_of_samples
 from podium.data.ids import codes_of
 from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged
 from podium.data.runs import Truth, read_run, read_truth
@@ -75,7 +76,7 @@ def ranking(
         Items that each user could have been shown. Without it, a list is known to be whole only
         where the truth names negatives too and the run lists exactly the truth's items.
     seed : int
-        For ties="random".
+        For ties="random": the order of equal scores follows from seed, user and item alone.
     user, item, relevance, score, rank : str, optional
         Names of columns that don't have their usual name; user and item in both tables.
 
@@ -86,7 +87,13 @@ def ranking(
         more than n_items items, or a rating comes without min_relevance.
     DataError
         If a file or table is wrong (see `read_run`), a (user, item) pair comes twice, or no user
-        is in both.
+        or no item is in both.
+
+    Warns
+    -----
+    PodiumWarning
+        If few items are in both, some ids are the same number written in two ways, or the lists
+        look like sampled candidates.
 
     Notes
     -----
@@ -110,8 +117,8 @@ def ranking(
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
     threshold = _threshold(judged, min_relevance)
     join = Join.of(judged, listed, absence, ids_ordered=rule == "id")
-    rows = join.look_up(judged, listed, threshold, outside, wants_item=rule == "id")
-    return Ranking.from_grouped(
+    rows = join.look_up(judged, listed, threshold, outside, wants_item=rule in ("id", "random"))
+    result = Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
         rows.score,
         rows.relevance,
@@ -119,10 +126,12 @@ def ranking(
         n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
         min_relevance=threshold,
         ties=rule,
-        item=rows.item,
+        item=join.drawn_from(rows.item) if rule == "random" else rows.item,
         absent=join.run_group < 0 if absence == "zero" else None,
         seed=seed,
     )
+    warn_of_samples(result, join.met.n_right, listed.name)
+    return result
 
 
 def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[np.int64], Labels]:

@@ -70,6 +70,15 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     return Shared(place[first], place[second], names.gather(order))
 
 
+def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct codes, in no order."""
+    if not codes.size or int(codes.max()) - int(codes.min()) < 4 * codes.size:
+        from podium.groups import encode
+
+        return encode(codes)[1]
+    return one_chunk(pl.Series(codes).unique())
+
+
 def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return codes from 0 and the distinct ids, rising, with ``distinct[codes] == ids``."""
     if isinstance(ids, np.ndarray):

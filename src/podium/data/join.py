@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
+from podium._ties import label_keys
 from podium.data import _kernels
 from podium.data.ids import Shared, share
+from podium.data.overlap import Met, Side, check_met
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
@@ -45,6 +47,7 @@ class Join:
 
     users: Shared
     items: Shared
+    met: Met
     runs: Groups
     truths: Groups
     run_group: NDArray[np.int64]
@@ -59,8 +62,7 @@ class Join:
         place = np.searchsorted(runs.labels, truths.labels)
         place[place == runs.n_groups] = 0
         there = runs.labels[place] == truths.labels
-        if not there.any():
-            raise _no_shared_user(truth, run)
+        check_met(users, "user", *_sides(truth, run, "user"))
         if missing == "error" and not there.all():
             raise _lacks(users, truths, there)
         # In the order of the truth's own ids: which groups there are, what they are called and how
@@ -70,8 +72,9 @@ class Join:
             kept = kept[there[kept]]
         found: NDArray[np.int64] = np.where(there, place, -1)[kept]
         items = share(truth.item, run.item, ordered=ids_ordered)
+        met = check_met(items, "item", *_sides(truth, run, "item"))
         labels = _own_labels(truth, users, truths.labels[kept])
-        return cls(users, items, runs, truths, found, kept, labels)
+        return cls(users, items, met, runs, truths, found, kept, labels)
 
     @property
     def whole_run(self) -> bool:
@@ -131,6 +134,12 @@ class Join:
             counts[1],
         )
 
+    def drawn_from(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """Return what an order of items is drawn from: the same for 7 and '7'."""
+        if item is None or self.items.names is None:
+            return item
+        return label_keys(self.items.names.to_numpy())[item].view(np.int64)
+
     def _complete_absent(self, n_whole: Counts) -> None:
         """Where all lists that there are hold just the truth's items, so would the absent ones."""
         absent = self.run_group < 0
@@ -166,18 +175,17 @@ class Join:
         )
 
 
+def _sides(truth: Truth, run: Run, what: Literal["user", "item"]) -> tuple[Side, Side]:
+    return (
+        Side("the truth", truth.name, getattr(truth, what)),
+        Side("the run", run.name, getattr(run, what)),
+    )
+
+
 def _own_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
     """Return the truth's users that codes stand for, integers if they are integers there."""
     labels = users.labels(codes)
     return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
-
-
-def _no_shared_user(truth: Truth, run: Run) -> DataError:
-    return DataError(
-        f"No user is in both: the first of the truth is {_check.label(truth.user[0])}, of the "
-        f"run {_check.label(run.user[0])}. "
-        f"Check that {truth.name} and {run.name} use the same user ids."
-    )
 
 
 def _lacks(users: Shared, truths: Groups, there: Mask) -> ArgumentError:

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import _columns
-from podium.data._convert import Ids, finite, of_user, to_ids, to_numbers, to_times
+from podium.data._convert import (
+    Ids,
+    finite,
+    of_user,
+    to_ids,
+    to_numbers,
+    to_scores,
+    to_times,
+)
+from podium.data._ranks import refuse_contradiction, scores_of_ranks
 from podium.data._source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -24,7 +33,7 @@ class Run:
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     score : float64, (n_rows,)
-        Finite; higher is better.
+        Finite; higher is better. In the order of the source's values, see `read_run`.
     name : str
         How messages call it.
     """
@@ -102,13 +111,15 @@ def read_run(
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column, a missing id, a non-finite score
-        or a rank < 1; it names the file and the line or row.
+        For a missing, empty or broken file, a missing column, a missing id, a non-finite score,
+        a rank that is no integer >= 1, or ranks and scores that order a user's items
+        differently; it names the file and the line or row.
 
     Notes
     -----
-    Where a table has both, the score counts, as in trec_eval; naming only `rank` chooses the
-    rank, and its score is -rank.
+    Where a table has both, the score counts, as in trec_eval, and the rank must agree with it,
+    unless `score` is named; naming only `rank` chooses the rank, and its score is -rank.
+    Integers that float64 would round (beyond 2 ** 53) become their places in rising order.
 
     Examples
     --------
@@ -126,11 +137,17 @@ def read_run(
     by = by if by in found else "rank"
     if by not in found:
         raise _columns.missing(table.names, (_columns.SCORE, _columns.RANK), table.name)
-    columns = _fetch(table, found, {"user": "id", "item": "id", by: "number"})
+    # Where neither is named, the one that counts must not say otherwise than the other.
+    both = by == "score" and score is None and "rank" in found
+    kinds: dict[str, Kind] = {"user": "id", "item": "id", by: "number"}
+    columns = _fetch(table, found, {**kinds, "rank": "any"} if both else kinds)
     users = to_ids(columns["user"], found["user"], table)
-    values = finite(to_numbers(columns[by], found[by], table, users), found[by], users, table)
+    values = to_scores(table, found[by], columns[by], users)
     if by == "rank":
-        values = _scores_of_ranks(values, found[by], users, table)
+        values = scores_of_ranks(values, found[by], users, table)
+    elif both:
+        names = (found["score"], found["rank"])
+        refuse_contradiction(values, columns["rank"], users, names, table)
     return Run(
         users,
         to_ids(columns["item"], found["item"], table, guess=not table.text_ids),
@@ -250,18 +267,6 @@ def _fetch(table: Source, found: dict[str, str], kinds: dict[str, Kind]) -> dict
     if lengths == {0}:
         raise DataError(f"{table.name} has no rows.")
     return result
-
-
-def _scores_of_ranks(
-    ranks: NDArray[np.float64], name: str, user: Ids, table: Source
-) -> NDArray[np.float64]:
-    if ranks.min() < 1:
-        row = int(np.argmax(ranks < 1))
-        raise DataError(
-            f"{table.name}: {name} must be >= 1, got {ranks[row]:g} at {table.at(row)}"
-            f"{of_user(user, row)}. Count ranks from 1."
-        )
-    return -ranks
 
 
 def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:

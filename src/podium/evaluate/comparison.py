@@ -13,7 +13,7 @@ from podium.errors import ArgumentError
 from podium.evaluate._json import as_json, number
 from podium.evaluate.evaluation import Evaluation, fill
 from podium.evaluate.measuring import measure
-from podium.metrics import Measure, parse, parse_all
+from podium.metrics import ByMeasure, Measure, parse, parse_all
 from podium.stats import IntervalMethod, PairedTest
 from podium.types import Labels, Undefined
 
@@ -38,6 +38,10 @@ class Comparison:
     evaluations: dict[str, Evaluation]
     tests: dict[str, dict[str, PairedTest]]
     holm: dict[str, dict[str, float]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tests", ByMeasure(self.tests))
+        object.__setattr__(self, "holm", ByMeasure(self.holm))
 
     @property
     def baseline(self) -> str:

@@ -13,7 +13,7 @@ from podium import _check, stats
 from podium.errors import ArgumentError
 from podium.evaluate._json import as_json
 from podium.evaluate.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
-from podium.metrics import Measure, parse
+from podium.metrics import ByMeasure, Measure, parse
 from podium.stats import IntervalMethod, Summary
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
@@ -32,7 +32,7 @@ class Evaluation:
     n_pos : int64, (n_groups,)
         Positives of each group.
     values : dict of str to float64 (n_groups,)
-        Per measure text; nan where undefined.
+        By measure: any text of it, "map@5" as well as "ap@5". nan where undefined.
     weights : dict of str to float64 (n_groups,)
         What values are divided by, for measures that have a pooled form.
     segments : tuple of Segment
@@ -55,6 +55,10 @@ class Evaluation:
     seed: int = 0
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", ByMeasure(self.values))
+        object.__setattr__(self, "weights", ByMeasure(self.weights))
+
     @property
     def n_groups(self) -> int:
         return self.labels.size
@@ -66,7 +70,7 @@ class Evaluation:
     @property
     def means(self) -> dict[str, float]:
         """Mean of each measure over the groups that count."""
-        return {name: self.summary(name).mean for name in self.values}
+        return ByMeasure({name: self.summary(name).mean for name in self.values})
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Mean, standard error and interval of one measure, over all groups or those of a mask."""

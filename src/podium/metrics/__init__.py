@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from podium.metrics._registry import ALIASES, REGISTRY, Metric, metric
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
-from podium.metrics.measure import Measure, choices, parse, parse_all
+from podium.metrics.measure import (
+    ByMeasure,
+    Measure,
+    choices,
+    listed_measures,
+    parse,
+    parse_all,
+)
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import coverage, novelty
 
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALIASES",
     "REGISTRY",
+    "ByMeasure",
     "Measure",
     "Metric",
     "ap",
@@ -30,6 +38,7 @@ __all__ = [
     "dcg",
     "err",
     "hit_rate",
+    "listed_measures",
     "make_scorer",
     "metric",
     "ndcg",

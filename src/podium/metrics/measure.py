@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics._registry import Metric, lookup
 from podium.ranking import Ranking
 from podium.types import PerGroup
+
+V = TypeVar("V")
 
 _FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@]+))?\s*")
 
@@ -96,15 +98,46 @@ def parse(text: str | Measure) -> Measure:
 
 
 def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Read one or more measures; the same one twice is an error."""
-    single = isinstance(measures, str | Measure)
-    parsed = [parse(m) for m in ([measures] if single else measures)]
+    """Read one or more measures; the same one twice is an error.
+
+    A set, which has no order of its own, is read in the order of its texts.
+
+    Raises
+    ------
+    ArgumentError
+        If measures is neither a measure nor a list of them, or one does not parse.
+    """
+    parsed = [parse(m) for m in listed_measures(measures)]
     if not parsed:
         raise ArgumentError("measures must name at least one measure, as ['pap@10'].")
     for i, one in enumerate(parsed):
         if one in parsed[:i]:
             raise ArgumentError(f"measures names {one} twice. Keep one.")
     return parsed
+
+
+def listed_measures(
+    measures: str | Measure | Iterable[str | Measure],
+) -> list[str | Measure]:
+    """Return measures as a list, before they are parsed."""
+    if isinstance(measures, str | Measure):
+        return [measures]
+    if isinstance(measures, Mapping) or not isinstance(measures, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"measures must be a text or a list of texts, as ['ndcg@10'], got {measures!r}."
+            f"{_as_texts(measures)}"
+        )
+    return sorted(measures, key=str) if isinstance(measures, Set) else list(measures)
+
+
+def _as_texts(measures: Any) -> str:
+    """Say how a mapping of names to cutoffs is written."""
+    if not isinstance(measures, Mapping):
+        return ""
+    pairs = cast("Mapping[Any, Any]", measures).items()
+    if any(isinstance(k, bool) or not isinstance(k, int) for _, k in pairs):
+        return " A cutoff is part of the text."
+    return f" Write {[f'{name}@{k}' for name, k in pairs]}."
 
 
 def _cutoff(text: str, cutoff: str) -> int:
@@ -148,3 +181,37 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+class ByMeasure(dict[str, V]):
+    """Values by the text of a measure; a look-up takes any text that reads as the same one.
+
+    Examples
+    --------
+    >>> ByMeasure({"ap@5": 0.25})["map@5"]
+    0.25
+    """
+
+    def __missing__(self, key: object) -> V:
+        name = _own_text(key)
+        if name is None or not super().__contains__(name):
+            raise KeyError(key)
+        return super().__getitem__(name)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or super().__contains__(_own_text(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the value of a measure, or the default where there is none."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+
+def _own_text(key: object) -> str | None:
+    """Return the text that a measure is entered under, or None for what is none."""
+    try:
+        return str(parse(cast("str", key)))
+    except ArgumentError:
+        return None
