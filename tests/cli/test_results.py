@@ -117,7 +117,7 @@ def test_bootstrap_and_level_change_the_interval(measured: Callable[..., dict[st
     t, narrow, bootstrap, _ = (s["interval"] for s in summaries)
     assert t[0] < narrow[0] < narrow[1] < t[1]
     assert 0 <= bootstrap[0] <= bootstrap[1] <= 1
-    assert t[0] < 0  # t knows no bounds
+    assert t[0] == 0  # where t alone would be below
 
 
 def test_schema_refuses_what_is_not_documented(measured: Callable[..., dict[str, Any]]) -> None:
@@ -175,8 +175,14 @@ def test_of_a_loss_less_is_better(compared: Callable[..., dict[str, Any]]) -> No
     assert test["difference"] < 0 < test["wins"]
 
 
-def test_undefined_everywhere_is_null(compared: Callable[..., dict[str, Any]]) -> None:
-    found = compared("-m", "recall@2", "--min-relevance", "5")["measures"]["recall@2"]
+def test_undefined_everywhere_is_null_and_the_reason_told_once(podium: Callable[..., Any]) -> None:
+    argv = ("compare", "truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--min-relevance", "5")
+    done = podium(*argv, "--format", "json")
+    assert done.err == (
+        "podium: warning: No relevance reaches --min-relevance 5: the largest is 1, so recall@2 is "
+        "undefined. Pass --min-relevance 1 or less.\n"
+    )
+    found = json.loads(done.out)["measures"]["recall@2"]
     assert found["means"]["a"]["mean"] is None
     assert found["differences"][0]["difference"] is None
     assert found["differences"][0]["n_undefined"] == 4

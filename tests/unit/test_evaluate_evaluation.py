@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import stats
-from podium.errors import ArgumentError, UnsettledError
+from podium.errors import ArgumentError, PodiumWarning, UnsettledError
 from podium.evaluate import Evaluation, evaluate
 from podium.metrics import parse
 from podium.ranking import Ranking
 from podium.testing import oracles
 from podium.testing.strategies import Case, cases
+
+NOTHING_TO_FIND = pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+"""Of tests whose drawn lists may leave a measure undefined everywhere."""
 
 # Group 1 has both positives first, group 2 its one positive last, group 3 nothing to find.
 SCORES = [9.0, 8.0, 7.0, 6.0, 9.0, 8.0, 7.0, 9.0, 8.0]
@@ -65,7 +68,8 @@ def test_undefined_groups_can_be_refused(ranking: Ranking) -> None:
 
 def test_summary_is_that_of_stats_with_the_evaluations_level(ranking: Ranking) -> None:
     e = evaluate(ranking, "rr", level=0.8)
-    assert e.summary("rr") == stats.summarize([1, 1 / 3, np.nan], level=0.8)
+    cut = stats.summarize([1, 1 / 3, np.nan], level=0.8, bounds=(0, 1))
+    assert e.summary("rr") == cut
     b = evaluate(ranking, "rr", interval="bootstrap", seed=3)
     assert b.summary("rr") == stats.summarize([1, 1 / 3, np.nan], method="bootstrap", seed=3)
 
@@ -98,6 +102,7 @@ def test_pooled_pap_is_correct_pairs_over_pairs(ranking: Ranking) -> None:
     assert (pooled.n_groups, pooled.n_undefined) == (2, 1)
 
 
+@NOTHING_TO_FIND
 @given(case=cases(whole=True), k=st.integers(1, 4), clip=st.booleans())
 @settings(max_examples=60)
 def test_pooled_pairs_equal_a_count_over_all_groups(case: Case, k: int, clip: bool) -> None:
@@ -159,6 +164,7 @@ def test_engagement_needs_a_cutoff(ranking: Ranking) -> None:
         evaluate(ranking, "rr").segmented("engagement", k=0)
 
 
+@NOTHING_TO_FIND
 @given(n_pos=st.lists(st.integers(0, 6), min_size=1, max_size=30))
 @settings(max_examples=60)
 def test_n_pos_segments_hold_every_group_that_has_positives_once(n_pos: list[int]) -> None:
@@ -231,6 +237,7 @@ def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
 # --- Streams ------------------------------------------------------------------------------------
 
 
+@NOTHING_TO_FIND
 @given(case=cases(whole=True), data=st.data())
 @settings(max_examples=40)
 def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
@@ -284,6 +291,52 @@ def test_undefined_groups_of_a_stream_are_counted_over_all_blocks(ranking: Ranki
 def test_bad_arguments_are_named(ranking: Ranking, changed: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         evaluate(ranking, **{"measures": "rr", **changed})
+
+
+def test_intervals_stay_where_a_mean_can_be(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["rr", "precision@2", "dcg@2", "topk_loss@1"], level=0.999)
+    for name in e.values:
+        low, high = parse(name).metric.bounds
+        assert low <= e.summary(name).interval.low <= e.summary(name).interval.high <= high
+    wide = stats.summarize([1, 1 / 3], level=0.999).interval
+    assert wide.low < 0 < 1 < wide.high
+    assert e.summary("rr").interval == (0, 1)
+    assert e.pooled("precision@2").interval == (0, 1)
+    assert e.summary("dcg@2").interval.high > 2  # which has no upper bound
+    assert e.summary("rr").std_error == stats.summarize([1, 1 / 3]).std_error
+
+
+def test_values_are_found_by_any_text_of_a_measure(ranking: Ranking) -> None:
+    e = evaluate(ranking, ["map@2", "ndcg(gain=linear)@ 3", "precision@2"])
+    assert list(e.values) == ["ap@2", "ndcg@3", "precision@2"]
+    for table in (e.values, e.means):
+        assert table["map@2"] is table["ap@2"] is table["ap(norm=n_pos)@2"]
+        assert "map@2" in table
+        assert table.get("MAP @ two") is None
+        with pytest.raises(KeyError, match="ap@3"):
+            table["ap@3"]
+    assert "p@2" not in e.weights or e.weights["p@2"] is e.weights["precision@2"]
+
+
+@pytest.mark.parametrize(
+    ("relevance", "options", "measures", "message"),
+    [
+        (1.0, {"min_relevance": 6}, ["rr", "ap@2"], r"reaches min_relevance=6: the largest is 1, "),
+        (0.25, {}, ["rr", "ndcg@2"], r"largest is 0.25, so rr is undefined\. Pass min_relevance=0"),
+        (0.0, {}, ["ndcg@2"], r"No relevance is above 0, so ndcg@2 is undefined"),
+        (1.0, {}, ["pap@9"], r"pap@9 is undefined everywhere \(3 groups\): none has k = 9 neg"),
+        (1.0, {}, ["err@2"], r"worth 0\.0625\. Write err\(max_grade=1\)@2 if relevance is 0 or 1"),
+    ],
+)
+def test_the_reason_is_told_where_values_are_undefined_or_small(
+    relevance: float, options: Any, measures: list[str], message: str
+) -> None:
+    grades = [relevance * g for g in RELEVANCE]
+    with pytest.warns(PodiumWarning, match=message) as caught:
+        evaluate(Ranking.from_scores(SCORES, grades, QID, **options), measures)
+    assert len(caught) == 1
+    block = [Ranking.from_scores([1, 0], [5, 0], [99, 99])]  # a later block of a stream
+    evaluate([Ranking.from_scores(SCORES, RELEVANCE, QID), *block], ["rr", "pap@1"])
 
 
 def test_a_measure_that_was_not_evaluated_is_named(ranking: Ranking) -> None:

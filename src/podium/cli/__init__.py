@@ -132,11 +132,15 @@ def _reader_gone() -> int:
 
 @contextmanager
 def _plain_warnings() -> Generator[None]:
-    """Show podium's own warnings as one line each."""
+    """Show podium's own warnings as one line each, and each text once."""
+    said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: object) -> None:
         if issubclass(category, PodiumWarning):
-            _messages.say(f"warning: {_messages.warning(str(message))}")
+            text = _messages.warning(str(message))
+            if text not in said:
+                _messages.say(f"warning: {text}")
+            said.add(text)
         else:
             usual(message, category, *place)  # pyright: ignore[reportArgumentType]
 

@@ -135,15 +135,16 @@ def shown(run: Run, path: Path, measures: list[Measure], columns: Columns) -> di
 
     The catalogue is every item that the interactions or the run name.
     """
-    import numpy as np
-
     from podium import data, metrics
     from podium.data.ids import share
+    from podium.data.overlap import Side, check_met
 
     past = data.read_interactions(path, user=columns.user_col, item=columns.item_col)
     items = share(run.item, past.item)
+    sides = Side("the run", run.name, run.item), Side("--catalogue", str(path), past.item)
+    met = check_met(items, "item", *sides)
+    n_items = met.n_left + met.right.size
     coded = replace(run, item=items.left)
-    n_items = np.unique(np.concatenate([items.left, items.right])).size
     result: dict[str, float] = {}
     for k in sorted({m.k for m in measures if m.k is not None}):
         groups, codes, ids = data.top_items(coded, k)

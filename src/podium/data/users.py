@@ -13,6 +13,7 @@ from podium.data._columns import Role
 from podium.data._convert import to_ids
 from podium.data._pool import POLARS
 from podium.data.ids import share
+from podium.data.overlap import Side, check_met
 from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.types import Labels
@@ -40,7 +41,7 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     Raises
     ------
     DataError
-        If a column is missing, or a user has two rows.
+        If a column is missing, a user has two rows, or no user is in the table.
 
     Examples
     --------
@@ -53,7 +54,11 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     found = _columns.resolve(table.names, (_columns.USER, wanted), explicit, table.name)
     columns = table.fetch({found["user"]: "id", found[column]: "id"})
     ids = to_ids(columns[found["user"]], found["user"], table)
-    shared = share(ids, labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist()))
+    wanted_ids = labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist())
+    shared = share(ids, wanted_ids)
+    if len(ids):
+        sides = Side("the table", table.name, ids), Side("the truth", "the truth", wanted_ids)
+        check_met(shared, "user", *sides)
     order = np.argsort(shared.left, kind="stable")
     known = shared.left[order]
     twice = np.flatnonzero(known[1:] == known[:-1])

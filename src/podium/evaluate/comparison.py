@@ -170,13 +170,15 @@ def _take(evaluation: Evaluation, labels: Labels) -> Evaluation:
 
 def _paired(a: Evaluation, b: Evaluation, name: str, n_permutations: int) -> PairedTest:
     """Test b - a; a win of b is a better value, which for a loss is a lower one."""
+    metric = parse(name).metric
     test = stats.paired(
         fill(a.values[name], a.undefined),
         fill(b.values[name], b.undefined),
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,
+        bounds=metric.bounds,
     )
-    if parse(name).metric.higher_is_better:
+    if metric.higher_is_better:
         return test
     return replace(test, wins=test.losses, losses=test.wins)

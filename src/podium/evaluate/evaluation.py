@@ -78,7 +78,11 @@ class Evaluation:
         part = values if mask is None else values[mask]
         n_undefined = int(np.isnan(part).sum())
         result = stats.summarize(
-            fill(part, self.undefined), level=self.level, method=self.interval, seed=self.seed
+            fill(part, self.undefined),
+            level=self.level,
+            method=self.interval,
+            seed=self.seed,
+            bounds=parse(measure).metric.bounds,
         )
         return replace(result, n_undefined=n_undefined)
 
@@ -100,7 +104,8 @@ class Evaluation:
                 f"{name} has no pooled form. Measures that have one here: "
                 f"{', '.join(self.weights) or 'none'}."
             )
-        return stats.pooled(values, self.weights[name], level=self.level)
+        bounds = parse(measure).metric.bounds
+        return stats.pooled(values, self.weights[name], level=self.level, bounds=bounds)
 
     def segmented(
         self, by: str, key: ArrayLike | None = None, *, k: int | None = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.evaluate import _hints
 from podium.evaluate.evaluation import Evaluation
 from podium.evaluate.segments import BUILT_IN
 from podium.metrics import Measure, parse_all
@@ -49,6 +50,12 @@ def evaluate(
     seed : int
         Of the bootstrap.
 
+    Warns
+    -----
+    PodiumWarning
+        If a measure is undefined in every group, with the reason; or if err takes relevance of
+        at most 1 for the low end of a scale.
+
     Examples
     --------
     >>> r = Ranking.from_scores([3.0, 2.0, 1.0, 2.0, 1.0], [1, 0, 1, 0, 1], qid=[7, 7, 7, 8, 8])
@@ -57,14 +64,24 @@ def evaluate(
     """
     parsed = parse_all(measures)
     _check.choice(undefined, "undefined", UNDEFINED)
-    blocks = [
-        _block(r, parsed) for r in ([rankings] if isinstance(rankings, Ranking) else rankings)
-    ]
+    blocks: list[Evaluation] = []
+    highest = 0.0
+    for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
+        blocks.append(_block(ranking, parsed))
+        highest = max(highest, float(ranking.ideal.max(initial=0.0)))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
     joined = blocks[0] if len(blocks) == 1 else _join(blocks)
     if undefined == "error":
         _refuse_undefined(joined.values, joined.labels)
+    _hints.warn_of_undefined(
+        joined.values,
+        parsed,
+        min_relevance=joined.conventions["min_relevance"],
+        highest=highest,
+        any_positive=bool(joined.n_pos.any()),
+    )
+    _hints.warn_of_scale(parsed, highest)
     return replace(
         joined,
         undefined=undefined,
@@ -109,6 +126,12 @@ def measure(
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
+    Warns
+    -----
+    PodiumWarning
+        As `podium.data.ranking` and `evaluate`; and if min_relevance is left at 1, some
+        relevances are between 0 and 1, and a measure takes these for not relevant.
+
     Examples
     --------
     >>> truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
@@ -118,9 +141,13 @@ def measure(
     """
     from podium import data
 
+    parsed = parse_all(measures)
+    ranking = data.ranking(truth, run, **options)
+    if options.get("min_relevance") is None:
+        _hints.warn_of_fractions(ranking, parsed)
     result = evaluate(
-        data.ranking(truth, run, **options),
-        measures,
+        ranking,
+        parsed,
         undefined=undefined,
         level=level,
         interval=interval,

@@ -58,6 +58,9 @@ class Metric:
     exceptions : mapping
         Option values under which `monotone` or `ideal_defined` does not hold, by option, by
         property; `holds` reads them.
+    needs : str
+        What a group with positives must have, besides, for the metric to be defined; {name} and
+        {k} stand for the metric and its cutoff. Empty where positives suffice.
     weights : callable, optional
         ``weights(ranking, k=..., **options)``: what each group's value is divided by, so that
         the sum of value x weight over the sum of weights is the pooled form.
@@ -76,6 +79,7 @@ class Metric:
     exceptions: Mapping[str, Mapping[str, tuple[Any, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[Any, ...]]]
     )
+    needs: str = ""
     weights: Callable[..., PerGroup] | None = None
 
     @property

@@ -15,6 +15,8 @@ from podium.metrics._registry import metric
 from podium.ranking import Ranking
 from podium.types import Counts, Mask, PerGroup
 
+_K_NEGATIVES = "k = {k} negatives (a smaller k, or {name}(clip=true)@{k}, takes fewer)"
+
 
 def _top_negatives(ranking: Ranking, k: int, *, clip: bool) -> Counts:
     """Return min(k, n_neg) if clip, else k, and 0 where n_neg is known to be too small."""
@@ -35,7 +37,14 @@ def _auc_pairs(ranking: Ranking) -> PerGroup:
     return (ranking.n_pos * np.maximum(ranking.n_neg, 0)).astype(np.float64)
 
 
-@metric("pap", cutoff="required", aliases=("pAp",), half_pairs=True, weights=_pap_pairs)
+@metric(
+    "pap",
+    cutoff="required",
+    aliases=("pAp",),
+    half_pairs=True,
+    needs=_K_NEGATIVES,
+    weights=_pap_pairs,
+)
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between top positives and top negatives.
 
@@ -90,7 +99,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     return correct / (top_pos * top_neg)
 
 
-@metric("pauc", cutoff="required", half_pairs=True, weights=_pauc_pairs)
+@metric("pauc", cutoff="required", half_pairs=True, needs=_K_NEGATIVES, weights=_pauc_pairs)
 def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between all positives and the k top negatives.
 
@@ -137,7 +146,14 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     return correct / (ranking.n_pos * top_neg)
 
 
-@metric("auc", cutoff="none", aliases=("roc_auc",), linear=True, weights=_auc_pairs)
+@metric(
+    "auc",
+    cutoff="none",
+    aliases=("roc_auc",),
+    linear=True,
+    needs="a negative",
+    weights=_auc_pairs,
+)
 def auc(ranking: Ranking) -> PerGroup:
     """Share of correctly ordered pairs between all positives and all negatives.
 
@@ -178,7 +194,13 @@ def auc(ranking: Ranking) -> PerGroup:
     return correct / _auc_pairs(ranking)
 
 
-@metric("auc@k", cutoff="required", monotone=False, ideal_defined=False)
+@metric(
+    "auc@k",
+    cutoff="required",
+    monotone=False,
+    ideal_defined=False,
+    needs="both a positive and a negative among its first k = {k} items",
+)
 def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     """Share of correctly ordered pairs among the k items at the top.
 

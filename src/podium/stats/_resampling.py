@@ -19,6 +19,7 @@ def bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) ->
     """Percentiles of the bootstrap means, shifted for bias and for skewness (acceleration)."""
     from scipy.special import ndtr, ndtri
 
+    values = np.sort(values)  # what is drawn must not depend on the order of the groups
     if values.size < 2 or np.ptp(values) == 0:
         return _t.t_interval(_t.mean(values), _t.std_error(values), values.size, level)
     mean, means = values.mean(), _bootstrap_means(values, n_resamples, seed)
@@ -51,8 +52,11 @@ def _bootstrap_means(values: PerGroup, n_resamples: int, seed: int) -> NDArray[n
 
 
 def sign_flip_p_value(differences: PerGroup, n_permutations: int, seed: int) -> float:
-    """Share of sign patterns whose absolute sum reaches the observed one."""
-    nonzero = differences[differences != 0]  # flipping a zero changes nothing
+    """Share of sign patterns whose absolute sum reaches the observed one.
+
+    Differences are put in order first, so that names and order of the groups change nothing.
+    """
+    nonzero = np.sort(differences[differences != 0])  # flipping a zero changes nothing
     if not nonzero.size:
         return 1.0 if differences.size else np.nan
     # equal sums can differ in their last bits: they count as reached

@@ -52,6 +52,12 @@ def t_interval(mean: float, std_error: float, n: int, level: float) -> Interval:
     return Interval(mean - half, mean + half)
 
 
+def inside(interval: Interval, bounds: tuple[float, float]) -> Interval:
+    """Return the part of an interval in which the mean can lie; nan stays nan."""
+    low, high = (float(end) for end in np.clip(interval, *bounds))
+    return Interval(low, high)
+
+
 def t_statistic(mean: float, std_error: float) -> float:
     """Mean over standard error; infinite where nothing varies but the mean is not 0."""
     if std_error == 0:

@@ -39,6 +39,7 @@ def summarize(
     method: IntervalMethod = "t",
     n_resamples: int = 10_000,
     seed: int = 0,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Summary:
     """Mean over the defined groups, with its standard error sd / sqrt(n) and an interval.
 
@@ -55,6 +56,9 @@ def summarize(
         Resamples of the bootstrap.
     seed : int
         Seed of the bootstrap; the same seed gives the same interval.
+    bounds : (low, high)
+        Where every value lies, and so their mean: the interval is cut off there, which costs no
+        coverage.
 
     Raises
     ------
@@ -84,10 +88,17 @@ def summarize(
         interval = _t.t_interval(mean, std_error, column.size, level)
     else:
         interval = bca_interval(column, level, _check.cutoff(n_resamples, name="n_resamples"), seed)
+    interval = _t.inside(interval, bounds)
     return Summary(mean, std_error, interval, level, column.size, n_undefined)
 
 
-def pooled(values: ArrayLike, weights: ArrayLike, *, level: float = 0.95) -> Summary:
+def pooled(
+    values: ArrayLike,
+    weights: ArrayLike,
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Summary:
     """Sum of weight × value over sum of weights, over the defined groups.
 
     With the number of pairs as weights, this is the share of correct pairs among all pairs of
@@ -101,6 +112,8 @@ def pooled(values: ArrayLike, weights: ArrayLike, *, level: float = 0.95) -> Sum
         Finite and >= 0; ignored where the value is nan.
     level : float
         Coverage of the t interval, between 0 and 1.
+    bounds : (low, high)
+        Where every value lies; the interval is cut off there, as in `summarize`.
 
     Notes
     -----
@@ -121,5 +134,5 @@ def pooled(values: ArrayLike, weights: ArrayLike, *, level: float = 0.95) -> Sum
     total = float(w.sum())
     ratio = float(w @ v) / total if total > 0 else np.nan
     std_error = _t.std_error(w * (v - ratio)) * v.size / total if total > 0 else np.nan
-    interval = _t.t_interval(ratio, std_error, v.size, level)
+    interval = _t.inside(_t.t_interval(ratio, std_error, v.size, level), bounds)
     return Summary(ratio, std_error, interval, level, v.size, kept.size - v.size)
