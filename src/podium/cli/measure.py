@@ -144,6 +144,7 @@ def shown(run: Run, path: Path, measures: list[Measure], columns: Columns) -> di
     sides = Side("the run", run.name, run.item), Side("--catalogue", str(path), past.item)
     met = check_met(items, "item", *sides)
     n_items = met.n_left + met.right.size
+    items = items.by_value()  # equal scores: the lower id first, 9 before 10 whatever their kind
     coded = replace(run, item=items.left)
     result: dict[str, float] = {}
     for k in sorted({m.k for m in measures if m.k is not None}):

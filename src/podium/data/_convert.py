@@ -31,7 +31,7 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
-        return _as_integers(series) if source.text and guess else series
+        return as_integers(series) if source.text and guess else series
     if series.dtype == pl.Int128:  # Python's integers beyond 64 bits
         return series.cast(pl.String)
     if series.dtype.is_float():
@@ -111,6 +111,16 @@ def finite(
     )
 
 
+def as_integers(series: pl.Series) -> Ids:
+    """Return strings as int64 if all of them are integers as they stand, or all have ".0" more."""
+    floats = bool(len(series)) and bool(series.str.ends_with(".0").all())
+    texts = series.str.strip_suffix(".0") if floats else series
+    numbers = texts.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == texts).all():
+        return series
+    return one_chunk(numbers)
+
+
 def of_user(user: Ids | None, row: int) -> str:
     """Return " (user 'u93')" for messages."""
     return "" if user is None else f" (user {_check.label(user[row])})"
@@ -146,15 +156,6 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
             f"got {series[row]!r} at {source.at(row)}. Convert the column."
         )
     return times
-
-
-def _as_integers(series: pl.Series) -> Ids:
-    floats = bool(len(series)) and bool(series.str.ends_with(".0").all())
-    texts = series.str.strip_suffix(".0") if floats else series
-    numbers = texts.cast(pl.Int64, strict=False)
-    if numbers.null_count() or not (numbers.cast(pl.String) == texts).all():
-        return series
-    return one_chunk(numbers)
 
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:

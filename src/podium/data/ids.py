@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._convert import Ids, one_chunk
+from podium.data._convert import Ids, as_integers, one_chunk
 from podium.data._pool import POLARS
 
 
@@ -36,6 +36,13 @@ class Shared:
     def labels(self, codes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids that codes stand for, as an array of integers or strings."""
         return codes if self.names is None else as_text(self.names.gather(codes))
+
+    def by_value(self) -> Shared:
+        """Return codes that rise with the numbers, where every id is one as it stands."""
+        numbers = None if self.names is None else as_integers(self.names)
+        if not isinstance(numbers, np.ndarray):
+            return self
+        return Shared(numbers[self.left], numbers[self.right], None)
 
 
 def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:

@@ -15,7 +15,7 @@ from podium.data._convert import Ids
 from podium.data.ids import Shared, distinct
 from podium.errors import DataError, PodiumWarning
 
-_FEW = 0.1
+_FEW = 0.05
 """Of the table with fewer ids, the share in both from which two tables are of the same ids."""
 
 
@@ -67,7 +67,7 @@ def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float 
         The tables.
     few : float
         Share of the ids of the table with fewer of them below which their number in both is
-        told. A short run of popular items, or a truth of few users, is far above a tenth.
+        told. A short run of popular items, or a truth of few users, is far above a twentieth.
 
     Raises
     ------
