@@ -10,7 +10,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
@@ -19,7 +19,18 @@ from podium.types import Labels, PerRow, Ties
 
 TIES: tuple[Ties, ...] = ("worst", "best", "average", "id", "random")
 
+_EXACT = 2**53  # integers up to here are floats
 _TIE_DRAW = 1  # purpose number in the seed of random ties
+
+
+def in_order(scores: ArrayLike) -> ArrayLike:
+    """Return scores, or the places of integers that float64 would round, in rising order."""
+    array = np.asarray(scores)
+    if array.dtype.kind not in "iu" or not array.size:
+        return scores
+    if max(-int(array.min()), int(array.max())) <= _EXACT:
+        return scores
+    return np.unique(array, return_inverse=True)[1].reshape(array.shape).astype(np.float64)
 
 
 def random_bits(seed: int) -> np.uint64:

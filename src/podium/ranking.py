@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import TIES, tie_keys
+from podium._ties import TIES, in_order, tie_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
@@ -84,7 +84,8 @@ class Ranking:
         Parameters
         ----------
         scores, relevance : (n_rows,)
-            Higher scores rank first; relevance is >= 0.
+            Higher scores rank first, integers of any size in their exact order; relevance is
+            >= 0.
         qid : (n_rows,), optional
             Integer or string label of each row's group; all rows are one group without it.
         min_relevance : float
@@ -113,7 +114,7 @@ class Ranking:
             or more items in a group than n_items.
         """
         labels = None if qid is None else np.asarray(qid)
-        score_column = _check.scores(scores, labels)
+        score_column = _check.scores(in_order(scores), labels)
         grades = _check.relevance(relevance, labels)
         if labels is None:
             _check.equal_length(scores=score_column, relevance=grades)

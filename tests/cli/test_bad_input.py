@@ -44,6 +44,21 @@ BAD_RUNS = {
     "no item": ("user,score\n0,1\n", r"a\.csv has no item column: it has 'user', 'score'\."),
     "no score": ("user,item\n0,1\n", r"a\.csv has no score or rank column"),
     "other users": (RUN + "7,0,1\n8,0,1\n", r"^No user is in both: .*truth\.csv and a\.csv"),
+    "other items": (
+        RUN + "".join(f"{u},i0,1\n{u},i1,2\n" for u in range(4)),
+        r"^No item is in both: the truth has 0, the run 'i0'\. .* truth\.csv and a\.csv use",
+    ),
+    "half a rank": (
+        "user,item,rank\n0,1,1\n0,0,1.5\n",
+        r"a\.csv: rank must be an integer >= 1, got 1\.5 at line 3 \(user 0\)",
+    ),
+    "rank against score": (
+        "user,item,score,rank\n1,5,1,1\n0,1,0.5,1\n0,0,0.9,2\n",
+        (
+            r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 0\.9 and 2 "
+            r"\(user 0\)\. Say which counts by --score-col or --rank-col"
+        ),
+    ),
     "few users": (RUN + "0,0,1\n", r"lacks 3 of 4 users.* Pass --missing zero .* --missing skip"),
     "short row": (RUN + "0,0,1\n0,1\n", r"a\.csv: score has 1 missing value, first at line 3"),
     "long row": (RUN + "0,0,1\n0,1,2,3\n", r"a\.csv, line 3: 4 fields where the header has 3"),

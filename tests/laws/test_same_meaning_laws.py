@@ -96,7 +96,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(same, list(one), list(other)))
     return one == other or one == pytest.approx(other, rel=1e-12, abs=1e-15, nan_ok=True)
 
 

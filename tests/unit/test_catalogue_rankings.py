@@ -214,3 +214,10 @@ def test_bad_truth_is_refused_before_anything_is_ranked(truth: Any, text: str) -
 def test_bad_option_is_refused_at_once(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         rankings(SCORES, TRUTH, **options)
+
+
+def test_integers_that_would_be_rounded_are_refused() -> None:
+    truth = csr_array(np.eye(2))
+    with pytest.raises(ArgumentError, match=r"scores has 2 integers beyond 2 \*\* 53"):
+        ranks(np.array([[2**53 + 1, -(2**60)], [0, 1]]), truth)
+    assert ranks(np.array([[2**53, -(2**53)], [0, 1]]), truth).tolist() == [1, 1]

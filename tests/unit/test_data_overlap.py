@@ -68,8 +68,8 @@ def test_whole_floats_are_integers_in_every_format(tmp_path: Path) -> None:
     for name in ("run.csv", "run.tsv", "run.parquet", "run.arrow", "run.csv.gz"):
         data.write_table(tables, tmp_path / name)
         run = data.read_run(tmp_path / name)
-        assert run.user.tolist() == [1, 1, 2]
-        assert run.item.tolist() == [10, 11, 12]
+        assert np.asarray(run.user).tolist() == [1, 1, 2]
+        assert np.asarray(run.item).tolist() == [10, 11, 12]
 
 
 @pytest.mark.parametrize("texts", [["1.0", "1.5"], ["1.0", "2"], ["01.0", "2.0"], ["1.00", "2.0"]])

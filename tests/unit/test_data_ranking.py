@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from podium import data
+from podium import catalogue, data
 from podium.errors import ArgumentError, DataError
 
 TRUTH = {
@@ -227,6 +227,18 @@ def test_sources_may_differ(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("user,item,score\n1,1,0.5\n0,2,0.3\n0,1,0.9\n")
     assert lists(data.ranking(matrix, path)) == {0: [0.0, 2.0], 1: [1.0]}
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.str_])
+def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
+    rng = np.random.default_rng(1)
+    truth = sparse.csr_array(rng.integers(0, 4, (9, 12)))
+    levels = rng.integers(0, 3, (9, 12)).astype(float)
+    expected = catalogue.ranking(levels, truth, ties="random", seed=5)
+    user, item = np.divmod(rng.permutation(108), 12)
+    run = user.astype(kind), item.astype(kind), levels[user, item]
+    got = data.ranking(truth, run, ties="random", seed=5)
+    assert got.relevance.tolist() == expected.relevance.tolist()
 
 
 def test_column_names_reach_both_tables() -> None:

@@ -97,6 +97,43 @@ def test_score_counts_where_both_are_there() -> None:
     assert data.read_run(table, rank="rank").score.tolist() == [-2.0, -1.0]
 
 
+@pytest.mark.parametrize("ranks", [[3, 1, 2], [2, 0, 1], [2, 1, 1], ["3", "1", None], ["x"] * 3])
+def test_ranks_that_contradict_no_score_are_left_aside(ranks: list[Any]) -> None:
+    table = {"user": [1, 1, 1], "item": [1, 2, 3], "rank": ranks, "score": [1, 3, 2]}
+    assert data.read_run(table).score.tolist() == [1.0, 3.0, 2.0]
+
+
+def test_ranks_are_held_against_scores_within_a_user_in_any_row_order() -> None:
+    rng = np.random.default_rng(0)
+    users, scores = rng.integers(0, 9, 200), rng.permutation(200)
+    table = {"user": users, "item": np.arange(200), "score": scores, "rank": 200 - scores}
+    assert data.read_run(table).score.tolist() == scores.tolist()
+    own = users == users[17]
+    table["rank"] = np.where(np.arange(200) == 17, 500, table["rank"])
+    table["score"] = np.where(np.arange(200) == 17, scores[own].max() + 0.5, scores)
+    with pytest.raises(DataError, match=rf"score and rank contradict .*\(user {users[17]}\)"):
+        data.read_run(table)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "run", None])
+@pytest.mark.parametrize("top", [2**53 + 1, 2**63 - 1, -(2**53), 2**64 - 1])
+def test_large_integers_keep_their_order(tmp_path: Path, suffix: str | None, top: int) -> None:
+    scores = [top - 1, top, top - 2, 0]
+    table: Any = {"user": [1] * 4, "item": ["a", "b", "c", "d"], "score": scores}
+    expected = sorted(range(4), key=lambda i: scores[i])
+    if suffix == "run":
+        path = tmp_path / "sys.run"
+        path.write_text(
+            "".join(f"1 Q0 {i} 0 {s} tag\n" for i, s in zip("abcd", scores, strict=False))
+        )
+    elif suffix is not None:
+        path = tmp_path / f"run.{suffix}"
+        data.write_table(table, path)
+    found = data.read_run(table if suffix is None else path).score
+    assert np.argsort(found).tolist() == expected
+    assert np.unique(found).size == 4
+
+
 def test_truth_without_relevance_is_all_positive() -> None:
     truth = data.read_truth({"user": [1, 1], "item": [1, 2], "timestamp": [5, 6]})
     assert truth.relevance.tolist() == [1.0, 1.0]

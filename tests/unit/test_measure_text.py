@@ -141,6 +141,25 @@ def test_several_measures_parse_in_order() -> None:
     assert parse_all(Measure("rr")) == [Measure("rr")]
 
 
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ({"ndcg": 10, "rr": 5}, r"list of texts, .*got \{'ndcg': 10.*Write \['ndcg@10', 'rr@5'\]"),
+        ({"ndcg": {"k": 10}}, r"A cutoff is part of the text"),
+        (10, r"as \['ndcg@10'\], got 10"),
+        (None, "got None"),
+    ],
+)
+def test_what_is_no_list_of_measures_is_shown_one(measures: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        parse_all(measures)
+
+
+def test_a_set_of_measures_is_read_by_its_texts() -> None:
+    texts = {"rr", "ndcg@10", "ap@5", "precision@3"}
+    assert [str(m) for m in parse_all(texts)] == sorted(texts)
+
+
 def test_several_measures_must_be_some_and_different() -> None:
     with pytest.raises(ArgumentError, match="measures must name at least one measure"):
         parse_all([])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium._ties import label_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.ranking import TIES, Ranking
@@ -53,6 +54,38 @@ def test_random_ties_follow_the_seed() -> None:
     ]
     assert lists[0] == lists[1] != lists[2]
     assert sorted(lists[0]) == list(range(50))
+
+
+@pytest.mark.parametrize("kind", [int, str, "x{}".format])
+def test_random_ties_follow_group_and_item_and_no_row_order(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    qid, item = np.divmod(rng.permutation(120), 12)
+    grades, scores = rng.integers(1, 99, 120), rng.integers(0, 3, 120)
+    ids = np.array([kind(i) for i in item])
+
+    def lists(rows: Any) -> list[float]:
+        given = scores[rows], grades[rows], qid[rows]
+        return Ranking.from_scores(*given, ties="random", item=ids[rows], seed=4).relevance.tolist()
+
+    first = lists(np.arange(120))
+    assert first == lists(rng.permutation(120))
+    others = lists(np.flatnonzero(qid != 3))
+    assert others == first[: 3 * 12] + first[4 * 12 :]
+
+
+def test_ids_have_the_same_bits_as_numbers_and_as_texts() -> None:
+    numbers = np.array([0, 7, -3, 2**63 - 1, -(2**63)])
+    assert label_keys(numbers).tolist() == label_keys(numbers.astype(str)).tolist()
+    others = np.array(["007", "7.0", " 7", "-0", "", "x", str(2**63)])
+    keys = label_keys(np.concatenate([numbers.astype(str), others]))
+    assert np.unique(keys).size == keys.size
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_large_integers_are_no_ties(kind: Any) -> None:
+    scores = np.array([2**62, 2**62 + 1, 2**62 - 1, 5], kind)
+    r = Ranking.from_scores(scores, [3, 4, 2, 1])
+    assert r.relevance.tolist() == [4, 3, 2, 1]
 
 
 def test_average_marks_ranks_whose_score_goes_on() -> None:

@@ -16,6 +16,7 @@ from podium.errors import ArgumentError
 
 Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
 
+_EXACT = 2**53  # integers up to here are floats
 _BLOCK = 2**22  # scores of a block: small enough for a cache, large enough for a matrix product
 _LEAST_USERS = 16  # users of a block, so that a product reads the item factors seldom enough
 _MOST_BYTES = 2**26  # of a block, unless one user alone has more
@@ -212,7 +213,19 @@ def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
         raise ArgumentError(f"{name} must be a dense matrix of numbers, got {got}.")
     if array.ndim != 2:
         raise ArgumentError(f"{name} must have two dimensions ({axes}), got shape {array.shape}.")
+    if array.dtype.kind in "iu":
+        _refuse_rounded(array, name)
     return array
+
+
+def _refuse_rounded(array: NDArray[Any], name: str) -> None:
+    """Raise for integers that float64 would round, so that different ones could become equal."""
+    if array.size and max(-int(array.min()), int(array.max())) > _EXACT:
+        n = int(((array > _EXACT) | (array < -_EXACT)).sum())
+        raise ArgumentError(
+            f"{name} has {n} integer{'s'[: n > 1]} beyond 2 ** 53, which float64 rounds. Pass "
+            "their ranks within each user, or smaller numbers."
+        )
 
 
 def _float_type(*types: np.dtype[Any]) -> np.dtype[Any]:
