@@ -49,6 +49,19 @@ def repeated(rows: SampledRanks, counts: list[int]) -> SampledRanks:
     )
 
 
+def test_estimates_are_found_by_any_text_of_a_measure() -> None:
+    ranks = population(50, 0)
+    options: Any = {"estimator": "naive", "bounds": False}
+    found = evaluate(ranks, ["map@5", "rank_auc@5"], **options)
+    assert found.estimates["map@5"] is found.estimates["ap@5"] is found.summary("map@5")
+    assert found.means["map@5"] == found.means["ap@5"]
+    assert found.estimates["rank_auc@5"] is found.summary("rank_auc@5")
+    differences = compare(ranks, population(50, 1), "map@5", **options).differences
+    assert differences["map@5"] is differences["ap@5"]
+    with pytest.raises(ArgumentError, match=r"Write \['ndcg@10'\]"):
+        evaluate(ranks, {"ndcg": 10}, **options)
+
+
 @pytest.mark.filterwarnings("ignore:wmle counts users")
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_tally_is_read_as_repeated_rows(name: str) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from podium.catalogue import rankings
 from podium.errors import ArgumentError
-from podium.evaluate.measuring import evaluate
 from podium.factorization._checkpoint import Checkpoint
 from podium.factorization._descent import Descent, Factors
 from podium.factorization._history import History, Judge
@@ -85,10 +84,12 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
         overlap="drop",
         depth=None if measure.k is None else 2 * measure.k,  # what pap@k needs at most
     )
-    mean = evaluate(blocks, measure).means[str(measure)]
-    if mean != mean:
+    values = np.concatenate([measure(ranking) for ranking in blocks])
+    values = values[~np.isnan(values)]
+    if not values.size:
         raise ArgumentError(
             f"eval_set has no user on whom {measure} is defined. Give it pairs that user_items "
             "does not hold, or choose another eval_measure."
         )
+    mean = float(values.mean())
     return mean if measure.metric.higher_is_better else -mean

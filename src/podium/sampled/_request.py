@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.metrics import Measure
+from podium.metrics import Measure, listed_measures
 from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.estimators.base import Estimator
@@ -26,8 +26,7 @@ def read_request(
 ) -> tuple[Estimator, list[Measure]]:
     """Return the estimator and the measures, or say why these cannot be estimated so."""
     method = get(estimator)
-    single = isinstance(measures, str | Measure)
-    wanted = [read_measure(each) for each in ([measures] if single else measures)]
+    wanted = [read_measure(each) for each in listed_measures(measures)]
     if not wanted:
         raise ArgumentError("measures must name at least one measure, as ['ndcg@10'].")
     for i, each in enumerate(wanted):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check, stats
 from podium.errors import ArgumentError
 from podium.evaluate._json import number
-from podium.metrics import Measure
+from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
@@ -95,6 +95,9 @@ class SampledComparison:
 
     differences: dict[str, Difference]
     conventions: dict[str, dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "differences", ByMeasure(self.differences))
 
     def summary(self, measure: str | Measure) -> Difference:
         """Return the difference by one measure."""

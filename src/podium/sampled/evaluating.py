@@ -9,7 +9,7 @@ from typing import Any
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluate._json import number
-from podium.metrics import Measure
+from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
@@ -83,6 +83,9 @@ class SampledEvaluation:
     estimates: dict[str, Estimate]
     conventions: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "estimates", ByMeasure(self.estimates))
+
     @property
     def measures(self) -> list[str]:
         return list(self.estimates)
@@ -90,7 +93,7 @@ class SampledEvaluation:
     @property
     def means(self) -> dict[str, float]:
         """The estimate of each measure."""
-        return {name: found.mean for name, found in self.estimates.items()}
+        return ByMeasure({name: found.mean for name, found in self.estimates.items()})
 
     def summary(self, measure: str | Measure) -> Estimate:
         """Return the estimate of one measure."""
