@@ -16,6 +16,7 @@ from podium.factorization import RoBiRank
 
 N_USERS, N_ITEMS = 30, 40
 LISTED = ("--negatives-file", "test.negative", "--items", "40", "--no-replacement")
+PAST = ("--items", "40", "--negatives", "9", "--seen", "past")
 RR = ("--no-bounds", "--method", "naive", "-m", "rr")
 
 
@@ -48,6 +49,17 @@ def write_listed(file: Path, drawn: Any, users: Any = None) -> None:
         for user, (target, *rest) in zip(users, drawn, strict=True)
     ]
     file.write_text("".join(lines))
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_text().splitlines()
+
+
+def undrawn(file: Path, line: int) -> list[int]:
+    """Return the items that a line does not have."""
+    text = lines_of(file)[line]
+    drawn = {int(word) for word in text.split(",")[1].replace(")", " ").split()}
+    return [item for item in range(N_ITEMS) if item not in drawn]
 
 
 def all_scores(model: RoBiRank) -> Any:
@@ -209,9 +221,14 @@ def test_own_target_is_dropped_when_asked(estimated: Callable[..., Any], files: 
 
 def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], files: Path) -> None:
     """User 0 has two different items, user 2 has one; the others none."""
-    (files / "seen.csv").write_text("user,item\n0,5\n0,6\n2,5\n0,5\n99,1\n")
-    found, _ = estimated("scores.csv", *LISTED, *RR, "--seen", "seen.csv")
+    first, second = undrawn(files / "test.negative", 0)[:2]
+    third = undrawn(files / "test.negative", 2)[0]
+    pairs = f"0,{first}\n0,{second}\n2,{third}\n0,{first}\n99,1\n"
+    (files / "seen.csv").write_text(f"user,item\n{pairs}")
+    found, said = estimated("scores.csv", *LISTED, *RR, "--seen", "seen.csv")
     assert found["conventions"]["n_items"] == [38, 40]
+    (line,) = said
+    assert "2 of the 30 users of test.negative are in seen.csv; the others count as having" in line
     (files / "ranks.csv").write_text("who,rank\n0,1\n2,3\n1,2\n")
     (files / "named.csv").write_text("user,thing\n2,5\n2,4\n")
     argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
@@ -220,6 +237,46 @@ def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], file
     ranks = sampled.SampledRanks([1, 3, 2], 9, [40, 38, 40], user=[0, 2, 1])
     mean = sampled.evaluate(ranks, "recall@10", estimator="bv", bounds=False).means["recall@10"]
     assert found["measures"]["recall@10"]["mean"] == pytest.approx(mean)
+
+
+def test_seen_candidates_are_dropped_when_asked(
+    estimated: Callable[..., Any], files: Path, model: RoBiRank
+) -> None:
+    """What is left of a sample of all items is one of the items that its user has not seen."""
+    rng = np.random.default_rng(3)
+    drawn = [sorted(rng.permutation(N_ITEMS)[:10].tolist()) for _ in range(N_USERS)]
+    write_listed(files / "test.negative", drawn)
+    seen = {
+        u: [*drawn[u][1 : 1 + u % 4], *undrawn(files / "test.negative", u)[:2]] for u in range(30)
+    }
+    rows = "".join(f"{u},{item}\n" for u, items in seen.items() for item in items)
+    (files / "seen.csv").write_text(f"user,item\n{rows}")
+    argv = (*LISTED, "--seen", "seen.csv", "--drop-seen", "--negatives", "9")
+    found, said = estimated("scores.csv", *argv)
+    assert said == []
+    kept = [[item for item in drawn[u] if item not in seen[u]] for u in range(N_USERS)]
+    scores = all_scores(model)
+    ranks = [
+        1 + sum(scores[u, i] >= scores[u, row[0]] for i in row[1:]) for u, row in enumerate(kept)
+    ]
+    n_items = [N_ITEMS - len(seen[u]) for u in range(N_USERS)]
+    by_hand = sampled.SampledRanks(
+        ranks, [len(row) - 1 for row in kept], n_items, replacement=False, user=range(N_USERS)
+    )
+    assert found == sampled.evaluate(by_hand, ["ndcg@10", "recall@10"]).to_dict()
+    assert estimated("model", *argv)[0] == found
+
+
+def test_line_that_drops_seen_gives_the_same_again(podium: Callable[..., Any], files: Path) -> None:
+    heads = lines_of(files / "test.negative")
+    (files / "seen.csv").write_text(
+        "user,item\n" + "".join(f"{u},{line.split()[3]}\n" for u, line in enumerate(heads))
+    )
+    options = ("--no-replacement", "--drop-seen", "--negatives-file", "test.negative")
+    options = (*options, "--seen", "seen.csv")
+    done = podium("estimate", "scores.csv", "--items", "40", *options, *RR)
+    said = f"--items 40 --negatives 8 {shlex.join(options)}"
+    assert " ".join(done.out.split()).endswith(said)
 
 
 def test_seen_items_may_be_keyed_by_text(estimated: Callable[..., Any], files: Path) -> None:
@@ -310,14 +367,28 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("unlike.csv", *LISTED), "unlike.csv has several scores of user"),
         (("strange", *LISTED), "strange knows none of the users in test.negative, such as 0; it"),
         (("items", *LISTED), "items knows none of the items in test.negative, such as"),
-        (("scores.csv", *LISTED, "--seen", "past.csv", "--user-col", "x"), "no column 'x'"),
+        (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
         (
             ("scores.csv", *LISTED, "--seen", "others.csv"),
-            "--seen others.csv has none of the users",
+            "None of the users of test.negative, such as 0, is in others.csv. Pass --seen with",
+        ),
+        (("scores.csv", *LISTED, "--drop-seen"), "--drop-seen needs --seen"),
+        (
+            ("ranks.csv", *PAST, "--drop-seen"),
+            "--drop-seen is for candidates, and ranks.csv has ranks",
+        ),
+        (
+            ("scores.csv", *LISTED, "--seen", "drawn.csv"),
+            "test.negative: 2 of 270 candidates are in drawn.csv, first item",
+        ),
+        (("scores.csv", *LISTED, "--seen", "drawn.csv"), "Pass --drop-seen to leave them out of"),
+        (
+            ("scores.csv", *LISTED, "--seen", "targets.csv", "--drop-seen"),
+            "test.negative: 1 of 30 targets are in targets.csv, first item",
         ),
         (
             ("bare.csv", "--items", "40", "--negatives", "9", "--seen", "past.csv"),
-            "--seen needs to",
+            "--seen needs users, and bare.csv has no column of them",
         ),
         (("test.negative", *LISTED), "test.negative"),
     ],
@@ -342,6 +413,12 @@ def test_refused_in_one_line(
     (files / "unlike.csv").write_text("\n".join([*lines, f"{target},99.5"]) + "\n")
     (files / "bare.csv").write_text("rank\n1\n")
     (files / "others.csv").write_text("user,item\n500,1\n")
+    apart = undrawn(files / "test.negative", 0)[0]
+    (files / "apart.csv").write_text(f"user,item\n0,{apart}\n")
+    heads = [line.replace(")", "").split() for line in lines_of(files / "test.negative")]
+    drawn = "".join(f"{u},{heads[u][5]}\n" for u in (3, 7))
+    (files / "drawn.csv").write_text(f"user,item\n{drawn}0,{apart}\n")
+    (files / "targets.csv").write_text(f"user,item\n{heads[4][0][1:]}\n")
     pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
     for name, shift in (("strange", "user"), ("items", "item")):
         moved = {**pairs, shift: [500 + each for each in pairs[shift]]}

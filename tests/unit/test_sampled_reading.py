@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from podium.errors import ArgumentError, DataError
+from podium import catalogue
+from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import (
     SampledRanks,
     read_candidate_scores,
     read_negatives,
     read_ranks,
+    read_seen,
     sample_ranks,
 )
 from podium.types import Ties
@@ -182,6 +184,14 @@ def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
         read_negatives(tmp_path / "absent", n_items=9)
 
 
+@pytest.mark.parametrize("digits", [19, 20, 5000])
+@pytest.mark.parametrize("line", ["({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n"])
+def test_number_that_int64_cannot_hold_is_refused(tmp_path: Path, line: str, digits: int) -> None:
+    file = write_negatives(tmp_path, line.format("9" * digits))
+    with pytest.raises(DataError, match=f"line 1 has a number of {digits} digits"):
+        read_negatives(file, n_items=9)
+
+
 @pytest.mark.parametrize("ties", ["worst", "best"])
 def test_negatives_of_ncf_are_read(podium_data: Callable[[str], Path], ties: Ties) -> None:
     file = podium_data("ml-1m/ml-1m.test.negative.gz")
@@ -214,3 +224,87 @@ def test_drawn_scores_are_the_scores_file_of_the_same_candidates() -> None:
     assert (
         found.ranks.tolist() == sample_ranks(scores, targets, 29, replacement=False).ranks.tolist()
     )
+
+
+def whole_sample(n_users: int = 20, n_items: int = 30) -> tuple[dict[str, Any], Any, Any]:
+    """Return scores of all items, among them the targets, and which others users had seen."""
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(n_users, n_items))
+    seen = csr_array(rng.random((n_users, n_items)) < 0.3)
+    target = np.array([rng.choice(np.flatnonzero(~row)) for row in seen.toarray()])
+    ones, users = np.ones(n_users), np.arange(n_users)
+    targets = csr_array((ones, (users, target)), shape=(n_users, n_items))
+    table = {
+        "user": np.repeat(users, n_items),
+        "item": np.tile(np.arange(n_items), n_users),
+        "score": scores.ravel(),
+        "target": targets.toarray().ravel(),
+    }
+    return table, targets, seen
+
+
+def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() -> None:
+    """Random numbers of items of each user are seen; a sample of the others is complete."""
+    table, targets, seen = whole_sample()
+    pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
+    scores = table["score"].reshape(targets.shape)
+    exact = catalogue.ranks(scores, targets, exclude=seen)
+    found = read_candidate_scores(
+        table, n_items=30, replacement=False, seen=pairs, seen_candidates="drop"
+    )
+    assert found.ranks.tolist() == exact.tolist()
+    assert np.asarray(found.n_items).tolist() == (30 - np.diff(seen.tocsr().indptr)).tolist()
+
+
+def test_candidates_that_were_seen_are_refused_with_their_number(tmp_path: Path) -> None:
+    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n(2,3)\t0\t1\n")
+    seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 1, 4, 5]}
+    with pytest.raises(DataError, match="3 of 6 candidates are in the seen items, first item 2 of"):
+        read_negatives(file, n_items=9, seen=seen)
+    found = read_negatives(file, n_items=9, seen=read_seen(seen), seen_candidates="drop")
+    assert isinstance(found.user, np.ndarray)
+    assert found.user.tolist() == [0, 2]  # nothing is left of user 1's
+    assert found.items.tolist() == [0, 0, 1]
+    assert np.asarray(found.n_items).tolist() == [8, 7]
+    with pytest.raises(DataError, match="1 of 3 targets are in the seen items, first item 3 of us"):
+        read_negatives(file, n_items=9, seen=([2, 1, 0], [3, 5, 5]), seen_candidates="drop")
+    with pytest.raises(ArgumentError, match="n_items must be one number with seen="):
+        read_negatives(file, n_items=[9, 9, 9], seen=seen)
+    rows = {**SCORED, "item": [11, 12, 13, 11, 14, 15]}
+    with pytest.raises(DataError, match="2 of 4 candidates are in the seen items"):
+        read_candidate_scores(rows, n_items=50, seen=(["a", "b"], [12, 14]))
+    with pytest.raises(DataError, match="all candidates of all users are seen items"):
+        read_candidate_scores(
+            rows,
+            n_items=50,
+            seen=(["a", "a", "b", "b"], [12, 13, 11, 14]),
+            seen_candidates="drop",
+        )
+
+
+def test_seen_items_of_others_are_refused() -> None:
+    table, _, seen = whole_sample()
+    pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
+    with pytest.raises(
+        DataError, match=r"None of the users of .*, such as 0, is in the seen items"
+    ):
+        read_candidate_scores(table, n_items=30, seen={**pairs, "user": pairs["user"] + 99})
+    with pytest.raises(DataError, match="has none of the 29 items of the seen items: its first is"):
+        read_candidate_scores(table, n_items=30, seen={**pairs, "item": pairs["item"] + 99})
+    few = {name: column[pairs["user"] < 2] for name, column in pairs.items()}
+    with pytest.warns(PodiumWarning, match=r"2 of the 20 users of .* are in the seen items"):
+        read_candidate_scores(table, n_items=30, seen=few, seen_candidates="drop", mixed=True)
+
+
+def test_ranks_take_seen_items_on_trust() -> None:
+    ranks = {"user": ["a", "b"], "rank": [3, 1], "history": [2, 1]}
+    with pytest.warns(PodiumWarning, match="history is not read: seen= leaves a user's own items"):
+        found = read_ranks(ranks, n_items=50, n_negatives=9, seen=(["a", "a", "b"], [5, 6, 5]))
+    assert np.asarray(found.n_items).tolist() == [48, 49]
+    assert found.history is None
+    with pytest.raises(ArgumentError, match="seen= needs users, and"):
+        read_ranks({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2]))
+    with pytest.raises(ArgumentError, match="history counts a user's own items"):
+        read_ranks(
+            ranks, n_items=9, n_negatives=3, seen=(["a"], [5]), columns={"history": "history"}
+        )

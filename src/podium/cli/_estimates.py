@@ -35,11 +35,14 @@ _OPTIONS = {
     "target=": "--target-col",
     "mixed=True": "--mixed",
     "own_target='drop'": "--drop-own",
+    "seen_candidates='drop'": "--drop-seen",
+    "seen=": "--seen",
 }
 _NAMES = re.compile(
     r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"-]|\.\w)"
     r"|(?P<first>^(?:estimator|measures(?= names)))\b"
-    r"|(?P<given>target=|mixed=True|replacement=False|own_target='drop'))"
+    r"|(?P<given>target=|mixed=True|replacement=False|own_target='drop'"
+    r"|seen_candidates='drop'|seen=))"
 )
 
 
@@ -108,6 +111,7 @@ class Given:
             "--no-replacement": not conventions["replacement"],
             "--mixed": self.samples.mixed,
             "--drop-own": self.samples.drop_own,
+            "--drop-seen": self.samples.drop_seen,
         }
         yield from (name for name, on in flags.items() if on)
         drawn = resamples is not None or self.ties == "random"

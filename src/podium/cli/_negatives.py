@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from podium.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.sampled import SampledRanks
+    from podium.sampled import Candidates, SampledRanks, Seen
+    from podium.sampled.seen import OnSeen
 
+_HIGHEST = 2**62  # room for the sum of a product and an item
 _TELLING = 10  # repeated items to be expected, before their absence says something
 
 
@@ -29,6 +32,8 @@ class Listed:
     line, user, item : int64, (n_rows,)
         Line, from 0, user and item of each row.
     target : bool, (n_rows,)
+    n_items : int or int64, (n_lines,)
+        Items of the catalogue, or of the one that each line's user has.
     """
 
     file: Path
@@ -37,6 +42,19 @@ class Listed:
     user: NDArray[Any]
     item: NDArray[Any]
     target: NDArray[Any]
+    n_items: int | NDArray[Any]
+
+    @classmethod
+    def of(cls, file: Path, candidates: Candidates) -> Listed:
+        """Return the rows of candidates, targets first."""
+        import numpy as np
+
+        n, sizes = candidates.target.size, np.diff(candidates.offsets)
+        line = np.concatenate([np.arange(n), np.repeat(np.arange(n), sizes)])
+        item = np.concatenate([candidates.target, candidates.items])
+        owner = np.asarray(candidates.user)
+        first = np.arange(line.size) < n
+        return cls(file, owner, line, owner[line], item, first, candidates.n_items)
 
     def keep(self, rows: NDArray[Any]) -> Listed:
         """Return some of the rows."""
@@ -44,14 +62,12 @@ class Listed:
         return replace(self, **kept)
 
     def ranks(self, scores: NDArray[Any], n_items: int, **options: Any) -> SampledRanks:
-        """Rank each target among its line's candidates."""
+        """Rank each target among its line's candidates; `n_items` is the whole catalogue."""
         import numpy as np
 
         from podium import sampled
 
-        width = int(self.item.max(initial=0)) + 1
-        keys = self.owner * width  # of lines, whatever their order
-        keys[self.line[self.target]] += self.item[self.target]
+        keys = self._line_keys()
         table = {
             "user": keys[self.line],
             "item": self.item,
@@ -59,24 +75,53 @@ class Listed:
             "target": self.target,
         }
         found = sampled.read_candidate_scores(table, n_items=n_items, mixed=True, **options)
-        return replace(found, user=np.asarray(found.user) // width)
+        asked: NDArray[Any] = np.asarray(found.user)
+        order = np.argsort(keys)
+        line = order[np.searchsorted(keys, asked, sorter=order)]
+        left = self.n_items if isinstance(self.n_items, int) else self.n_items[line]
+        return replace(found, user=self.owner[line], n_items=left)
+
+    def _line_keys(self) -> NDArray[Any]:
+        """Return a number for each line that follows from its user and target, not its place."""
+        import numpy as np
+
+        owner, item = self.owner, self.item
+        if int(owner.max()) > _HIGHEST // (int(item.max()) + 1):
+            owner, item = (np.unique(ids, return_inverse=True)[1] for ids in (owner, item))
+        keys = owner * (int(item.max()) + 1)
+        keys[self.line[self.target]] += item[self.target]
+        return keys
 
 
-def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) -> Listed:
-    """Read a file of a line for each target; see `podium.sampled.read_negatives`."""
+def read_listed(
+    file: Path,
+    n_items: int,
+    *,
+    replacement: bool,
+    drop_own: bool,
+    check: Callable[[Path, NDArray[Any]], None],
+    seen: Seen | None,
+    seen_candidates: OnSeen,
+) -> Listed:
+    """Read a file of a line for each target; see `podium.sampled.read_negatives`.
+
+    `check` is called with the file and the lines' numbers of candidates, seen ones not dropped.
+    """
     import numpy as np
 
     from podium import sampled
+    from podium.sampled.seen import without_seen
 
     found = sampled.read_negatives(
         file, n_items=n_items, replacement=replacement, own_target="drop" if drop_own else "error"
     )
-    n, sizes = found.target.size, np.diff(found.offsets)
+    sizes = np.diff(found.offsets)
     if not sizes.all():
         raise DataError(
             f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. Leave "
             "the line out."
         )
+    check(file, sizes)
     _check_targets(file, np.asarray(found.user), found.target)
     n_named = np.union1d(found.target, found.items).size
     if n_named > n_items:
@@ -84,12 +129,11 @@ def read_listed(file: Path, n_items: int, *, replacement: bool, drop_own: bool) 
             f"{file} names {n_named} different items, and --items says that they were drawn from "
             f"{n_items}."
         )
-    drawn = np.repeat(np.arange(n), sizes)
+    drawn = np.repeat(np.arange(sizes.size), sizes)
     _check_draws(file, drawn, found.items, n_items, replacement=replacement)
-    line = np.concatenate([np.arange(n), drawn])
-    item = np.concatenate([found.target, found.items])
-    owner = np.asarray(found.user)
-    return Listed(file, owner, line, owner[line], item, np.arange(line.size) < n)
+    if seen is not None:
+        found = without_seen(found, seen, source=str(file), seen_candidates=seen_candidates)
+    return Listed.of(file, found)
 
 
 def _check_targets(file: Path, users: NDArray[Any], targets: NDArray[Any]) -> None:
@@ -169,7 +213,7 @@ def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
     from podium.data import _columns
     from podium.data._convert import finite, to_ids, to_numbers
     from podium.data.tables import open_table
-    from podium.sampled.reading import fetch
+    from podium.sampled._tables import fetch
     from podium.sampled.scored import SCORE
 
     roles = (_columns.USER, _columns.ITEM, SCORE)

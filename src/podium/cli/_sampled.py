@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from podium.cli import _messages
 from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from podium.cli._negatives import Listed
     from podium.cli._samples import SampleColumns, Samples
-    from podium.sampled import SampledRanks
+    from podium.sampled import SampledRanks, Seen
 
 _AS_RANKS = "the file is read as ranks: see --scores"
 _AS_SCORES = "the file is read as scores"
@@ -59,9 +58,10 @@ class Reader:
     def read(self, path: Path) -> SampledRanks:
         """Read one file; errors of it name the file."""
         samples = self.samples
+        if samples.drop_seen and samples.seen is None:
+            raise ArgumentError("--drop-seen needs --seen.")
         try:
-            found = self._read(path)
-            return found if samples.seen is None else self._without_seen(found, path, samples.seen)
+            return self._read(path)
         except ArgumentError as error:
             named = [str(file) for file in (path, samples.negatives_file, samples.seen) if file]
             if str(error).startswith(("--", *named)) or str(path) in str(error):
@@ -73,7 +73,7 @@ class Reader:
 
         samples, columns = self.samples, self.columns
         if samples.negatives_file is not None:
-            return self._ranked_among(path, samples.negatives_file)
+            return self._ranked_among(path)
         if samples.drop_own:
             raise ArgumentError("--drop-own needs --negatives-file.")
         if is_model(path):
@@ -82,10 +82,10 @@ class Reader:
                 "podium recommend, then podium measure."
             )
         if self.scores or (columns.rank_col is None and _has_scores_only(path)):
-            return _ranked(path, samples, columns, self.ties or "worst", self.seed)
+            return self._scored(path)
         if self.ties is not None:
             raise ArgumentError(f"--ties is for scores, and {path} has ranks.")
-        return _ranks(path, samples, columns)
+        return self._ranks(path)
 
     @cached_property
     def _listed(self) -> Listed:
@@ -97,9 +97,11 @@ class Reader:
             samples.items,
             replacement=not samples.no_replacement,
             drop_own=samples.drop_own,
+            check=partial(_check_sizes, samples),
+            **self._seen,
         )
 
-    def _ranked_among(self, path: Path, file: Path) -> SampledRanks:
+    def _ranked_among(self, path: Path) -> SampledRanks:
         """Rank the targets of --negatives-file by the scores of a table or a model."""
         from podium.cli import _model_scores, _negatives
 
@@ -114,41 +116,71 @@ class Reader:
             scores = _negatives.of_table(path, listed, named)
         options: dict[str, Any] = {"ties": self.ties or "worst", "seed": self.seed}
         options["replacement"] = not samples.no_replacement
-        found = listed.ranks(scores, samples.items, **options)
-        _check_sizes(found, samples, file)
-        return found
+        return listed.ranks(scores, samples.items, **options)
 
-    def _without_seen(self, found: SampledRanks, path: Path, seen: Path) -> SampledRanks:
-        """Take the items that users had from their catalogues."""
+    def _ranks(self, path: Path) -> SampledRanks:
+        """Read ranks; sizes that differ have to be said to be such."""
         import numpy as np
 
-        if found.user is None:
-            raise ArgumentError(f"--seen needs to know users, and {path} has no column of them.")
-        asked, (users, n_seen) = found.user, self._n_seen
-        if asked.dtype.kind != users.dtype.kind:
-            asked, users = asked.astype(str), users.astype(str)
-        order = np.argsort(users)
-        place = order[np.minimum(np.searchsorted(users, asked, sorter=order), users.size - 1)]
-        there = users[place] == asked
-        if not there.any():
-            raise DataError(f"--seen {seen} has none of the users of {path}, such as {asked[0]}.")
-        sizes = found.most_items - np.where(there, n_seen[place], 0)
-        return replace(self._without_history(found, path), n_items=sizes)
+        from podium import sampled
 
-    def _without_history(self, found: SampledRanks, path: Path) -> SampledRanks:
-        """Leave out counts of items that are not in the catalogues any more."""
-        if self.columns.history_col is not None:
+        samples, columns = self.samples, self.columns
+        if samples.drop_seen:
             raise ArgumentError(
-                "--history-col counts a user's own items among those that were drawn from, and "
-                "--seen says that they were left out. Pass one of the two."
+                f"--drop-seen is for candidates, and {path} has ranks: they don't tell which items "
+                "were drawn."
             )
-        if found.history is not None:
-            _messages.say(f"{path}: history is not read: --seen leaves a user's own items out.")
-        return replace(found, history=None)
+        if samples.seen is not None and columns.item_col is not None:
+            _require(samples.seen, columns.item_col, "--item-col")
+        found = sampled.read_ranks(
+            path,
+            n_items=samples.items,
+            n_negatives=samples.negatives,
+            replacement=not samples.no_replacement,
+            stages=_stages(samples.stages),
+            columns=columns.of("user", "rank", "history", why=_AS_RANKS, also=_of_seen(samples)),
+            seen=self._seen["seen"],
+        )
+        if np.ndim(found.n_negatives) and not (samples.mixed or samples.stages):
+            raise DataError(
+                f"{path}: samples have different sizes, from {np.min(found.n_negatives)} to "
+                f"{np.max(found.n_negatives)} items beside the target. Pass --mixed if they were "
+                "drawn so, or --stages if they grew."
+            )
+        return found
+
+    def _scored(self, path: Path) -> SampledRanks:
+        """Rank targets by scores; the number of candidates must be the given one, if any."""
+        import numpy as np
+
+        from podium import sampled
+
+        samples = self.samples
+        if samples.stages is not None:
+            raise ArgumentError("--stages is for ranks: scores don't tell when a sample grew.")
+        found = sampled.read_candidate_scores(
+            path,
+            n_items=samples.items,
+            replacement=not samples.no_replacement,
+            ties=cast("Any", self.ties or "worst"),
+            mixed=samples.mixed,
+            seed=self.seed,
+            columns=self.columns.of("user", "item", "score", "target", "history", why=_AS_SCORES),
+            **self._seen,
+        )
+        if samples.negatives is not None and np.any(found.n_negatives != samples.negatives):
+            raise DataError(
+                f"{path}: users have {np.min(found.n_negatives)} candidates, --negatives says "
+                f"{samples.negatives}. Leave it out, or check that no rows were lost."
+            )
+        return found
 
     @cached_property
-    def _n_seen(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        return _count_seen(cast("Path", self.samples.seen), self.columns)  # as above
+    def _seen(self) -> dict[str, Any]:
+        """Return what the library takes of --seen and --drop-seen."""
+        samples = self.samples
+        found = None if samples.seen is None else _read_seen(samples.seen, self.columns)
+        return {"seen": found, "seen_candidates": "drop" if samples.drop_seen else "error"}
 
 
 def _has_scores_only(path: Path) -> bool:
@@ -161,58 +193,6 @@ def _has_scores_only(path: Path) -> bool:
     return not any(n in RANK.usual for n in names) and any(n in SCORE.usual for n in names)
 
 
-def _ranks(path: Path, samples: Samples, columns: SampleColumns) -> SampledRanks:
-    """Read ranks; sizes that differ have to be said to be such."""
-    import numpy as np
-
-    from podium import sampled
-
-    if samples.seen is not None and columns.item_col is not None:
-        _require(samples.seen, columns.item_col, "--item-col")
-    found = sampled.read_ranks(
-        path,
-        n_items=samples.items,
-        n_negatives=samples.negatives,
-        replacement=not samples.no_replacement,
-        stages=_stages(samples.stages),
-        columns=columns.of("user", "rank", "history", why=_AS_RANKS, also=_of_seen(samples)),
-    )
-    if np.ndim(found.n_negatives) and not (samples.mixed or samples.stages):
-        raise DataError(
-            f"{path}: samples have different sizes, from {np.min(found.n_negatives)} to "
-            f"{np.max(found.n_negatives)} items beside the target. Pass --mixed if they were drawn "
-            "so, or --stages if they grew."
-        )
-    return found
-
-
-def _ranked(
-    path: Path, samples: Samples, columns: SampleColumns, ties: Any, seed: int
-) -> SampledRanks:
-    """Rank targets by scores; the number of candidates must be the one that was given, if any."""
-    import numpy as np
-
-    from podium import sampled
-
-    if samples.stages is not None:
-        raise ArgumentError("--stages is for ranks: scores don't tell when a sample grew.")
-    found = sampled.read_candidate_scores(
-        path,
-        n_items=samples.items,
-        replacement=not samples.no_replacement,
-        ties=ties,
-        mixed=samples.mixed,
-        seed=seed,
-        columns=columns.of("user", "item", "score", "target", "history", why=_AS_SCORES),
-    )
-    if samples.negatives is not None and np.any(found.n_negatives != samples.negatives):
-        raise DataError(
-            f"{path}: users have {np.min(found.n_negatives)} candidates, --negatives says "
-            f"{samples.negatives}. Leave it out, or check that no rows were lost."
-        )
-    return found
-
-
 def _stages(text: str | None) -> list[int] | None:
     if text is None:
         return None
@@ -222,11 +202,9 @@ def _stages(text: str | None) -> list[int] | None:
     return [int(word) for word in words]
 
 
-def _check_sizes(found: SampledRanks, samples: Samples, file: Path) -> None:
+def _check_sizes(samples: Samples, file: Path, sizes: NDArray[Any]) -> None:
     """Refuse lines of different lengths, or of another length than was said."""
-    import numpy as np
-
-    least, most = int(np.min(found.n_negatives)), int(np.max(found.n_negatives))
+    least, most = int(sizes.min()), int(sizes.max())
     if least < most and not (samples.mixed or samples.drop_own):
         raise DataError(
             f"{file}: lines have from {least} to {most} candidates. Pass --mixed if they were "
@@ -253,22 +231,12 @@ def _require(path: Path, column: str, option: str) -> None:
         raise DataError(f"{path} has no column {column!r} ({option}). It has: {', '.join(names)}.")
 
 
-def _count_seen(path: Path, columns: SampleColumns) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return users and how many different items each of them had."""
-    import numpy as np
-
-    from podium.data import _columns
-    from podium.data._convert import to_ids
-    from podium.data.ids import codes_of
+def _read_seen(path: Path, columns: SampleColumns) -> Seen:
+    """Read pairs by the columns that were named, where they are those of this table."""
+    from podium import sampled
     from podium.data.tables import open_table
-    from podium.sampled.reading import fetch
 
-    roles = (_columns.USER, _columns.ITEM)
-    table = open_table(path, "pairs", roles)
+    names = open_table(path, "pairs", ()).names
     given = {"user": columns.user_col, "item": columns.item_col}
-    given = {role: name for role, name in given.items() if name in table.names}
-    named = _columns.resolve(table.names, roles, given, table.name)
-    got = fetch(table, named, {"user": "id", "item": "id"})
-    user, item = (codes_of(to_ids(got[role], named[role], table)) for role in ("user", "item"))
-    pairs = np.unique(user[0] * item[1].size + item[0])
-    return user[1], np.bincount(pairs // item[1].size, minlength=user[1].size)
+    named = {role: name for role, name in given.items() if name and name in names}
+    return sampled.read_seen(path, columns=named)

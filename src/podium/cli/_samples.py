@@ -73,10 +73,18 @@ class Samples:
         typer.Option(
             metavar="PAIRS",
             help="Users' items that were never drawn for them (user, item): a user's catalogue "
-            "has as many items fewer than N.",
+            "has as many items fewer than N. Candidates among them are an error.",
             rich_help_panel=_SAMPLES,
         ),
     ] = None
+    drop_seen: Annotated[
+        bool,
+        typer.Option(
+            "--drop-seen",
+            help="Drop candidates that are in --seen: what is left is a sample of the others.",
+            rich_help_panel=_SAMPLES,
+        ),
+    ] = False
     stages: Annotated[
         str | None,
         typer.Option(

@@ -3,7 +3,8 @@
 `SampledRanks` holds what a sampled evaluation observed. An estimator, made with `get` from a text
 such as ``bv(gamma=0.1)``, turns it into a `RankDistribution`, whose `expect` gives any measure
 that the rank of the target determines, or into the estimate of one measure. `sample_ranks` makes
-sampled ranks from scores, `read_ranks`, `read_candidate_scores` and `read_negatives` from files.
+sampled ranks from scores, `read_ranks`, `read_candidate_scores` and `read_negatives` from files;
+`read_seen` reads what users had seen before, which samples leave out.
 """
 
 from importlib import import_module
@@ -31,11 +32,14 @@ from podium.sampled.ranks import SampledRanks
 if TYPE_CHECKING:
     from podium.sampled.reading import read_negatives, read_ranks
     from podium.sampled.scored import read_candidate_scores
+    from podium.sampled.seen import Seen, read_seen
 
 _HOME = {
+    "Seen": "podium.sampled.seen",
     "read_candidate_scores": "podium.sampled.scored",
     "read_negatives": "podium.sampled.reading",
     "read_ranks": "podium.sampled.reading",
+    "read_seen": "podium.sampled.seen",
 }
 
 __all__ = [
@@ -62,6 +66,7 @@ __all__ = [
     "SampledComparison",
     "SampledEvaluation",
     "SampledRanks",
+    "Seen",
     "Smooth",
     "SmoothFit",
     "UnbiasedRank",
@@ -78,6 +83,7 @@ __all__ = [
     "read_candidate_scores",
     "read_negatives",
     "read_ranks",
+    "read_seen",
     "register",
     "sample_ranks",
     "simulate_ranks",

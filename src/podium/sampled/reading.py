@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,14 +17,17 @@ from podium.data._convert import Ids, to_ids, to_numbers
 from podium.data._source import Kind, Source
 from podium.data.files import check_file, read_bytes
 from podium.data.tables import open_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.sampled._tables import fetch, labels
 from podium.sampled.draws.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.seen import OnSeen, read_seen, without_seen
 
 _USER = Role("user", _columns.USER.usual, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"))
 _NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
 HISTORY = Role("history", ("history", "n_history", "n_train"), required=False)
+_DIGITS = 18  # of numbers that int64 holds, whatever the digits are
 _PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
 
 
@@ -34,6 +38,7 @@ def read_ranks(
     n_negatives: int | None = None,
     replacement: bool = True,
     stages: Any = None,
+    seen: Any = None,
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
@@ -50,6 +55,9 @@ def read_ranks(
         Sampled items beside the target, where the table has no column that says so.
     replacement, stages
         As in `SampledRanks`.
+    seen : Seen, or what `read_seen` reads, optional
+        Items that were never drawn for a user: n_items is then one number, and each user's
+        catalogue has as many items fewer. Ranks cannot show whether that is so.
     columns : dict, optional
         Names of columns that don't have their usual name, by "user", "rank", "n_negatives",
         "history" (or n_history, n_train: see `SampledRanks`).
@@ -61,7 +69,8 @@ def read_ranks(
     DataError
         For a missing or broken file, a missing column or value.
     ArgumentError
-        For what `SampledRanks` refuses; where the sizes are given twice, or not at all.
+        For what `SampledRanks` refuses; where the sizes are given twice, or not at all; if seen
+        is given and users are not, or a column of history is named.
 
     Examples
     --------
@@ -89,6 +98,11 @@ def read_ranks(
         sizes = to_numbers(values["n_negatives"], found["n_negatives"], table, user)
     else:
         sizes = n_negatives
+    if seen is not None:
+        if user is None:
+            raise ArgumentError(f"seen= needs users, and {table.name} has no column of them.")
+        refuse_history(columns, values, table.name)
+        n_items = read_seen(seen).sizes(user, n_items, table.name)
     return SampledRanks(
         rank,
         _common(sizes, stages),
@@ -109,12 +123,29 @@ def own_items(
     return to_numbers(values["history"], found["history"], table, user)
 
 
+def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], source: str) -> None:
+    """Leave out counts of items that are not in the catalogues, unless they were asked for."""
+    if "history" in (columns or {}):
+        raise ArgumentError(
+            "history counts a user's own items among those that were drawn from, and seen= says "
+            "that they were left out. Pass one of the two."
+        )
+    if values.pop("history", None) is not None:
+        warnings.warn(
+            f"{source}: history is not read: seen= leaves a user's own items out.",
+            PodiumWarning,
+            stacklevel=3,
+        )
+
+
 def read_negatives(
     path: str | Path,
     *,
     n_items: ArrayLike,
     replacement: bool = False,
     own_target: Literal["error", "drop"] = "error",
+    seen: Any = None,
+    seen_candidates: OnSeen = "error",
 ) -> Candidates:
     """Read a file of sampled negatives as neural collaborative filtering's: a line a target.
 
@@ -126,17 +157,24 @@ def read_negatives(
     n_items : int or int, (n,)
         Items that a target's candidates were drawn from, and the target. Where they were drawn
         from items that the user has not seen, that is fewer than the catalogue has, and another
-        number for each line.
+        number for each line: see `seen`.
     replacement : bool
         Whether an item could be drawn twice.
     own_target : {"error", "drop"}
         What to do about a line whose candidates hold its own target: refuse the file, or drop
         the candidate. Sizes then differ between lines.
+    seen : Seen, or what `read_seen` reads, optional
+        Items that users had before, in the file's numbers. They are taken from the users'
+        catalogues, of which n_items is then the whole.
+    seen_candidates : {"error", "drop"}
+        What to do where the file has seen items among the candidates: refuse it, or drop them.
+        What is left of a uniform sample of all items is one of the unseen items.
 
     Raises
     ------
     DataError
-        For a missing or broken file, or a line of another form; it names the line.
+        For a missing or broken file, or a line of another form; it names the line. If candidates
+        or targets are seen items, or `seen` has none of the users.
 
     References
     ----------
@@ -159,7 +197,7 @@ def read_negatives(
         drawn.append(items[~own])
     users, targets = np.array(heads, dtype=np.int64).T
     sizes = [items.size for items in drawn]
-    return Candidates(
+    found = Candidates(
         users.copy(),
         users.copy(),
         targets.copy(),
@@ -168,6 +206,9 @@ def read_negatives(
         int(np.asarray(n_items)) if np.ndim(n_items) == 0 else np.asarray(n_items, dtype=np.int64),
         _check.flag(replacement, "replacement"),
     )
+    if seen is None:
+        return found
+    return without_seen(found, seen, source=str(file), seen_candidates=seen_candidates)
 
 
 def _line(line: bytes, number: int, file: Path) -> tuple[int, int, NDArray[np.int64]]:
@@ -178,21 +219,14 @@ def _line(line: bytes, number: int, file: Path) -> tuple[int, int, NDArray[np.in
             f"{file}: line {number} is not of the form (user,item), a tab, and item numbers with "
             f"tabs between them, got {line[:40].decode(errors='replace')!r}."
         )
+    longest = max(match[1], match[2], *fields, key=len)
+    if len(longest) > _DIGITS:
+        raise DataError(
+            f"{file}: line {number} has a number of {len(longest)} digits, "
+            f"{longest[:20].decode()}..., where at most {_DIGITS} can be told apart. Number users "
+            "and items anew."
+        )
     return int(match[1]), int(match[2]), np.array(fields, dtype=np.bytes_).astype(np.int64)
-
-
-def fetch(table: Source, found: dict[str, str], kinds: dict[str, Kind]) -> dict[str, Any]:
-    """Return the columns by role."""
-    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
-    result = {role: columns[found[role]] for role in kinds if role in found}
-    if {len(column) for column in result.values()} == {0}:
-        raise DataError(f"{table.name} has no rows.")
-    return result
-
-
-def labels(ids: Ids) -> NDArray[Any]:
-    """Return ids as an array of integers or strings."""
-    return ids if isinstance(ids, np.ndarray) else np.asarray(ids.to_list(), dtype=np.str_)
 
 
 def _common(sizes: int | NDArray[np.float64], stages: Any) -> Any:

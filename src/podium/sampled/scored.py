@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,11 +16,13 @@ from podium.data._convert import finite, to_ids, to_numbers
 from podium.data._source import Kind
 from podium.data.tables import open_table
 from podium.errors import DataError
+from podium.sampled._tables import fetch, labels
 from podium.sampled.draws import _kernels
 from podium.sampled.draws._plan import user_keys
 from podium.sampled.draws.sampling import from_twice
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading import HISTORY, fetch, labels, own_items
+from podium.sampled.reading import HISTORY, own_items, refuse_history
+from podium.sampled.seen import OnSeen, read_seen, whole
 
 SCORE = Role("score", _columns.SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
@@ -36,6 +39,8 @@ def read_candidate_scores(
     ties: Tie = "worst",
     mixed: bool = False,
     seed: int = 0,
+    seen: Any = None,
+    seen_candidates: OnSeen = "error",
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
@@ -60,6 +65,8 @@ def read_candidate_scores(
         have been lost.
     seed : int
         For ties="random"; what it gives depends on user and item alone.
+    seen, seen_candidates
+        As in `read_negatives`; samples may then differ in size as far as they had seen items.
     columns : dict, optional
         Names of columns that don't have their usual name, by "user", "item", "score", "target",
         "history".
@@ -71,7 +78,7 @@ def read_candidate_scores(
     DataError
         For a missing or broken file, a missing column, a value that is not finite; for users
         without a target or without a candidate; for different numbers of candidates; for an item
-        twice that could not be drawn twice.
+        twice that could not be drawn twice; if candidates or targets are seen items.
 
     Examples
     --------
@@ -97,43 +104,105 @@ def read_candidate_scores(
         finite(to_numbers(values[name], found[name], table, user), found[name], user, table)
         for name in ("score", "target")
     )
-    names, codes = np.unique(labels(user), return_inverse=True)
-    held, own = target > 0, own_items(values, found, table, user)
+    if seen is not None:
+        refuse_history(columns, values, table.name)
+    rows = _Rows.of(labels(user), labels(item), score, target > 0)
     if not _check.flag(replacement, "replacement"):
-        _refuse_twice(names, codes, labels(item), table.name)
-    owner = codes[held]
-    sizes = _candidate_counts(names, codes, held, table.name)
-    _refuse_mixed(sizes, names, mixed=mixed, source=table.name)
-    above, equal = _counts(codes, score, held)
-    twice = 2 * above
-    if rule == "random":
-        keys = user_keys(names)[owner], user_keys(labels(item)[held])
-        twice += 2 * _places(equal, *keys, seed)
-    else:
-        twice += {"worst": 2, "best": 0, "average": 1}[rule] * equal
+        _refuse_twice(rows.names, rows.codes, rows.item, table.name)
+    _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
+    sizes: int | NDArray[np.int64] = whole(n_items)
+    own = own_items(values, found, table, user)
+    if seen is not None:
+        known = read_seen(seen)
+        drop = known.candidates(
+            (user, item), rows.held, n_items=n_items, source=table.name, on_seen=seen_candidates
+        )
+        kept = rows.with_candidates(~drop)
+        sizes = known.sizes(user, n_items, table.name)[kept & rows.held]
+        rows = rows.keep(kept)
+        if not rows.names.size:
+            raise DataError(f"{table.name}: all candidates of all users are seen items.")
+    n_negatives = rows.candidates(table.name)
     return from_twice(
-        twice,
-        int(sizes[0]) if (sizes == sizes[0]).all() else sizes[owner],
-        int(np.asarray(n_items)),
+        _twice_above(rows, rule, seed),
+        int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],
+        sizes,
         replacement=replacement,
-        user=names[owner],
-        history=None if own is None else own[held],
+        user=rows.names[rows.owner],
+        history=None if own is None else own[rows.held],
     )
 
 
-def _candidate_counts(
-    names: NDArray[Any], codes: NDArray[np.intp], held: NDArray[np.bool_], source: str
-) -> NDArray[np.int64]:
-    """Return how many candidates each user has, and refuse users without one or a target."""
-    counts = [np.bincount(codes[part], minlength=names.size) for part in (held, ~held)]
-    for kind, count in zip(("target", "candidate"), counts, strict=True):
-        if not count.all():
-            raise DataError(
-                f"{source}: {int((count == 0).sum())} users have no {kind}, first user "
-                f"{_check.label(names[np.argmin(count)])}. The target column must be above 0 for "
-                "held-out items and 0 for candidates."
-            )
-    return counts[1].astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Targets and candidates.
+
+    Attributes
+    ----------
+    names : (n_users,)
+        Distinct users, rising.
+    codes : int64, (n,)
+        The place in names of each row's user.
+    item : (n,)
+    score : float64, (n,)
+    held : bool, (n,)
+        Whether a row is a target.
+    """
+
+    names: NDArray[Any]
+    codes: NDArray[np.intp]
+    item: NDArray[Any]
+    score: NDArray[np.float64]
+    held: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        user: NDArray[Any],
+        item: NDArray[Any],
+        score: NDArray[np.float64],
+        held: NDArray[np.bool_],
+    ) -> _Rows:
+        """Number the users."""
+        names, codes = np.unique(user, return_inverse=True)
+        return cls(names, codes, item, score, held)
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """The place in names of each target's user."""
+        return self.codes[self.held]
+
+    def keep(self, rows: NDArray[np.bool_]) -> _Rows:
+        """Return some of the rows."""
+        user = self.names[self.codes[rows]]
+        return _Rows.of(user, self.item[rows], self.score[rows], self.held[rows])
+
+    def with_candidates(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return some of the rows without those of users that lose all candidates."""
+        left = np.bincount(self.codes[rows & ~self.held], minlength=self.names.size) > 0
+        return rows & left[self.codes]
+
+    def candidates(self, source: str) -> NDArray[np.int64]:
+        """Return how many candidates each user has, and refuse users without one or a target."""
+        n = self.names.size
+        counts = [np.bincount(self.codes[part], minlength=n) for part in (self.held, ~self.held)]
+        for kind, count in zip(("target", "candidate"), counts, strict=True):
+            if not count.all():
+                raise DataError(
+                    f"{source}: {int((count == 0).sum())} users have no {kind}, first user "
+                    f"{_check.label(self.names[np.argmin(count)])}. The target column must be "
+                    "above 0 for held-out items and 0 for candidates."
+                )
+        return counts[1].astype(np.int64)
+
+
+def _twice_above(rows: _Rows, rule: Tie, seed: int) -> NDArray[np.int64]:
+    """Return twice what is above each target."""
+    above, equal = _counts(rows.codes, rows.score, rows.held)
+    if rule == "random":
+        keys = user_keys(rows.names)[rows.owner], user_keys(rows.item[rows.held])
+        return 2 * (above + _places(equal, *keys, seed))
+    return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
 
 
 def _refuse_mixed(

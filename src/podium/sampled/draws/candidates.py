@@ -153,9 +153,9 @@ class Candidates:
         _kernels.thin(
             bits, keys, rows, self.target, self.offsets, self.items, self.popularity, least, kept
         )
-        return replace(self._without(~kept), popularity=None)
+        return replace(self.without(~kept), popularity=None)
 
-    def _without(self, dropped: NDArray[np.bool_]) -> Candidates:
+    def without(self, dropped: NDArray[np.bool_]) -> Candidates:
         """Return what is left without some candidates, and without targets that have none."""
         before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
         some = np.diff(before) > 0

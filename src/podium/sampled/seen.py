@@ -1,0 +1,251 @@
+"""Users' seen items, which samples are said not to hold, and whether that is so."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.data import _columns
+from podium.data._convert import Ids, to_ids
+from podium.data.ids import codes_of, share
+from podium.data.tables import open_table
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.sampled._tables import fetch
+from podium.sampled.draws.candidates import Candidates
+
+OnSeen = Literal["error", "drop"]
+
+_ROLES = (_columns.USER, _columns.ITEM)
+_FEW = 0.5  # share of users below which a table may be another data set's
+_EXPECTED = 20  # seen items' rows to be expected, before their absence says something
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Items that users had before, and that are not in the users' catalogues.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the table.
+    user, item : int64 array or String Series, (n_pairs,)
+        Distinct pairs.
+    """
+
+    name: str
+    user: Ids
+    item: Ids
+
+    def sizes(self, user: Ids, n_items: ArrayLike, source: str) -> NDArray[np.int64]:
+        """Return how many items are left in the catalogue of each row's user.
+
+        Parameters
+        ----------
+        user : int64 array or String Series, (n,)
+        n_items : int
+            Items of the whole catalogue.
+        source : str
+            What messages call the sample.
+
+        Raises
+        ------
+        DataError
+            If it has none of the users.
+        """
+        shared = share(self.user, user)
+        users, counts = np.unique(shared.left, return_counts=True)
+        place = np.minimum(np.searchsorted(users, shared.right), users.size - 1)
+        there = users[place] == shared.right
+        self._refuse_strangers(np.unique(shared.right), users, source, user[0])
+        return whole(n_items) - np.where(there, counts[place], 0)
+
+    def _refuse_strangers(
+        self, asked: NDArray[np.int64], known: NDArray[np.int64], source: str, first: Any
+    ) -> None:
+        """Raise where no user is known, and warn where few are."""
+        n = int(np.isin(asked, known).sum())
+        if not n:
+            raise DataError(
+                f"None of the users of {source}, such as {_check.label(first)}, is in {self.name}. "
+                "Pass seen= with the items of the same users."
+            )
+        if n < _FEW * asked.size:
+            warnings.warn(
+                f"{n} of the {asked.size} users of {source} are in {self.name}; the others count "
+                "as having seen nothing.",
+                PodiumWarning,
+                stacklevel=4,
+            )
+
+    def holds(self, user: Ids, item: Ids) -> NDArray[np.bool_]:
+        """Return whether each pair is one of them."""
+        users, items = (
+            np.unique(np.concatenate([shared.left, shared.right]), return_inverse=True)
+            for shared in (share(self.user, user), share(self.item, item))
+        )
+        keys = users[1] * items[0].size + items[1]
+        n = len(self.user)
+        return np.isin(keys[n:], keys[:n])
+
+    def candidates(
+        self,
+        pairs: tuple[Ids, Ids],
+        target: NDArray[np.bool_],
+        *,
+        n_items: ArrayLike,
+        source: str,
+        on_seen: OnSeen,
+    ) -> NDArray[np.bool_]:
+        """Return which pairs are candidates that their users had seen.
+
+        Parameters
+        ----------
+        pairs : tuple of (user, item), each (n,)
+            Of targets and candidates.
+        target : bool, (n,)
+            Which of the pairs are targets.
+        n_items : int
+            Items of the whole catalogue.
+        source : str
+            What messages call the sample.
+        on_seen : {"error", "drop"}
+            Whether to refuse seen candidates.
+
+        Raises
+        ------
+        DataError
+            If a target is a seen item, a candidate is one that is not to be dropped, or no item is
+            in both where some must be.
+        """
+        drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
+        held = self.holds(*pairs)
+        self._refuse_targets(pairs, target, held, source)
+        if held.any() and not drop:
+            user, item, n = _first(pairs, held)
+            raise DataError(
+                f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
+                f"first item {item} of user {user}, so that seen items were drawn too. Pass "
+                "seen_candidates='drop' to leave them out of the samples, or leave out seen= to "
+                "rank among all items."
+            )
+        if not held.any():
+            self._refuse_other_items(pairs[1], n_items, source)
+        return held
+
+    def _refuse_targets(
+        self,
+        pairs: tuple[Ids, Ids],
+        target: NDArray[np.bool_],
+        held: NDArray[np.bool_],
+        source: str,
+    ) -> None:
+        if (held & target).any():
+            user, item, n = _first(pairs, held & target)
+            raise DataError(
+                f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
+                f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
+            )
+
+    def _refuse_other_items(self, item: Ids, n_items: ArrayLike, source: str) -> None:
+        """Raise where seen items of all users are so many that samples should hold some."""
+        shared = share(self.item, item)
+        known = np.unique(shared.left)
+        if np.isin(shared.right, known).any():
+            return
+        if known.size * shared.right.size > _EXPECTED * whole(n_items):
+            raise DataError(
+                f"{source} has none of the {known.size} items of {self.name}: its first is "
+                f"{_check.label(item[0])}, there it is {_check.label(self.item[0])}. Pass tables "
+                "that name items alike."
+            )
+
+
+def whole(n_items: ArrayLike) -> int:
+    """Return the size of the catalogue that seen items are taken from."""
+    if np.ndim(n_items):
+        raise ArgumentError(
+            f"n_items must be one number with seen=, which makes the users' own of it, got "
+            f"{np.size(n_items)}."
+        )
+    return _check.cutoff(np.asarray(n_items).item(), name="n_items")
+
+
+def _first(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, Any, int]:
+    """Return the first of some pairs, for messages, and how many there are."""
+    user, item = (_check.label(column[int(np.argmax(rows))]) for column in pairs)
+    return user, item, int(rows.sum())
+
+
+def read_seen(
+    source: Any, *, columns: dict[str, str] | None = None, format: str | None = None
+) -> Seen:
+    """Read the items that users had before: a table of user and item.
+
+    Parameters
+    ----------
+    source : path, frame, mapping, tuple of arrays, or Seen
+        See `podium.data`. Rows that repeat another count once. What was read before stays.
+    columns : dict, optional
+        Names of columns that don't have their usual name, by "user", "item".
+    format : str, optional
+        Of a file whose name or content does not tell.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or broken, or a column or value is missing.
+
+    Examples
+    --------
+    >>> read_seen({"user": [1, 1, 2], "item": [5, 5, 7]}).user.tolist()
+    [1, 2]
+    """
+    if isinstance(source, Seen):
+        return source
+    table = open_table(source, "seen items", _ROLES, format)
+    found = _columns.resolve(table.names, _ROLES, columns or {}, table.name)
+    got = fetch(table, found, {"user": "id", "item": "id"})
+    user, item = (to_ids(got[role], found[role], table) for role in ("user", "item"))
+    (users, _), (items, names) = codes_of(user), codes_of(item)
+    rows = np.unique(users * names.size + items, return_index=True)[1]
+    return Seen(table.name.replace("The seen items", "the seen items"), user[rows], item[rows])
+
+
+def without_seen(
+    candidates: Candidates, seen: Any, *, source: str, seen_candidates: OnSeen = "error"
+) -> Candidates:
+    """Take users' seen items from the catalogues of candidates that are numbers of rows and items.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        Its n_items is that of the whole catalogue.
+    seen : Seen, or what `read_seen` reads
+        The same numbers.
+    source : str
+        What messages call the candidates.
+    seen_candidates : {"error", "drop"}
+        What to do about candidates that their users had seen: refuse them, or drop them. Targets
+        left without a candidate are dropped, which biases nothing.
+
+    Raises
+    ------
+    DataError
+        As `Seen.candidates` and `Seen.sizes`.
+    """
+    known, sizes = read_seen(seen), np.diff(candidates.offsets)
+    user = np.asarray(candidates.user)
+    pairs = (
+        np.concatenate([user, np.repeat(user, sizes)]),
+        np.concatenate([candidates.target, candidates.items]),
+    )
+    target = np.arange(pairs[0].size) < user.size
+    n_items = candidates.n_items
+    left = known.sizes(user, n_items, source)
+    held = known.candidates(pairs, target, n_items=n_items, source=source, on_seen=seen_candidates)
+    return replace(candidates, n_items=left).without(held[user.size :])
