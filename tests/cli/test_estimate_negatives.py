@@ -158,8 +158,33 @@ def test_strange_users_are_left_out_and_strange_items_come_last(
     found, said = estimated("model", *LISTED, *RR)
     assert found["conventions"]["n_users"] == 2
     assert found["measures"]["rr"]["mean"] == (1 / 1 + 1 / 3) / 2
+    assert len(said) == 2
     assert said[0] == "podium: test.negative: 1 of 3 users left out, whom model does not know."
     assert "model does not know 2 of 4 items; they rank below those it knows" in said[1]
+
+
+def test_model_of_another_catalogue_is_pointed_out(
+    estimated: Callable[..., Any], podium: Callable[..., Any], files: Path
+) -> None:
+    """Row numbers are equal by accident: the counts alone can tell."""
+    pairs = {"user": np.arange(60) % 10, "item": np.arange(60)}
+    RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(pairs).save(files / "other")
+    drawn = [[u, 50, 100 + u, 200 + u, 300 + u] for u in range(30)]
+    write_listed(files / "test.negative", drawn)
+    found, said = estimated("other", *LISTED[:2], "--items", "400", "--no-replacement", *RR)
+    assert found["conventions"]["n_users"] == 10
+    warned = [line.removeprefix("podium: warning: ") for line in said if "warning" in line]
+    assert [line.split(":")[0] for line in warned] == [
+        "other knows only 10 of the 30 users in test.negative",
+        "other knows only 11 of the 41 items in test.negative",
+    ]
+    write_listed(files / "test.negative", [[u, u + 1] for u in range(9)])
+    (last,) = estimated("other", *LISTED, *RR)[1][-1:]
+    assert last.startswith("podium: warning: other knows 60 items, and --items says that candid")
+    write_listed(files / "test.negative", [[100 + u, u + 1] for u in range(9)])
+    done = podium("estimate", "other", *LISTED)
+    assert done.status == 2
+    assert "other knows none of the targets in test.negative, such as 100" in done.message
 
 
 def test_several_lines_of_a_user_stay_apart(estimated: Callable[..., Any], files: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
-from podium.errors import DataError
+from podium.errors import DataError, PodiumWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from podium.cli._negatives import Listed
 
 _BLOCK = 2**16  # pairs whose factors are in memory at a time
+_FEW = 0.5  # share of ids below which a model may be another data set's
 
 
 def is_model(path: Path) -> bool:
@@ -25,13 +27,20 @@ def is_model(path: Path) -> bool:
     return start[8:] == b"{" and int.from_bytes(start[:8], "little") < path.stat().st_size
 
 
-def of_model(path: Path, listed: Listed) -> tuple[Listed, NDArray[Any]]:
+def of_model(path: Path, listed: Listed, n_items: int) -> tuple[Listed, NDArray[Any]]:
     """Score the lines of users whom a model knows; items that it does not know come last.
+
+    `n_items` is the size of the catalogue that the candidates were drawn from.
 
     Raises
     ------
     DataError
-        If the file is no factorization's, or knows none of the users or items.
+        If the file is no factorization's, or knows none of the users, items or targets.
+
+    Warns
+    -----
+    PodiumWarning
+        If it knows few of the users, items or targets, or more items than there are.
     """
     from podium.factorization import RoBiRank
 
@@ -43,7 +52,16 @@ def of_model(path: Path, listed: Listed) -> tuple[Listed, NDArray[Any]]:
     columns = _places(known.item, model.item_labels_, len(model.item_factors_))
     if (columns < 0).all():
         raise _stranger(path, listed, "items", known.item[0], model.item_labels_)
+    targets = known.item[known.target]
+    if (columns[known.target] < 0).all():
+        raise _stranger(path, listed, "targets", targets[0], model.item_labels_)
     _tell(path, listed, known, columns)
+    _warn_of_others(path, listed, known, columns)
+    if len(model.item_factors_) > n_items:
+        _warn(
+            f"{path} knows {len(model.item_factors_)} items, and --items says that candidates were "
+            f"drawn from {n_items}: it may be another catalogue's."
+        )
     _tell_learned(path, model, rows[known.target], columns[known.target])
     return known, _scores(model, rows, columns)
 
@@ -85,6 +103,29 @@ def _tell(path: Path, listed: Listed, known: Listed, columns: NDArray[Any]) -> N
             f"{listed.file}: {path} does not know {strange} of {items} items; they rank below "
             "those it knows."
         )
+
+
+def _warn_of_others(path: Path, listed: Listed, known: Listed, columns: NDArray[Any]) -> None:
+    """Warn where so few ids are the model's that they may be equal by accident."""
+    import numpy as np
+
+    there = columns >= 0
+    parts = {
+        "users": (listed.user, known.user),
+        "items": (known.item, known.item[there]),
+        "targets": (known.item[known.target], known.item[known.target & there]),
+    }
+    for what, ids in parts.items():
+        n, n_known = (np.unique(each).size for each in ids)
+        if n_known < _FEW * n:
+            _warn(
+                f"{path} knows only {n_known} of the {n} {what} in {listed.file}: it may be "
+                "another catalogue's, or have other ids."
+            )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, PodiumWarning, stacklevel=4)
 
 
 def _tell_learned(path: Path, model: Any, rows: NDArray[Any], columns: NDArray[Any]) -> None:

@@ -111,7 +111,7 @@ class Reader:
         why = "targets are those of --negatives-file: only user, item and score are read"
         named, listed = self.columns.of("user", "item", "score", why=why), self._listed
         if _model_scores.is_model(path):
-            listed, scores = _model_scores.of_model(path, listed)
+            listed, scores = _model_scores.of_model(path, listed, samples.items)
         else:
             scores = _negatives.of_table(path, listed, named)
         options: dict[str, Any] = {"ties": self.ties or "worst", "seed": self.seed}
