@@ -184,6 +184,11 @@ def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
         read_negatives(tmp_path / "absent", n_items=9)
 
 
+def test_packed_file_without_lines_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no lines"):
+        read_negatives(write_negatives(tmp_path, ""), n_items=9)
+
+
 @pytest.mark.parametrize("digits", [19, 20, 5000])
 @pytest.mark.parametrize("line", ["({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n"])
 def test_number_that_int64_cannot_hold_is_refused(tmp_path: Path, line: str, digits: int) -> None:

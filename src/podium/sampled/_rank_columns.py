@@ -10,17 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError
 
+_HIGHEST = 2**53 - 1  # the largest that float64 tells from its neighbours
+
 
 def integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return whole numbers as int64."""
     array = np.asarray(values)
     if array.dtype.kind in "iu":
-        return _check.one_dimensional(array, name).astype(np.int64)
-    numbers = _check.column(values, name)
-    whole = numbers == np.floor(numbers)  # False for nan
-    if not (whole & np.isfinite(numbers)).all():
-        row = int(np.argmin(whole & np.isfinite(numbers)))
-        raise ArgumentError(f"{name} must be whole numbers, got {numbers[row]:g} at row {row}.")
+        numbers = _check.one_dimensional(array, name)
+        whole = numbers <= _HIGHEST
+    else:
+        numbers = _check.column(values, name)
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _HIGHEST)  # False for nan
+    if not whole.all():
+        row = int(np.argmin(whole))
+        limit = " below 2 ** 53" if np.abs(numbers[row]) > _HIGHEST else ""
+        raise ArgumentError(
+            f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
+        )
     return numbers.astype(np.int64)
 
 

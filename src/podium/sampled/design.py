@@ -18,6 +18,8 @@ from scipy.special import gammaln
 from podium import _check
 from podium.errors import ArgumentError
 
+MOST_ITEMS = 10**8  # beyond it, numbers by rank don't fit in memory
+
 _CELLS = 2**20  # of a block of probabilities: 8 MiB
 
 
@@ -63,6 +65,7 @@ class Design:
 
     def __post_init__(self) -> None:
         n_items = _check.cutoff(self.n_items, name="n_items")
+        refuse_large(n_items)
         n_negatives = _check.cutoff(self.n_negatives, name="n_negatives")
         if n_negatives >= n_items:
             raise ArgumentError(
@@ -194,6 +197,15 @@ class Design:
         for start in range(0, stop, step):
             end = min(start + step, stop)
             yield slice(start, end), self.probabilities(np.arange(start + 1, end + 1))
+
+
+def refuse_large(n_items: int) -> None:
+    """Raise for a catalogue of more ranks than fit in memory."""
+    if n_items > MOST_ITEMS:
+        raise ArgumentError(
+            f"n_items must be at most {MOST_ITEMS:,}, since numbers are held for each rank, got "
+            f"{n_items}."
+        )
 
 
 def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:

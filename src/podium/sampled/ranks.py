@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.sampled._rank_columns import integers, own_items, sizes, span, users
-from podium.sampled.design import Design, read_stages
+from podium.sampled.design import Design, read_stages, refuse_large
 from podium.types import PerRow
 
 
@@ -47,7 +47,8 @@ class SampledRanks:
     Raises
     ------
     ArgumentError
-        For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, no ranks,
+        For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, more than
+        10 ** 8 items, no ranks,
         columns of different lengths, numbers that are not whole; for a history below 0 or above
         n_items - 1; for stages that do not rise, and for a rank that a sample that grows in
         these stages cannot end with.
@@ -100,6 +101,7 @@ class SampledRanks:
             object.__setattr__(self, name, value)
         own = own_items(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own)
+        refuse_large(self.most_items)
         self._refuse_too_many()
         self._refuse_outside()
         self._refuse_off_stage()

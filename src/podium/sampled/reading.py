@@ -183,6 +183,8 @@ def read_negatives(
     file = Path(path)
     check_file(file, "negatives")
     lines = read_bytes(file).splitlines()
+    if not lines:
+        raise DataError(f"{file} has no lines.")
     heads: list[tuple[int, int]] = []
     drawn: list[NDArray[np.int64]] = []
     for number, line in enumerate(lines, 1):
