@@ -1,9 +1,15 @@
-"""``python -m benchmarks [part …]``: every benchmark, or those that are named."""
+"""``python -m benchmarks [--small] [part …]``: every benchmark, or those that are named.
+
+With ``--small`` each part runs on a little data and once, which shows that it works and times
+nothing; a part's `SMALL` has the options for it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
+
+from benchmarks import _harness
 
 PARTS = (
     "startup",
@@ -25,11 +31,23 @@ PARTS = (
 
 def main() -> None:
     """Run the parts that the command line names; options after a single part go to it."""
-    named = [a for a in sys.argv[1:] if not a.startswith("-")]
-    parts = [a for a in named if a in PARTS] or list(PARTS)
-    options = [a for a in sys.argv[1:] if a not in PARTS] if len(parts) == 1 else []
+    words = [a for a in sys.argv[1:] if a != "--small"]
+    if "--small" in sys.argv[1:]:
+        _harness.run_small()
+    parts = [a for a in words if a in PARTS] or list(PARTS)
+    options = [a for a in words if a not in PARTS] if len(parts) == 1 else []
     for part in parts:
-        importlib.import_module(f"benchmarks.{part}").main(options)
+        _run(part, options)
+
+
+def _run(part: str, options: list[str]) -> None:
+    """Run one part, or say which peer it cannot be without."""
+    try:
+        module = importlib.import_module(f"benchmarks.{part}")
+    except ImportError as error:
+        print(f"left out: {part}: {error}")
+        return
+    module.main([*(module.SMALL if _harness.is_small() else ()), *options])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import json
 import os
 import resource
@@ -14,6 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 Values = dict[str, float]
+
+_RESULT = "RESULT "
+_SMALL = False
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,22 @@ class Timing:
     values: Values
 
 
+def run_small() -> None:
+    """Run what follows once and in this process: it shows that all works, and no time."""
+    global _SMALL  # noqa: PLW0603 (one run has one size)
+    _SMALL = True
+
+
+def is_small() -> bool:
+    """Whether the run is to show only that all works."""
+    return _SMALL
+
+
+def times(repeats: int) -> int:
+    """Return how often to call something that is timed."""
+    return 1 if _SMALL else repeats
+
+
 def time_call(name: str, call: Callable[[], Values], repeats: int) -> Timing:
     """Call once (compilation, caches), then `repeats` times."""
     before = _peak_mib()
@@ -35,7 +57,7 @@ def time_call(name: str, call: Callable[[], Values], repeats: int) -> Timing:
     values = call()
     first = time.perf_counter() - start
     cpu, wall = [], []
-    for _ in range(repeats):
+    for _ in range(times(repeats)):
         c, w = time.process_time(), time.perf_counter()
         call()
         cpu.append(time.process_time() - c)
@@ -51,7 +73,12 @@ def time_call(name: str, call: Callable[[], Values], repeats: int) -> Timing:
 
 
 def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
-    """Run one entry of a benchmark module in a fresh process; a string is why there is none."""
+    """Run one entry of a benchmark module in a fresh process.
+
+    A string names the peer that is not installed. Any other failure ends the run.
+    """
+    if _SMALL:
+        return _here(module, ["--entry", entry, *options])
     done = subprocess.run(
         [sys.executable, "-m", module, "--entry", entry, *options],
         capture_output=True,
@@ -59,16 +86,33 @@ def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
         check=False,
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
     )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    if not lines:
-        error = done.stderr.strip().splitlines()
-        return error[-1] if error else f"exit status {done.returncode}"
-    return Timing(**json.loads(lines[-1].removeprefix("RESULT ")))
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        if last.startswith(("ModuleNotFoundError: ", "ImportError: ")):
+            return last.partition(": ")[2]
+        raise SystemExit(f"{module}, {entry}: {last}")
+    return _read(done.stdout)
+
+
+def _here(module: str, argv: list[str]) -> Timing | str:
+    """Run one entry in this process."""
+    shown = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(shown):
+            importlib.import_module(module).main(argv)
+    except ImportError as error:
+        return str(error)
+    return _read(shown.getvalue())
+
+
+def _read(text: str) -> Timing:
+    (line,) = (line for line in text.splitlines() if line.startswith(_RESULT))
+    return Timing(**json.loads(line.removeprefix(_RESULT)))
 
 
 def report(timing: Timing) -> None:
     """Hand a timing from the child process to its parent."""
-    print("RESULT " + json.dumps(asdict(timing)))
+    print(_RESULT + json.dumps(asdict(timing)))
 
 
 def differing(reference: Values, values: Values, tolerance: float = 1e-9) -> list[str]:

@@ -23,6 +23,7 @@ from podium.rankers.boosting import (
 N_TREES = 60
 # Rows, features, groups: MovieLens as the pAp@k paper prepares it, and ten times as many rows.
 SHAPES = {"movielens": (41_700, 90, 638), "large": (417_000, 90, 2_500)}
+SMALL = ("--rows=600", "--trees=2")
 MOST = 0.15  # of the fit's CPU seconds that the objective may take
 
 
@@ -56,29 +57,29 @@ def problem(n: int, d: int, n_groups: int, seed: int) -> tuple[Any, Any, Any]:
 class LightGBM:
     """Fits on one data set, which LightGBM has binned before."""
 
-    def __init__(self, shape: tuple[int, int, int], threads: int) -> None:
+    def __init__(self, shape: tuple[int, int, int], threads: int, n_trees: int) -> None:
         X, y, sizes = problem(*shape, seed=0)
         self.train = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1}).construct()
         V, v, sizes = problem(shape[0] // 3, *shape[1:], seed=1)
         self.valid = lgb.Dataset(V, v, group=sizes, reference=self.train).construct()
-        self.threads = threads
+        self.threads, self.n_trees = threads, n_trees
 
     def fit(self, loss: Any) -> tuple[Timed, Timed]:
         objective, metric = Timed(lightgbm_objective(loss)), Timed(lightgbm_metric("pap@10"))
         params = {"objective": objective, "num_threads": self.threads, "verbosity": -1}
-        lgb.train(params, self.train, N_TREES, valid_sets=[self.valid], feval=metric)
+        lgb.train(params, self.train, self.n_trees, valid_sets=[self.valid], feval=metric)
         return objective, metric
 
 
 class XGBoost:
     """The same of XGBoost, with trees as large."""
 
-    def __init__(self, shape: tuple[int, int, int], threads: int) -> None:
+    def __init__(self, shape: tuple[int, int, int], threads: int, n_trees: int) -> None:
         X, y, sizes = problem(*shape, seed=0)
         self.train = xgb.QuantileDMatrix(X, y, group=sizes, nthread=threads)
         V, v, sizes = problem(shape[0] // 3, *shape[1:], seed=1)
         self.valid = xgb.QuantileDMatrix(V, v, group=sizes, ref=self.train, nthread=threads)
-        self.threads = threads
+        self.threads, self.n_trees = threads, n_trees
 
     def fit(self, loss: Any) -> tuple[Timed, Timed]:
         objective, metric = Timed(xgboost_objective(loss)), Timed(xgboost_metric("pap@10"))
@@ -86,7 +87,7 @@ class XGBoost:
         xgb.train(
             {**params, "max_depth": 0, "base_score": 0.0, "disable_default_eval_metric": True},
             self.train,
-            N_TREES,
+            self.n_trees,
             obj=objective,
             custom_metric=metric,
             evals=[(self.valid, "valid")],
@@ -103,7 +104,7 @@ def shares(library: Any, loss: Any) -> tuple[float, float, float, float]:
     start = time.process_time()
     objective, metric = library.fit(loss)
     total = time.process_time() - start
-    each = 1000 / N_TREES
+    each = 1000 / library.n_trees
     return total, objective.cpu_s * each, objective.cpu_s / total, metric.cpu_s * each
 
 
@@ -122,18 +123,24 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)
+    parser.add_argument("--rows", type=int, help="instead of those of the shapes")
+    parser.add_argument("--trees", type=int, default=N_TREES)
     options = parser.parse_args(argv)
     for name in options.libraries:
         for shape in options.shapes:
-            library = LIBRARIES[name](SHAPES[shape], options.threads)
+            n_rows, d, n_groups = SHAPES[shape]
+            if options.rows:
+                n_rows, n_groups = options.rows, max(1, n_groups * options.rows // n_rows)
+            library = LIBRARIES[name]((n_rows, d, n_groups), options.threads, options.trees)
             rows = []
             for loss in options.losses:
                 shares(library, loss_of(loss))  # compiles
                 total, each, share, metric = shares(library, loss_of(loss))
                 verdict = "" if share <= MOST else f"above {MOST:.0%}"
                 rows.append((loss, total, each, f"{share:.1%}", metric, verdict))
-            n_rows, _, n_groups = SHAPES[shape]
-            title = f"{name}, {shape}: {n_rows:,} rows, {n_groups} groups, {N_TREES} trees, CPU"
+            title = (
+                f"{name}, {shape}: {n_rows:,} rows, {n_groups} groups, {options.trees} trees, CPU"
+            )
             columns = ("loss", "fit, s", "objective, ms", "of the fit", "pap@10, ms", "")
             _harness.table(title, columns, rows)
 

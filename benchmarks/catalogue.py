@@ -18,6 +18,7 @@ from benchmarks.workload import METRICS
 
 K = 100
 REPEATS = 5
+SMALL = ("--users=30", "--items=500")
 
 Block = NDArray[np.float32]
 Items = NDArray[np.int64]

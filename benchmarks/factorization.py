@@ -19,6 +19,7 @@ from benchmarks._harness import Values
 
 FACTORS = 64
 EPOCHS = 30
+SMALL = ("--users=100", "--items=200", "--pairs=3000", "--epochs=2")
 NEGATIVES = 8
 MEASURES = ["precision@1", "ndcg@10"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +41,7 @@ LOSSES = (
     "group-logistic",
     "pap-logistic@10",
 )
+SMALL = ("--seeds=1", "--queries=60", "--losses", "softmax", "listmle@10", "pairwise-hinge")
 KINKED = ("pairwise-hinge",)  # the bundle solver's, which needs a penalty
 PENALTIES = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 MEASURES = {"ndcg@10": parse("ndcg(gain=exp2)@10"), "pap@10": parse("pap@10")}
@@ -140,9 +141,9 @@ def chosen(fit: Fit, train: Data, penalties: tuple[float, ...]) -> tuple[float, 
     return penalties[best], means[best]
 
 
-def contenders() -> dict[str, tuple[Fit, tuple[float, ...]]]:
+def contenders(losses: Iterable[str]) -> dict[str, tuple[Fit, tuple[float, ...]]]:
     """Return each model's fit and the penalties it may choose from."""
-    ours = {f"podium {loss}": (by_podium(loss), PENALTIES[loss in KINKED :]) for loss in LOSSES}
+    ours = {f"podium {loss}": (by_podium(loss), PENALTIES[loss in KINKED :]) for loss in losses}
     try:
         from benchmarks import _letor_rax  # noqa: F401
     except ImportError as error:
@@ -170,10 +171,12 @@ def fitted(fit: Fit, penalties: tuple[float, ...], train: Data, test: Data) -> F
     return Fitted(values(coef, test), l2, validated, time.process_time() - start, f"{l2:g}")
 
 
-def one_seed(seed: int, models: dict[str, tuple[Fit, tuple[float, ...]]]) -> dict[str, Fitted]:
+def one_seed(
+    seed: int, n: int, models: dict[str, tuple[Fit, tuple[float, ...]]]
+) -> dict[str, Fitted]:
     """Return every model, and podium's best by the validation part."""
-    data = make(seed)
-    train, test = data.queries(0, 700), data.queries(700, 1000)
+    data = make(seed, n)
+    train, test = data.queries(0, n * 7 // 10), data.queries(n * 7 // 10, n)
     found = {name: fitted(*model, train, test) for name, model in models.items()}
     ours = {name: one for name, one in found.items() if name.startswith("podium ")}
     best = max(ours, key=lambda name: ours[name].validated)
@@ -184,14 +187,17 @@ def main(argv: list[str] | None = None) -> None:
     """Print means with standard errors, and what each model has over Rax's softmax."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--queries", type=int, default=1_000)
+    parser.add_argument("--losses", nargs="+", choices=LOSSES, default=LOSSES)
     args = parser.parse_args(argv)
     with threadpool_limits(1):
-        models = contenders()
-        seeds = [one_seed(seed, models) for seed in range(args.seeds)]
+        models = contenders(args.losses)
+        seeds = [one_seed(seed, args.queries, models) for seed in range(args.seeds)]
     peers = [name for name in (PLAIN, TUNED) if name in models]
     rows = [_row(name, seeds, peers) for name in seeds[0]]
     _harness.table(
-        f"Linear models, {args.seeds} seeds, 300 test queries each (mean ± standard error)",
+        f"Linear models, {args.seeds} seeds, {args.queries * 3 // 10} test queries each "
+        "(mean ± standard error)",
         ("model", *MEASURES, *(f"over {peer}" for peer in peers), "fit s", "l2 by seed"),
         rows,
     )

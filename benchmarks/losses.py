@@ -14,27 +14,32 @@ from podium import losses
 from podium.groups import Groups
 
 REPEATS = 21
+SMALL = ("--lists=20",)
 
 
-def even(rng: np.random.Generator) -> np.ndarray:
-    """Return 1,000 lists of 100 items."""
-    return np.full(1000, 100)
+def even(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return lists of 100 items."""
+    return np.full(n, 100)
 
 
-def skewed(rng: np.random.Generator) -> np.ndarray:
-    """Return 100,000 items in lists of very unequal length."""
-    sizes = np.maximum(rng.lognormal(3.3, 1.4, 1000), 2)
-    return np.maximum((sizes / sizes.sum() * 100_000).astype(int), 2)
+def skewed(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return as many items in lists of very unequal length."""
+    sizes = np.maximum(rng.lognormal(3.3, 1.4, n), 2)
+    return np.maximum((sizes / sizes.sum() * 100 * n).astype(int), 2)
 
 
 def forms(name: str) -> list[str]:
     """Return the loss as it is and with a cutoff of 10, as far as there are such forms."""
+    cut = form_of(name, 10)
     fields = {field.name: field for field in dataclasses.fields(losses.REGISTRY[name])}
-    if "k" not in fields:
-        return [name]
-    if name == "listnet-luce":
-        return [f"{name}@1"]  # the number of its terms rises as the k-th power of a list's length
-    return [name, f"{name}@10"] if fields["k"].default is None else [f"{name}@10"]
+    return [name, cut] if "k" in fields and fields["k"].default is None else [cut]
+
+
+def form_of(name: str, k: int) -> str:
+    """Return the loss with a cutoff, where it has one and costs no power of a list's length."""
+    if "k" not in losses.REGISTRY[name].__dataclass_fields__:
+        return name
+    return f"{name}@{1 if name == 'listnet-luce' else k}"
 
 
 def milliseconds(loss: losses.Loss, sizes: np.ndarray, rng: np.random.Generator) -> float:
@@ -45,7 +50,7 @@ def milliseconds(loss: losses.Loss, sizes: np.ndarray, rng: np.random.Generator)
     target = loss.prepare(relevance, groups)
     loss.value_and_grad(scores, target)
     taken = []
-    for _ in range(REPEATS):
+    for _ in range(_harness.times(REPEATS)):
         start = time.process_time()
         loss.value_and_grad(scores, target)
         taken.append(time.process_time() - start)
@@ -54,14 +59,16 @@ def milliseconds(loss: losses.Loss, sizes: np.ndarray, rng: np.random.Generator)
 
 def main(argv: list[str] | None = None) -> None:
     """Print milliseconds by loss and by shape of the lists."""
-    argparse.ArgumentParser(description=__doc__).parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lists", type=int, default=1_000)
+    n = parser.parse_args(argv).lists
     rng = np.random.default_rng(0)
     rows = []
     for text in (text for name in losses.REGISTRY for text in forms(name)):
         loss = losses.get(text)
-        rows.append((text, *(milliseconds(loss, make(rng), rng) for make in (even, skewed))))
+        rows.append((text, *(milliseconds(loss, make(rng, n), rng) for make in (even, skewed))))
     _harness.table(
-        "Loss and gradient, 100,000 items, CPU ms", ("loss", "1,000 x 100", "unequal"), rows
+        f"Loss and gradient, {100 * n:,} items, CPU ms", ("loss", f"{n:,} x 100", "unequal"), rows
     )
 
 

@@ -13,6 +13,7 @@ from benchmarks import _harness
 from benchmarks._harness import Values
 from benchmarks.workload import METRICS, PRIME, Lists, make_lists
 
+SMALL = ("--users=50",)
 REFERENCE = "fused numba loop, grouped arrays"
 
 

@@ -15,6 +15,7 @@ from benchmarks import _harness
 from benchmarks._harness import Timing
 from benchmarks.workload import make_lists
 
+SMALL = ("--users=50",)
 PYTHON = os.environ.get("PODIUM_RECTOOLS_PYTHON") or ".venv-rectools/bin/python"
 
 
@@ -52,7 +53,7 @@ def rectools_entry(n_users: int) -> Timing | str:
             check=False,
         )
     if done.returncode:
-        return done.stderr.strip().splitlines()[-1]
+        raise SystemExit(f"RecTools PAP: {done.stderr.strip().splitlines()[-1]}")
     return Timing(**json.loads(done.stdout))
 
 

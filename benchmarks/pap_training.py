@@ -25,6 +25,7 @@ SHAPE = (670_000, 150, 2_500)  # rows, features, groups of the Behance data
 BUNDLE_SHAPE = (40_000, 90, 640)  # and of MovieLens-100K
 K = 10
 REPEATS = 11
+SMALL = ("--rows=2000", "--bundle-rows=600")
 BLOCK = 5_000  # rows at once in float64, so that the check leaves the peak of memory alone
 L2 = 1e-3
 
@@ -60,7 +61,7 @@ def iteration(name: str, shape: tuple[int, int, int]) -> Timing:
         lambda: X @ narrow,
         lambda: X.T @ by_row,
     ]
-    taken = [[_cpu(call) for call in calls] for _ in range(REPEATS)]
+    taken = [[_cpu(call) for call in calls] for _ in range(_harness.times(REPEATS))]
     ours, forth, back = (statistics.median(column) for column in zip(*taken, strict=True))
     return Timing(name, ours, 0.0, 0.0, extra, {"products": forth + back})
 
@@ -122,17 +123,24 @@ def main(argv: list[str] | None = None) -> None:
     """Print milliseconds, ratios and memory by surrogate, then the bundle's seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=SHAPE[0])
+    parser.add_argument("--bundle-rows", type=int, default=BUNDLE_SHAPE[0])
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
-    shape = (args.rows, SHAPE[1], max(1, args.rows * SHAPE[2] // SHAPE[0]))
+    shape = scaled(SHAPE, args.rows)
+    small = scaled(BUNDLE_SHAPE, args.bundle_rows)
     if args.entry:
         part, _, name = args.entry.partition(":")
         with threadpool_limits(1):  # a waiting thread of BLAS would count as CPU time
-            done = bundle(name, BUNDLE_SHAPE) if part == "bundle" else iteration(name, shape)
+            done = bundle(name, small) if part == "bundle" else iteration(name, shape)
         _harness.report(done)
         return
     _iterations(args.rows)
-    _bundles()
+    _bundles(small)
+
+
+def scaled(shape: tuple[int, int, int], rows: int) -> tuple[int, int, int]:
+    """Return a shape of so many rows, whose groups are as large."""
+    return rows, shape[1], max(1, rows * shape[2] // shape[0])
 
 
 def _surrogates() -> list[str]:
@@ -158,17 +166,19 @@ def _iterations(rows: int) -> None:
     )
 
 
-def _bundles() -> None:
+def _bundles(shape: tuple[int, int, int]) -> None:
     out: list[tuple[Any, ...]] = []
     for name in _surrogates():
         if not getattr(losses.get(name, k=K), "convex", False):
             continue
-        done = _harness.in_process("benchmarks.pap_training", f"bundle:{name}", [])
+        done = _harness.in_process(
+            "benchmarks.pap_training", f"bundle:{name}", [f"--bundle-rows={shape[0]}"]
+        )
         if isinstance(done, str):
             raise SystemExit(f"{name}: {done}")
         v = done.values
         out.append((name, done.cpu_s, int(v["iterations"]), f"{v['gap']:.1e}", v["share"]))
-    n, d, groups = BUNDLE_SHAPE
+    n, d, groups = shape
     _harness.table(
         f"Bundle solver to a relative gap of 1e-4, {n:,} x {d} in {groups} groups, l2={L2:g}",
         ("loss", "CPU s", "iterations", "gap", "of the objective at 0"),

@@ -18,6 +18,7 @@ from benchmarks._harness import Values
 K = 10
 FACTORS = 64
 REPEATS = 7
+SMALL = ("--items=300", "--users=50")
 SIZES = {3_700: (6_000, 130), 50_000: (2_000, 100)}  # items: users, and drawn seen items of each
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -59,6 +60,7 @@ def podium(model: Model) -> Callable[[], Found]:
     made.user_labels_ = made.item_labels_ = None
     made.seen_offsets_ = model.seen.indptr.astype(np.int64)
     made.seen_items_ = model.seen.indices.astype(np.int32)
+    made.seen_weights_ = model.seen.data.astype(np.float32)
     return lambda: made.recommend(k=K)
 
 

@@ -21,6 +21,10 @@ from benchmarks import _harness
 
 N_USERS, N_NEGATIVES = 6_040, 99
 LARGE = 1_000_000
+SMALL = (
+    *("--items=200", "--large=1000", "--repeats=1", "--short=1e-3", "--most=50"),
+    *("--samples=1", "--sizes=5"),
+)
 SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
 
 
@@ -103,11 +107,11 @@ def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
     ]
 
 
-def hundred_repeats(n_items: int = 3_706) -> list[tuple[str, float]]:
-    """CPU seconds of 100 fits of every registered estimator that reads these ranks."""
+def repeated(n_items: int, n_samples: int) -> list[tuple[str, float]]:
+    """CPU seconds of fits of every registered estimator that reads these ranks."""
     from podium.sampled import REGISTRY, get
 
-    samples = [made_ranks(n_items, seed=seed) for seed in range(100)]
+    samples = [made_ranks(n_items, seed=seed) for seed in range(n_samples)]
     warnings.simplefilter("ignore")
     rows: list[tuple[str, float]] = []
     for name in sorted(REGISTRY):
@@ -133,11 +137,11 @@ def own_ranks(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
     )
 
 
-def own_catalogues() -> list[tuple[str, float]]:
+def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
     """CPU seconds of one estimate, and of the bounds, with catalogues of hundreds of sizes."""
     from podium.sampled import get, identification_bounds
 
-    ranks = own_ranks()
+    ranks = own_ranks(n_sizes)
     rows: list[tuple[str, float]] = []
     for name in ("naive", "bv", "cls", "recall-map", "mle", "auto"):
         estimator = get(name)
@@ -161,6 +165,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--short", type=float, default=1e-6, help="of the mean log likelihood")
     parser.add_argument("--most", type=int, default=30_000)
+    parser.add_argument("--samples", type=int, default=100, help="that each estimator reads")
+    parser.add_argument("--sizes", type=int, default=743, help="of users' own catalogues")
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
     if args.entry:
@@ -176,10 +182,14 @@ def main(argv: list[str] | None = None) -> None:
     )
     _compare(args.large, 3, SETTINGS)
     _harness.table(
-        f"100 repeats: {args.items:,} items", ("estimator", "CPU s"), hundred_repeats(args.items)
+        f"{args.samples} repeats: {args.items:,} items",
+        ("estimator", "CPU s"),
+        repeated(args.items, args.samples),
     )
     _harness.table(
-        f"{N_USERS:,} users, seen items left out", ("estimator", "CPU s"), own_catalogues()
+        f"{N_USERS:,} users, seen items left out",
+        ("estimator", "CPU s"),
+        own_catalogues(args.sizes),
     )
 
 

@@ -15,6 +15,7 @@ from benchmarks import _harness
 from benchmarks.workload import make_lists
 
 REPEATS = 5
+SMALL = ()
 
 FIRST_RESULT = (
     "import podium; podium.measure({'user': [1, 1], 'item': [1, 2]}, "
@@ -32,7 +33,7 @@ def seconds(command: list[str], cache: str | None = None) -> float:
 
 def median(command: list[str], cache: str | None = None) -> float:
     """Median over several runs."""
-    return statistics.median(seconds(command, cache) for _ in range(REPEATS))
+    return statistics.median(seconds(command, cache) for _ in range(_harness.times(REPEATS)))
 
 
 def write_lists(folder: Path) -> None:
@@ -51,9 +52,11 @@ def main(argv: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_lists(Path(folder))
         use_all = [python, "-m", "benchmarks._first_use", folder]
-        cache = str(Path(folder) / "cache")
+        # To compile everything anew takes a minute: a small run takes what is compiled.
+        cache, one = (
+            None if _harness.is_small() else str(Path(folder) / name) for name in ("cache", "one")
+        )
         first, later = seconds(use_all, cache), median(use_all, cache)
-        one = str(Path(folder) / "one")
         measure = [python, "-c", FIRST_RESULT]
         rows = [
             ("python -c pass", median([python, "-c", "pass"])),

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import _harness
 from benchmarks._harness import Values
 
+SMALL = ("--rows=300", "--features=10")
 REFERENCE = "scikit-learn, load_svmlight_file"
 _BLOCK = 2000  # rows written at a time
 

@@ -22,16 +22,17 @@ from podium._kernels import kernel
 
 PASSES = 3
 REPEATS = 3
+SMALL = ("--shapes=small", "--pairs=3000")
 N_ITEMS = {"small": 4_000, "songs": 386_133}
 CEILING = "random rows read and written"
 
 Fit = Callable[[csr_array[Any], int, int], None]
 
 
-def make_pairs(shape: str, fraction: float) -> csr_array[Any]:
+def make_pairs(shape: str, fraction: float, n_pairs: int) -> csr_array[Any]:
     """Return pairs of few items, which stay in a cache; or songs' shape, whose items do not."""
     if shape == "small":
-        return make_interactions(6_000, 4_000, 1_000_000).train
+        return make_interactions(6_000, N_ITEMS["small"], n_pairs).train
     from podium.experiments.papers._robirank_scale_data import Shape, draw
 
     return draw(Shape.of(fraction), [0]).astype(np.float32)
@@ -95,7 +96,7 @@ def time_passes(name: str, pairs: csr_array[Any], threads: int) -> _harness.Timi
     fit(pairs[:64], 1, threads)
     first = time.perf_counter() - start
     made = []
-    for _ in range(REPEATS):
+    for _ in range(_harness.times(REPEATS)):
         (cpu_1, wall_1), (cpu_n, wall_n) = (
             _seconds(fit, pairs, passes, threads) for passes in (1, 1 + PASSES)
         )
@@ -116,6 +117,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", nargs="*", default=list(N_ITEMS), choices=N_ITEMS)
     parser.add_argument("--fraction", type=float, default=0.05, help="of the songs' users")
+    parser.add_argument("--pairs", type=int, default=1_000_000, help="of few items")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
@@ -125,19 +127,19 @@ def main(argv: list[str] | None = None) -> None:
     check_equal(make_interactions(500, 1_000, 20_000))
     os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
     for shape in args.shapes:
-        _compare(shape, args.fraction)
+        _compare(shape, args)
 
 
 def _timing(args: argparse.Namespace) -> _harness.Timing:
     (shape,) = args.shapes
     if args.entry == CEILING:
-        return ceiling(N_ITEMS[shape], 10_000_000)
-    return time_passes(args.entry, make_pairs(shape, args.fraction), args.threads)
+        return ceiling(N_ITEMS[shape], 10 * args.pairs)
+    return time_passes(args.entry, make_pairs(shape, args.fraction, args.pairs), args.threads)
 
 
-def _compare(shape: str, fraction: float) -> None:
+def _compare(shape: str, args: argparse.Namespace) -> None:
     """Print updates a CPU second, then what a second thread is worth."""
-    options = [f"--shapes={shape}", f"--fraction={fraction}"]
+    options = [f"--shapes={shape}", f"--fraction={args.fraction}", f"--pairs={args.pairs}"]
     top = _harness.in_process("benchmarks.updates", CEILING, options)
     if isinstance(top, str):
         raise SystemExit(top)
