@@ -1,0 +1,27 @@
+"""No input makes a command or a call end otherwise than in a result or a line: see tests/fuzz."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fuzz(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", *argv],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_2000_inputs_end_in_a_result_or_in_one_line() -> None:
+    done = fuzz("--inputs", "2000", "--seed", "0")
+    assert done.returncode == 0, done.stdout + done.stderr

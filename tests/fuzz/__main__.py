@@ -1,0 +1,81 @@
+"""Fuzzing and kills on request: `python -m tests.fuzz --inputs 100000 --seed 1`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from tests.fuzz import kills, pool
+from tests.fuzz.families import FAMILIES, ROUND
+from tests.fuzz.pool import Input, Problem
+
+
+def main() -> int:
+    """Run what the command line asks for; the status is 1 if anything was wrong."""
+    given = _parsed()
+    problems: list[Problem] = []
+    began = time.monotonic()
+    with suppress(KeyboardInterrupt):
+        for n_done, found in enumerate(_found(given), 1):
+            problems += found
+            if n_done % 1000 == 0:
+                took = time.monotonic() - began
+                print(f"{n_done} inputs, {len(problems)} problems, {took:.0f} s", file=sys.stderr)
+    _report(problems, verbose=given.only is not None or given.verbose)
+    return bool(problems)
+
+
+def _parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--inputs", type=int, default=2000, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--family", choices=sorted(FAMILIES), help="only inputs of this family")
+    parser.add_argument("--kills", type=int, default=0, metavar="N", help="instead of inputs")
+    parser.add_argument("--only", type=int, metavar="I", help="repeat input I of a --family")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--verbose", action="store_true", help="show the whole of each problem")
+    given = parser.parse_args()
+    if given.only is not None and given.family is None and not given.kills:
+        parser.error("--only needs --family or --kills")
+    return given
+
+
+def _found(given: argparse.Namespace) -> Iterator[list[Problem]]:
+    """Yield the problems of one input, or of one kill, after the other."""
+    if given.kills:
+        first, n = (0, given.kills) if given.only is None else (given.only, 1)
+        return kills.run(given.seed, range(first, first + n))
+    n_workers = 1 if given.only is not None else min(given.workers, given.inputs)
+    return pool.run(_inputs(given), n_workers)
+
+
+def _inputs(given: argparse.Namespace) -> Iterator[Input]:
+    if given.only is not None:
+        yield Input(given.family, given.seed, given.only)
+        return
+    for index in range(given.inputs):
+        family = given.family or ROUND[index % len(ROUND)]
+        yield Input(family, given.seed, index)
+
+
+def _report(problems: list[Problem], *, verbose: bool) -> None:
+    """Print each kind of problem once, the most frequent first, and how to repeat it."""
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault((problem.input.family, problem.what), []).append(problem)
+    for (family, what), alike in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
+        first = min(alike, key=lambda problem: problem.input.index).input
+        of = "--kills 1" if family == "kills" else f"--family {family}"
+        repeat = f"{of} --seed {first.seed} --only {first.index}"
+        print(f"{len(alike):6} {family}: {what}\n       python -m tests.fuzz {repeat}")
+        if verbose:
+            print(f"       {alike[0].case}\n{alike[0].detail}\n")
+    print(f"{len(problems)} problems of {len(kinds)} kinds")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Calls of the library in which one or two arguments are odd."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from tests.fuzz.case import Case, Corpus
+from tests.fuzz.odd import odd, odd_numbers
+
+import podium as library
+from podium import (
+    catalogue,
+    consistency,
+    data,
+    losses,
+    metrics,
+    recommenders,
+    sampled,
+    stats,
+    theory,
+)
+from podium.groups import Groups
+from podium.ranking import Ranking
+
+N = 12
+_MEASURES = ("ndcg@3", "pap@2", "recall@1", "ap", "rr", "err@5", ["ndcg@3", "rr"], "rbp(p=0.8)")
+
+
+def calls(rng: random.Random, corpus: Corpus) -> Case:
+    """Return a call with arguments that are fine, but for one or two."""
+    del corpus
+    function, arguments = rng.choice(_CALLS)(rng)
+    for _ in range(rng.choice((0, 1, 1, 1, 2))):
+        name = rng.choice(list(arguments))
+        arguments[name] = odd(rng, arguments[name])
+    return Case(call=lambda: function(**arguments))
+
+
+_Call = tuple[Callable[..., Any], dict[str, Any]]
+
+
+def _numbers(rng: random.Random, n: int = N) -> Any:
+    return np.array([round(rng.gauss(0, 1), 1) for _ in range(n)])
+
+
+def _whole(rng: random.Random, top: int, n: int = N) -> Any:
+    return np.array([rng.randrange(top) for _ in range(n)])
+
+
+def _pairs(rng: random.Random, last: str, values: Any) -> dict[str, Any]:
+    keys = rng.sample(range(24), N)
+    return {"user": np.array(keys) % 4, "item": np.array(keys) // 4, last: values}
+
+
+def _measure(rng: random.Random) -> _Call:
+    truth = _pairs(rng, "relevance", _whole(rng, 3))
+    run = {**truth, "score": _numbers(rng)}
+    del run["relevance"]
+    part = rng.choice((truth, run, None))
+    if part is not None:
+        name = rng.choice(list(part))
+        part[name] = odd(rng, part[name])
+    options = {"missing": "zero", "min_relevance": 1.0, "n_items": 24, "ties": "worst", "seed": 0}
+    if rng.random() < 0.3:
+        runs = {"a": run, "b": {**run, "score": _numbers(rng)}}
+        few = {"measures": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}
+        return library.compare, {"truth": truth, "runs": runs, **few, **options}
+    more = {"measures": rng.choice(_MEASURES), "interval": "t", "by": "n_pos", "undefined": "skip"}
+    return library.measure, {"truth": truth, "run": run, **more, **options}
+
+
+def _ranking(rng: random.Random) -> _Call:
+    def measured(**arguments: Any) -> None:
+        ranking = Ranking.from_scores(**arguments)
+        for measure in metrics.parse_all(("ndcg@3", "pap@2", "ap", "rr", "recall@2")):
+            measure(ranking)
+
+    return measured, {
+        "scores": _numbers(rng), "relevance": _whole(rng, 2), "qid": _whole(rng, 3),
+        "ties": rng.choice(("worst", "best", "average", "random")), "n_items": N + 5, "seed": 1,
+        "min_relevance": 1.0,
+    }  # fmt: skip
+
+
+def _groups(rng: random.Random) -> _Call:
+    one = rng.choice(((Groups.from_qid, "qid"), (Groups.from_sizes, "sizes")))
+    return one[0], {one[1]: _whole(rng, 3)}
+
+
+def _parse(rng: random.Random) -> _Call:
+    return metrics.parse_all, {"measures": rng.choice(_MEASURES)}
+
+
+def _loss(rng: random.Random) -> _Call:
+    def value(name: str, scores: Any, relevance: Any, **params: Any) -> None:
+        loss = losses.get(name, **params)
+        groups = Groups.from_sizes([5, 4, 3])
+        target = loss.prepare(relevance, groups)
+        loss.value_and_grad(scores, target)
+        loss.curvature(scores, target)
+
+    name = rng.choice(list(losses.REGISTRY))
+    # Scores and labels are float64, (n_rows,) here: estimators check them for whoever calls those.
+    scores, relevance = odd_numbers(rng, _numbers(rng)), _whole(rng, 2).astype(float)
+    params = {"k": 2} if rng.random() < 0.5 else {}
+    scores = np.nan_to_num(scores)
+    return lambda **given: value(name, scores, relevance, **given), {**params, "scale": 1.0}
+
+
+def _top(rng: random.Random) -> _Call:
+    seen = sparse.random(4, 6, 0.3, format="csr", random_state=1)
+    scores = _numbers(rng, 24).reshape(4, 6)
+    if rng.random() < 0.5:
+        truth = sparse.csr_array(np.eye(4, 6))
+        own = {"truth": truth, "exclude": seen, "overlap": "drop", "depth": 3, "ties": "worst"}
+        return catalogue.ranking, {"scores": scores, **own}
+    return catalogue.top_k, {"scores": scores, "k": 3, "exclude": seen}
+
+
+def _sampled(rng: random.Random) -> _Call:
+    def evaluate(measures: Any, estimator: Any, level: Any, **ranks: Any) -> None:
+        sampled.evaluate(
+            sampled.SampledRanks(**ranks), measures, estimator=estimator, level=level,
+            n_bootstrap=3, bounds=False,
+        )  # fmt: skip
+
+    return evaluate, {
+        "ranks": 1 + _whole(rng, 10), "n_negatives": 9, "n_items": 50, "user": _whole(rng, 5),
+        "measures": rng.choice(("ndcg@3", "recall@2", "rr")), "level": 0.9,
+        "estimator": rng.choice(("naive", "cls", "mn", "mes")), "history": _whole(rng, 3),
+    }  # fmt: skip
+
+
+def _draws(rng: random.Random) -> _Call:
+    targets = sparse.csr_array(np.eye(4, 8))
+    own = {"targets": targets, "n_negatives": 3, "seed": 0, "replacement": True}
+    if rng.random() < 0.5:
+        return sampled.draw_candidates, {**own, "popularity": 1 + _whole(rng, 4, 8)}
+    return sampled.sample_ranks, {**own, "scores": _numbers(rng, 32).reshape(4, 8), "ties": "worst"}
+
+
+def _stats(rng: random.Random) -> _Call:
+    a, b = _numbers(rng), _numbers(rng)
+    return rng.choice((
+        (stats.summarize, {"values": a, "level": 0.9, "n_resamples": 50, "method": "bca"}),
+        (stats.summarize, {"values": a, "level": 0.9}),
+        (stats.paired, {"a": a, "b": b, "n_permutations": 50, "level": 0.9, "alpha": 0.05}),
+        (stats.holm, {"p_values": np.abs(a) % 1}),
+        (stats.pooled, {"values": a, "weights": np.abs(b), "level": 0.9}),
+        (stats.detectable, {"std_error": 0.1, "n_groups": 9, "alpha": 0.05, "power": 0.8}),
+    ))  # fmt: skip
+
+
+def _splits(rng: random.Random) -> _Call:
+    user, time = _whole(rng, 3), _numbers(rng)
+    X = _numbers(rng, 2 * N).reshape(N, 2)
+    relevance, item = _whole(rng, 2), _whole(rng, 6)
+    return rng.choice((
+        (data.by_group, {"qid": user, "test": 0.3, "valid": 0.2, "seed": 0}),
+        (data.by_time, {"timestamp": time, "test": 0.3}),
+        (data.by_time_per_user, {"user": user, "timestamp": time, "test": 0.3}),
+        (data.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
+        (data.random, {"n_rows": N, "user": user, "test": 0.3, "seed": 0}),
+        (data.normalize_by_query, {"X": X, "qid": user}),
+        (data.pool, {"relevance": relevance, "user": user, "item": item}),
+        (data.pooled_relevance, {"relevance": relevance, "user": user, "item": item, "share": 0.5}),
+        (data.to_frame, {"columns": {"user": user, "x": time}}),
+        (data.read_interactions, {"source": {"user": user, "item": item, "value": relevance}}),
+        (data.read_features, {"source": {"user": user, "relevance": relevance, "x": time}}),
+        (data.top_items, {"run": {"user": user, "item": np.arange(N), "score": time}, "k": 2}),
+    ))  # fmt: skip
+
+
+def _theory(rng: random.Random) -> _Call:
+    scores, relevance, qid = _numbers(rng), _whole(rng, 2), _whole(rng, 2)
+    shares = np.full(2**3, 1 / 8)
+    bound = {"n_pos": 9, "n_neg": 20, "k": 2, "vc_dim": 3, "rho": 0.1, "constant": 1.0}
+
+    def agree(loss: Any, k: Any, probabilities: Any) -> None:
+        space = consistency.Space(probabilities)
+        consistency.preserved_pairs(space, k)
+        consistency.minimise(space, loss, n_starts=1)
+
+    return rng.choice((
+        (theory.margins, {"scores": scores, "relevance": relevance, "qid": qid, "k": 1,
+                          "delta": 1.0, "clip": True}),
+        (theory.generalization_bound, bound),
+        (consistency.Space, {"probabilities": shares}),
+        (agree, {"loss": "listmle", "k": 1, "probabilities": np.full(6, 1 / 6)}),
+    ))  # fmt: skip
+
+
+def _recommend(rng: random.Random) -> _Call:
+    def recommend(model: Any, user_items: Any, k: Any) -> None:
+        fitted = model.fit(user_items)
+        fitted.recommend(k)
+
+    model = rng.choice((recommenders.EASE, recommenders.ItemKNN, recommenders.Popularity))()
+    user_items = sparse.csr_array(np.array([[1.0, 0, 2, 0], [0, 1, 0, 1], [1, 1, 0, 0]]))
+    return lambda **given: recommend(model, **given), {"user_items": user_items, "k": 2}
+
+
+_CALLS: tuple[Callable[[random.Random], _Call], ...] = (
+    *(_measure,) * 4, *(_ranking,) * 3, _groups, _parse, _loss, _loss, _top, _sampled, _sampled,
+    _draws, _stats, *(_splits,) * 3, _theory, _recommend,
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""Commands that read tables: one of the tables is damaged, or several."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from tests.fuzz import columns, tables
+from tests.fuzz.case import Case, Corpus
+from tests.fuzz.damage import spoil
+from tests.fuzz.tables import Table
+
+_OUTPUTS = ("out.csv", "out.parquet", "out.tsv", "out.arrow", "out.csv.gz")
+
+
+class Files:
+    """Tables of one input, each written in a format of its own, whole or damaged."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.case = Case()
+
+    def add(self, name: str, table: Table, *more: str) -> str:
+        """Write a table, perhaps damaged, under a name that tells its format; return that name.
+
+        Parameters
+        ----------
+        name : str
+        table : list of columns
+        more : str
+            Other formats than tables usually have.
+        """
+        rng = self.rng
+        format = rng.choice((*tables.TEXTS, *tables.BINARIES, *more))
+        way = rng.choice(("whole", "whole", "cells", "cells", "bytes"))
+        data = tables.write(columns.spoil(table, rng) if way == "cells" else table, format)
+        return self.add_bytes(f"{name}.{format}", spoil(data, rng) if way == "bytes" else data)
+
+    def add_bytes(self, name: str, data: bytes) -> str:
+        """Write bytes, now and then under the suffix of another format; return the name."""
+        if self.rng.random() < 0.04:
+            name = f"{name.partition('.')[0]}{self.rng.choice(('', '.csv', '.parquet', '.gz'))}"
+        self.case.files[name] = data
+        return name
+
+    def out(self, *names: str) -> str:
+        """Return a file to write to, where now and then something lies already."""
+        name = self.rng.choice(names or _OUTPUTS)
+        if self.rng.random() < 0.3:
+            self.case.files[name] = b"what was there before"
+        self.case.outputs.add(name)
+        return name
+
+    def maybe(self, *words: str, share: float = 0.3) -> list[str]:
+        """Return the words, or none."""
+        return list(words) if self.rng.random() < share else []
+
+
+def _measure(files: Files) -> list[str]:
+    truth = tables.truth(files.rng)
+    of = files.add("truth", truth, "trec"), files.add("run", tables.run(files.rng, truth), "trec")
+    argv = ["measure", *of, *files.maybe("--min-relevance", "1")]
+    argv += files.maybe("-m", files.rng.choice(("ndcg@3", "pap@2", "ap", "rr", "err@2")))
+    argv += files.maybe("--missing", files.rng.choice(("zero", "skip")), share=0.6)
+    argv += files.maybe("--ties", files.rng.choice(("best", "average", "id", "random")))
+    argv += files.maybe("--n-items", "9") + files.maybe("--bootstrap", share=0.1)
+    if files.rng.random() < 0.2:
+        argv += ["--catalogue", files.add("past", tables.interactions(files.rng))]
+    if files.rng.random() < 0.2:
+        argv += ["--users", files.add("people", [*truth, ("country", truth[0][1])])]
+        argv += ["--by", files.rng.choice(("country", "relevance", "n_pos", "engagement"))]
+    if files.rng.random() < 0.2:
+        argv += ["--per-user", files.out()]
+    if files.rng.random() < 0.1:
+        argv += ["--report", files.out("page.html")]
+    return argv
+
+
+def _compare(files: Files) -> list[str]:
+    truth = tables.truth(files.rng)
+    runs = [files.add(name, tables.run(files.rng, truth), "trec") for name in ("a", "b")]
+    argv = ["compare", files.add("truth", truth, "trec"), *runs, "-m", "ndcg@3"]
+    argv += files.maybe("--missing", "zero", share=0.6) + files.maybe("--min-relevance", "1")
+    if files.rng.random() < 0.2:
+        argv += ["--per-user", files.out()]
+    return argv
+
+
+def _train(files: Files) -> list[str]:
+    rng = files.rng
+    data = files.add("rows", tables.rows_to_learn(rng), "svmlight", "svmlight.gz", "svmlight")
+    models = (("--loss", "logistic"), ("--loss", "pap-avg"), ("--loss", "listmle"))
+    models += (("--model", "lightgbm", "--set", "n_trees=2"), ("--loss", "softmax"))
+    argv = ["train", data, "-k", "2", "--out", files.out("model")]
+    argv += [*rng.choice((*models, ("--model", "rankboost"), ()))]
+    argv += ["--max-iter", "5"] if "--model" not in argv else []
+    if rng.random() < 0.2:
+        argv += ["--valid", files.add("valid", tables.rows_to_learn(rng), "svmlight")]
+    argv += files.maybe("--query-norm", share=0.1) + files.maybe("--features", "x", share=0.1)
+    return argv
+
+
+def _rank(files: Files) -> list[str]:
+    files.case.files["model"] = b""  # which the corpus has
+    rows = files.add("rows", tables.rows_to_learn(files.rng), "svmlight", "svmlight.gz")
+    argv = ["rank", "model", rows, *files.maybe("-k", "3")]
+    return argv + (["--out", files.out()] if files.rng.random() < 0.4 else [])
+
+
+def _factorize(files: Files) -> list[str]:
+    rng = files.rng
+    argv = ["factorize", files.add("pairs", tables.interactions(rng)), "--factors", "2"]
+    argv += ["--epochs", "2", "--threads", "1", "--out", files.out("factors")]
+    files.case.kept.add("factors.checkpoint")
+    argv += files.maybe("--gain", rng.choice(("exp2", "one")))
+    argv += files.maybe("--loss", rng.choice(("bpr", "type2", "identity")))
+    if rng.random() < 0.3:
+        argv += ["--valid", files.add("valid", tables.interactions(rng))]
+    return argv
+
+
+def _recommend(files: Files) -> list[str]:
+    files.case.files["factors"] = b""
+    argv = ["recommend", "factors", *files.maybe("-k", "3"), *files.maybe("--include-seen")]
+    for option in files.rng.sample(("--users", "--allow", "--deny"), files.rng.randint(1, 2)):
+        name = option.strip("-")
+        if files.rng.random() < 0.3:
+            listed = b"".join(b"%d\n" % files.rng.randrange(20) for _ in range(5))
+            argv += [option, files.add_bytes(f"{name}.txt", spoil(listed, files.rng))]
+        else:
+            argv += [option, files.add(name, tables.interactions(files.rng))]
+    return argv + (["--out", files.out()] if files.rng.random() < 0.4 else [])
+
+
+def _estimate(files: Files) -> list[str]:
+    rng = files.rng
+    scores = rng.random() < 0.4
+    table = tables.candidate_scores(rng) if scores else tables.sampled_ranks(rng)
+    argv = ["estimate", files.add("ranks", table), "--items", rng.choice(("40", "60"))]
+    argv += [] if scores or table[-1][0] == "n_negatives" else ["--negatives", "20"]
+    argv += files.maybe("--method", rng.choice(("naive", "cls", "mn", "bv", "mes")), share=0.7)
+    argv += files.maybe("--no-bounds", share=0.7) + files.maybe("--mixed")
+    argv += files.maybe("--no-replacement") + files.maybe("-m", "recall@3")
+    if rng.random() < 0.2:
+        argv += ["--seen", files.add("seen", tables.interactions(rng))]
+    return argv
+
+
+def _plan(files: Files) -> list[str]:
+    rng = files.rng
+    argv = ["plan", "--items", "60", "--users", "40", "--error", rng.choice(("0.05", "0.5"))]
+    argv += ["--pilot", files.add("pilot", tables.sampled_ranks(rng)), "--negatives", "20"]
+    argv += ["--method", rng.choice(("naive", "cls")), "--repeats", "2", "--sizes", "10,20"]
+    return argv
+
+
+_COMMANDS: tuple[Callable[[Files], list[str]], ...] = (
+    *(_measure,) * 6, _compare, _compare, _train, _train, _train, _rank, _rank, _factorize,
+    _factorize, _recommend, _estimate, _estimate, _estimate, _plan,
+)  # fmt: skip
+
+
+def tables_of(rng: random.Random, corpus: Corpus) -> Case:
+    """Return a command that reads tables, damaged or not."""
+    files = Files(rng)
+    files.case.argv = rng.choice(_COMMANDS)(files)
+    models = {
+        "model": rng.choice(("linear", "listmle", "lightgbm", "neural")),
+        "factors": "factors",
+    }
+    for name, held in models.items():
+        if files.case.files.get(name) == b"" and name not in files.case.outputs:
+            files.case.files[name] = corpus[held]
+    return files.case
+
+
+def negatives(rng: random.Random, corpus: Corpus) -> Case:
+    """Return `podium estimate` of a list of negatives, scored by a model or a table."""
+    files = Files(rng)
+    listed = corpus["negatives"]
+    name = rng.choice(("listed", "listed.gz", "listed.csv"))
+    data = listed if rng.random() < 0.2 else spoil(listed, rng)
+    data = tables.packed(data) if name.endswith(".gz") else data
+    files.case.files = {name: data}
+    scored = [(u, i) for u in range(10) for i in range(20)]
+    table: Table = [("user", [u for u, _ in scored]), ("item", [i for _, i in scored])]
+    table += [("score", [rng.random() for _ in scored])]
+    if rng.random() < 0.5:
+        files.case.files["factors"] = corpus["factors"]
+        source = "factors"
+    else:
+        source = files.add("scores", table)
+    argv = ["estimate", source, "--negatives-file", name, "--items", "20", "--method", "naive"]
+    argv += ["--no-bounds", *files.maybe("--no-replacement", share=0.7)]
+    argv += files.maybe("--drop-own") + files.maybe("--mixed")
+    if rng.random() < 0.3:
+        argv += ["--seen", files.add("seen", tables.interactions(rng))]
+    files.case.argv = argv
+    return files.case

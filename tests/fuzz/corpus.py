@@ -1,0 +1,99 @@
+"""Whole files that damage begins with: models, checkpoints, and what else a command writes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+from pathlib import Path
+
+from tests.fuzz import tables
+
+from podium.cli import main
+from podium.factorization import RoBiRank
+
+_MODELS = {
+    "linear": ("--loss", "pap-avg", "-k", "2", "--max-iter", "9"),
+    "listmle": ("--loss", "listmle", "-k", "2", "--max-iter", "9", "--query-norm"),
+    "neural": ("--model", "neural", "-k", "2", "--max-iter", "2"),
+    "lightgbm": ("--model", "lightgbm", "-k", "2", "--set", "n_trees=3"),
+    "xgboost": ("--model", "xgboost", "-k", "2", "--set", "n_trees=3"),
+    "rankboost": ("--model", "rankboost", "-k", "2"),
+    "greedy-pap": ("--model", "greedy-pap", "-k", "2"),
+    "logistic-regression": ("--model", "logistic-regression", "-k", "2"),
+}
+FACTORIZE = ("--factors", "3", "--epochs", "3", "--threads", "1", "--seed", "1")
+
+
+def make(folder: Path) -> dict[str, bytes]:
+    """Write all files in the folder, and return them; this also compiles every kernel.
+
+    Files: ``rows.csv``, a model of it under each name of `_MODELS`; ``pairs.csv``, its
+    ``factors`` and ``checkpoint``; ``negatives``, which lists candidates of the factors' users.
+    """
+    rng = random.Random(0)
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        Path("rows.csv").write_bytes(tables.write(_learnable(), "csv"))
+        for name, options in _MODELS.items():
+            _run("train", "rows.csv", *options, "--out", name)
+        Path("pairs.csv").write_bytes(tables.write(_pairs(), "csv"))
+        _run("factorize", "pairs.csv", *FACTORIZE, "--out", "factors")
+        _checkpoint()
+        Path("negatives").write_bytes(_negatives(rng))
+        return {path.name: path.read_bytes() for path in sorted(Path().iterdir())}
+    finally:
+        os.chdir(here)
+
+
+def _learnable() -> tables.Table:
+    rng = random.Random(1)
+    pairs = [(user, item) for user in range(5) for item in range(12)]
+    x = [rng.gauss(0, 1) for _ in pairs]
+    return [
+        ("user", [user for user, _ in pairs]),
+        ("item", [item for _, item in pairs]),
+        ("relevance", [int(value > 0.3) for value in x]),
+        ("x", x),
+        ("y", [rng.randrange(3) for _ in pairs]),
+    ]
+
+
+def _pairs() -> tables.Table:
+    """Return pairs of users 0 to 9 and items 0 to 19, all of which occur."""
+    pairs = [(at % 10, at % 20) for at in range(20)]
+    pairs += [(user, item) for user in range(10) for item in range(user % 3, 20, 3)]
+    return [("user", [user for user, _ in pairs]), ("item", [item for _, item in pairs])]
+
+
+def _checkpoint() -> None:
+    """Leave what an interrupt leaves after the second pass."""
+
+    def stop(done: int, total: int | None, note: str = "") -> None:
+        del total, note
+        if done == 2:
+            raise KeyboardInterrupt
+
+    model = RoBiRank(3, n_epochs=3, random_state=1)
+    with contextlib.suppress(KeyboardInterrupt):
+        model.fit("pairs.csv", checkpoint="checkpoint", progress=stop)
+
+
+def _negatives(rng: random.Random) -> bytes:
+    lines = [(user, *rng.sample(range(20), 8)) for user in range(10)]
+    return "".join(
+        f"({user},{target})\t" + "\t".join(map(str, others)) + "\n"
+        for user, target, *others in lines
+    ).encode()
+
+
+def _run(*argv: str) -> None:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(argv)
+        except SystemExit as end:
+            if end.code != 0:
+                raise RuntimeError(f"podium {' '.join(argv)}: {said.getvalue()}") from None

@@ -1,0 +1,30 @@
+"""What kinds of inputs there are, and how often each comes."""
+
+from __future__ import annotations
+
+from tests.fuzz.archives import archives, pickles
+from tests.fuzz.calls import calls
+from tests.fuzz.case import Family
+from tests.fuzz.commands import negatives, tables_of
+from tests.fuzz.fits import fits
+from tests.fuzz.options import options
+from tests.fuzz.saved import boosted, models
+
+FAMILIES: dict[str, Family] = {
+    "tables": tables_of,
+    "options": options,
+    "models": models,
+    "boosted": boosted,
+    "negatives": negatives,
+    "archives": archives,
+    "pickles": pickles,
+    "calls": calls,
+    "fits": fits,
+}
+
+# A round of inputs; a family comes as often as it stands here.
+ROUND = (
+    *("tables", "models", "tables", "options", "calls", "tables", "negatives", "models", "tables"),
+    *("calls", "boosted", "options", "tables", "archives", "calls", "pickles", "models", "tables"),
+    *("fits", "options"),
+)

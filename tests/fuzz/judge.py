@@ -1,0 +1,146 @@
+"""The verdict on an input: what no command and no call may do, whatever it is given."""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fuzz.case import Case
+
+from podium.errors import PodiumError
+
+FINE, REFUSED = 0, 2  # the only exit statuses of a command that nobody interrupts
+LONGEST = 2000  # letters of a message
+MEMORY = 2 * 2**30  # bytes that one input may add to the largest size of its process
+
+_SAID = re.compile(r"podium: (?!error: )\S")
+_ERROR = re.compile(r"podium: error: \S")
+_VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,e+-]*|\bnan\b|\binf\b")
+
+
+@dataclass
+class Done:
+    """What an input left behind.
+
+    Attributes
+    ----------
+    status : int or None
+        Exit status of a command; None of a call.
+    error : BaseException or None
+        What got out, other than the end of a command.
+    out, err : bytes
+        What was written to stdout and stderr, by whatever library.
+    grown : int
+        Bytes by which the largest size of the process grew.
+    after : dict of str to bytes
+        Files in the folder.
+    """
+
+    status: int | None
+    error: BaseException | None
+    out: bytes
+    err: bytes
+    grown: int
+    after: dict[str, bytes]
+
+
+def problems(case: Case, done: Done) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong: in short, the same for what has the same cause, and in detail."""
+    err = done.err.decode("utf-8", "replace")
+    if done.error is not None:
+        yield from _escaped(case, done.error)
+    elif case.call is None:
+        yield from _ended(done, err)
+    yield from _spoken(err, is_call=case.call is not None)
+    yield from _left(case, done)
+    if done.grown > MEMORY:
+        yield "memory", f"grew by {done.grown / 2**30:.1f} GiB"
+
+
+def _escaped(case: Case, error: BaseException) -> Iterator[tuple[str, str]]:
+    """Of a call, podium's own errors are fine, and scikit-learn's own about its arguments."""
+    if case.call is not None and isinstance(error, PodiumError):
+        text = str(error)
+        if len(text.splitlines()) != 1 or len(text) > LONGEST:
+            yield f"long or empty message: {shape(text)}", text[:LONGEST]
+        return
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [(Path(frame.filename), frame.name) for frame in frames]
+    last = places[-1] if places else (Path("?"), "?")
+    if case.call is not None and _is_documented(error, last):
+        return
+    own = [place for place in places if "podium" in place[0].parts]
+    where = " in ".join(f"{file.name}:{name}" for file, name in [last, *own[-1:]])
+    told = "".join(traceback.format_exception(error))
+    yield f"traceback {type(error).__name__} at {where}", told[-3000:]
+
+
+def _is_documented(error: BaseException, last: tuple[Path, str]) -> bool:
+    """Tell what scikit-learn raises, and Python for arguments that a function does not have."""
+    if "sklearn" in last[0].parts:
+        return isinstance(error, ValueError | TypeError)
+    return last[0].parent.name == "fuzz" and isinstance(error, TypeError)
+
+
+def _ended(done: Done, err: str) -> Iterator[tuple[str, str]]:
+    n_errors = sum(bool(_ERROR.match(line)) for line in err.splitlines())
+    if done.status not in (FINE, REFUSED):
+        yield f"status {done.status}", err[-LONGEST:]
+    elif n_errors != (done.status == REFUSED):
+        yield f"status {done.status} with {n_errors} error lines", err[-LONGEST:]
+    elif n_errors and not _ERROR.match(err.splitlines()[-1]):
+        yield "the error is not the last line", err[-LONGEST:]
+    if done.status == REFUSED and done.out:
+        yield "result before an error", f"{done.out[:200]!r} {err[-LONGEST:]}"
+
+
+def _spoken(err: str, *, is_call: bool) -> Iterator[tuple[str, str]]:
+    """Check that stderr holds messages of a line each; a call says nothing there."""
+    for line in err.splitlines():
+        if is_call or not (_SAID.match(line) or _ERROR.match(line)):
+            yield f"stray on stderr: {shape(line)}", err[-LONGEST:]
+            return
+        if len(line) > LONGEST:
+            yield f"long message: {shape(line)}", line[:LONGEST]
+
+
+def _left(case: Case, done: Done) -> Iterator[tuple[str, str]]:
+    before, after = case.files, done.after
+    worked = done.status == FINE or (case.call is not None and done.error is None)
+    written = case.outputs if worked else set[str]()
+    for name in sorted(before.keys() | after.keys()):
+        if name in case.kept or before.get(name) == after.get(name):
+            continue
+        if name not in written:
+            what = "left" if name not in before else "removed" if name not in after else "changed"
+            yield f"{what} {shape(name)}", f"{name}: {len(after.get(name, b''))} bytes"
+        elif not _is_whole(name, after.get(name, b"")):
+            yield f"partial {Path(name).suffix}", f"{after.get(name, b'')[:200]!r}"
+
+
+def _is_whole(name: str, content: bytes) -> bool:
+    """Tell whether a file ends as its format ends; a model may have any name."""
+    if content[8:10] == b'{"':
+        return _is_whole_model(content)
+    ends = {".parquet": b"PAR1", ".arrow": b"ARROW1", ".feather": b"ARROW1"}
+    if name.endswith((".csv", ".tsv", ".trec")):
+        return content.endswith(b"\n")
+    if name.endswith(".html"):
+        return content.rstrip().endswith(b"</html>")
+    return bool(content) and content.endswith(ends.get(Path(name).suffix, b""))
+
+
+def _is_whole_model(content: bytes) -> bool:
+    n_header = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + n_header])
+    ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
+    return len(content) == 8 + n_header + max(ends, default=0)
+
+
+def shape(text: str) -> str:
+    """Return a text without its values, so that messages of one form are alike."""
+    return _VALUES.sub("_", text)[:120]

@@ -1,0 +1,151 @@
+"""Odd values of every option that a command has, on files that are fine."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import Any
+
+import typer
+from tests.fuzz import tables
+from tests.fuzz.case import Case, Corpus
+from tests.fuzz.damage import ODD_TEXTS
+
+from podium.cli import app
+
+# What else would run for long, or reach beyond the folder: others' machines, processes, devices.
+_LEFT_OUT = {
+    *("--ray", "--workers", "--jobs", "--help", "--version", "--threads", "--tune", "--budget"),
+    *("--data", "--debug"),
+}
+# Numbers of these are work to do, which may be as much as is asked for.
+_WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
+_FOLDS = {"--folds"}
+_OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table"}
+_FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
+_FILES += ("linear", "negatives", "none.csv", ".", "")
+
+_METRICS = ("pap", "ndcg", "recall", "precision", "ap", "rr", "err", "auc", "pauc", "rbp", "dcg")
+_METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc_at")
+_PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
+_LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
+_LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "pauc-hinge", "squared", "bpr")
+_METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
+_WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
+_WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
+_WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
+_SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
+_SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
+_GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
+
+_FEW = ("--epochs", "1", "--factors", "2", "--threads", "1")
+
+# Enough for each command to work.
+_BASES: dict[str, tuple[str, ...]] = {
+    "measure": ("truth.csv", "run.csv"),
+    "compare": ("truth.csv", "run.csv", "run.csv"),
+    "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
+    "rank": ("linear", "rows.csv"),
+    "factorize": ("pairs.csv", *_FEW, "--out", "made"),
+    "recommend": ("factors",),
+    "estimate": ("ranks.csv", "--items", "60", "--negatives", "20", "--method", "naive"),
+    "plan": ("--items", "60", "--users", "9", "--error", "0.5", "--method", "naive"),
+    "reproduce": ("list",),
+}
+
+
+def options(rng: random.Random, corpus: Corpus) -> Case:
+    """Return a command with one to three options that have odd values."""
+    command = rng.choice(list(_BASES))
+    argv = [command, *_BASES[command]]
+    case = Case(files=_files(rng, corpus), outputs={"made"} if "made" in argv else set())
+    case.kept.add("made.checkpoint")
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        name, is_flag = rng.choice(_options(command))
+        argv += [name] if is_flag else _given(case, rng, name)
+    if rng.random() < 0.1:
+        argv[rng.randrange(len(argv))] = _text(rng)
+    if rng.random() < 0.1:
+        argv.insert(rng.randrange(1, len(argv) + 1), _text(rng))
+    case.argv = argv
+    case.outputs -= {name for name in case.files if argv.count(name) > 1}
+    if command == "reproduce":
+        case.kept |= {"reproduce"}
+    return case
+
+
+def _given(case: Case, rng: random.Random, name: str) -> list[str]:
+    """Return an option with a value; a file that it names may be one that is read."""
+    if name in _OUTPUTS:
+        suffix = rng.choice((".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz"))
+        place = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
+        case.outputs.add(place)
+        return [name, place]
+    if name in _WORK | _FOLDS:
+        return [name, rng.choice(("0", "1", "2", "-1", "1.5", "nan", "", "many", "9" * 30))]
+    return [name, _value(rng)] if rng.random() < 0.9 else [f"{name}={_value(rng)}"]
+
+
+def _value(rng: random.Random) -> str:
+    kinds = (_text, _number, _measure, _word, _file, _pair)
+    return rng.choice(kinds)(rng)
+
+
+def _text(rng: random.Random) -> str:
+    """Return a text without a slash, so that it names nothing outside of the folder."""
+    if rng.random() < 0.7:
+        text = rng.choice(ODD_TEXTS)
+    else:
+        text = "".join(chr(rng.choice((rng.randrange(32, 127), 0xE9, 0x4E2D))) for _ in range(6))
+    return text.replace("/", "").replace("\x00", "").replace("..", "")
+
+
+def _number(rng: random.Random) -> str:
+    numbers = ("0", "1", "2", "3", "-1", "0.5", "1e-300", "1e300", "nan", "inf", "1e9", "10,20,40")
+    return rng.choice((*numbers, str(2**31), str(2**63), "9" * 30, "1000000000", "0.999999"))
+
+
+def _measure(rng: random.Random) -> str:
+    """Return text of the grammar of measures, losses or methods, now and then a little off."""
+    name = rng.choice(rng.choice((_METRICS, _LOSSES, _METHODS)))
+    inside = ", ".join(rng.choice(_PARTS) for _ in range(rng.choice((0, 0, 1, 2))))
+    text = f"{name}({inside})" if inside else name
+    text += rng.choice(("", "@1", "@10", "@0", "@", f"@{2**40}", "@@2", "@1.5", "(", ")", "@-1"))
+    return text if rng.random() < 0.8 else text[:-1]
+
+
+def _word(rng: random.Random) -> str:
+    return rng.choice(_WORDS)
+
+
+def _file(rng: random.Random) -> str:
+    return rng.choice(_FILES)
+
+
+def _pair(rng: random.Random) -> str:
+    return rng.choice((*_SETS, *_GRIDS))
+
+
+@cache
+def _options(command: str) -> list[tuple[str, bool]]:
+    """Return the names of a command's options, and whether they take no value."""
+    group: Any = typer.main.get_command(app)
+    found = [
+        (name, bool(getattr(each, "is_flag", False)))
+        for each in group.commands[command].params
+        for name in each.opts
+    ]
+    return [(name, flag) for name, flag in found if name[0] == "-" and name not in _LEFT_OUT]
+
+
+def _files(rng: random.Random, corpus: Corpus) -> dict[str, bytes]:
+    truth = tables.truth(rng)
+    made = {
+        "truth": truth, "run": tables.run(rng, truth), "ranks": tables.sampled_ranks(rng),
+        "scores": tables.candidate_scores(rng),
+    }  # fmt: skip
+    kept = ("rows.csv", "pairs.csv", "factors", "linear", "negatives")
+    return {
+        **{f"{name}.csv": tables.write(table, "csv") for name, table in made.items()},
+        **{name: corpus[name] for name in kept},
+    }

@@ -1,0 +1,177 @@
+"""Damaged models, factors and checkpoints: of bytes, of the header, of arrays."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+from tests.fuzz.case import Case, Corpus
+from tests.fuzz.corpus import FACTORIZE
+from tests.fuzz.damage import spoil
+
+from podium._arrays import write_arrays
+
+_RANKERS = ("linear", "listmle", "neural", "rankboost", "greedy-pap", "logistic-regression")
+_BOOSTED = ("lightgbm", "xgboost")
+
+_ODD: tuple[Any, ...] = (
+    *(None, True, 0, 1, -1, 2, 1e308, 4e8, 2**31, 400_000_000, 2**63 - 1, 2**63, 10**30, 0.5),
+    *("", "x", "nan", "pap-ramp", [], {}, [1, 2], {"a": 1}, [[[[]]]], ["x"] * 3),
+)
+
+
+def models(rng: random.Random, corpus: Corpus) -> Case:
+    """Return a command that reads a damaged model, factorization or checkpoint."""
+    return rng.choice((_ranker, _ranker, _factors, _checkpoint, _estimated))(rng, corpus)
+
+
+def boosted(rng: random.Random, corpus: Corpus) -> Case:
+    """Return `podium rank` with a model whose trees are damaged."""
+    whole = corpus[rng.choice(_BOOSTED)]
+    kind, header, arrays = _taken_apart(whole)
+    trees = arrays["trees_"].tobytes()
+    start = whole.index(trees)
+    if rng.random() < 0.5:  # where they lie
+        spoiled = spoil(trees, rng)[: len(trees)].ljust(len(trees), b" ")
+        return _ranking(rng, corpus, whole[:start] + spoiled + whole[start + len(trees) :])
+    arrays["trees_"] = np.frombuffer(spoil(trees, rng), np.uint8)
+    return _ranking(rng, corpus, _plainly(kind, header, arrays))
+
+
+def _ranker(rng: random.Random, corpus: Corpus) -> Case:
+    return _ranking(rng, corpus, _damaged(corpus[rng.choice(_RANKERS + _BOOSTED)], rng))
+
+
+def _ranking(rng: random.Random, corpus: Corpus, model: bytes) -> Case:
+    case = Case(["rank", "model", "rows.csv"], {"model": model, "rows.csv": corpus["rows.csv"]})
+    if rng.random() < 0.3:
+        case.argv += ["--out", "run.csv"]
+        case.outputs.add("run.csv")
+    return case
+
+
+def _factors(rng: random.Random, corpus: Corpus) -> Case:
+    return Case(["recommend", "factors", "-k", "4"], {"factors": _damaged(corpus["factors"], rng)})
+
+
+def _estimated(rng: random.Random, corpus: Corpus) -> Case:
+    files = {"factors": _damaged(corpus["factors"], rng), "listed": corpus["negatives"]}
+    argv = ["estimate", "factors", "--negatives-file", "listed", "--items", "20", "--no-bounds"]
+    return Case([*argv, "--no-replacement", "--method", "naive"], files)
+
+
+def _checkpoint(rng: random.Random, corpus: Corpus) -> Case:
+    checkpoint = _damaged(corpus["checkpoint"], rng)
+    return Case(
+        ["factorize", "pairs.csv", *FACTORIZE, "--out", "made", "--resume"],
+        {"pairs.csv": corpus["pairs.csv"], "made.checkpoint": checkpoint},
+        {"made"},
+        {"made.checkpoint"},
+    )
+
+
+def _damaged(data: bytes, rng: random.Random) -> bytes:
+    """Return a file that is damaged in its bytes, or is well formed and holds something odd."""
+    way = rng.choice(("bytes", "header", "arrays", "arrays"))
+    if way == "bytes":
+        return spoil(data, rng)
+    kind, header, arrays = _taken_apart(data)
+    if way == "header":
+        _spoil_json(header, rng)
+    for _ in range(rng.choice((1, 1, 2)) if way == "arrays" else 0):
+        _spoil_arrays(arrays, rng)
+    return rng.choice((_plainly, _as_podium))(kind, header, arrays)
+
+
+def _taken_apart(data: bytes) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    length = int.from_bytes(data[:8], "little")
+    kinds: dict[str, str] = json.loads(data[8 : 8 + length])["__metadata__"]
+    kind = next(name for name in kinds if name.startswith("podium"))
+    return kind, json.loads(kinds[kind]), load(data)
+
+
+def _plainly(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return a file whose digests, where the header has any, are those of the whole one."""
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return save(plain, metadata={kind: json.dumps(header)})
+
+
+def _as_podium(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return a file as podium itself would write it."""
+    rest = {name: value for name, value in header.items() if name != "format"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "made")
+        try:
+            write_arrays(path, kind, 1, arrays, rest)
+        except (TypeError, ValueError):
+            return _plainly(kind, header, arrays)
+        return path.read_bytes()
+
+
+def _spoil_json(value: dict[str, Any], rng: random.Random) -> None:
+    """Change, remove or add one value at any depth."""
+    inner = [each for each in value.values() if isinstance(each, dict) and each]
+    if inner and rng.random() < 0.7:
+        return _spoil_json(rng.choice(inner), rng)
+    key = rng.choice(list(value))
+    way = rng.random()
+    if way < 0.2:
+        del value[key]
+    elif way < 0.3:
+        value[f"{key}_"] = value.pop(key)
+    else:
+        value[key] = rng.choice(_ODD)
+    return None
+
+
+def _spoil_arrays(arrays: dict[str, NDArray[Any]], rng: random.Random) -> None:
+    """Change one array, remove it, or add another."""
+    if not arrays:
+        return
+    name = rng.choice(list(arrays))
+    way = rng.choice(("values", "values", "values", "kind", "shape", "drop", "name", "add", "one"))
+    if way == "drop":
+        del arrays[name]
+    elif way in ("name", "add"):
+        other = rng.choice((*arrays, "coef_", "x", f"{name}_", "user_labels", "__dict__"))
+        arrays[other] = arrays.pop(name) if way == "name" else arrays[name]
+    else:
+        arrays[name] = {"values": _values, "kind": _kind, "shape": _shape, "one": _one}[way](
+            arrays[name], rng
+        )
+
+
+def _values(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
+    if not array.size:
+        return array
+    odd = rng.choice((np.nan, np.inf, -np.inf, 1e300, -1, 0, 2**31, 2**62))
+    changed = array.copy()
+    with np.errstate(all="ignore"):
+        value = np.array(odd).astype(array.dtype)
+    if rng.random() < 0.3:
+        changed[:] = value
+    else:
+        changed.flat[rng.randrange(array.size)] = value
+    return changed
+
+
+def _kind(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
+    with np.errstate(all="ignore"):
+        return array.astype(rng.choice(("f8", "f4", "f2", "i8", "i4", "i1", "u1", "u8", "?")))
+
+
+def _shape(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
+    shapes = (array[:-1] if array.ndim else array, array[None], array.ravel(), array.T, array[:0])
+    doubled = np.concatenate([array, array]) if array.ndim else array[None]
+    return rng.choice((*shapes, doubled, np.resize(array, (7, 5)), np.resize(array, 100)))
+
+
+def _one(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
+    kind = array.dtype if array.dtype.kind == "f" else np.dtype(float)
+    return np.array(rng.choice((0, 1, 3, np.nan)), dtype=kind)

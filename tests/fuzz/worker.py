@@ -1,0 +1,152 @@
+"""A process that takes inputs from stdin, a line each, and answers with what was wrong.
+
+It reads `family seed index`, draws that input, and runs it in a folder of its own, in this very
+process: so an input costs milliseconds. What an input does to the process shows: a crash ends it,
+and its standard streams are files that libraries of any language write to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import DataConversionWarning as SklearnWarning
+from tests.fuzz import corpus
+from tests.fuzz.case import Case, draw
+from tests.fuzz.families import FAMILIES
+from tests.fuzz.judge import Done, problems
+
+from podium.cli import main as podium
+from podium.errors import PodiumWarning
+
+CPU_SECONDS = 120  # of one input; whatever takes longer hangs
+SPACE = 8 * 2**30  # bytes of addresses that inputs may take, to protect the machine
+
+_C = ctypes.CDLL(None) if os.name == "posix" else None
+
+
+def main(place: str) -> None:
+    """Answer inputs until stdin ends; `place` is a folder for this worker alone."""
+    folder = Path(place)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    streams = _catch_streams(folder)
+    warnings.simplefilter("always")
+    for ignored in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", ignored)
+    whole = folder / "corpus"
+    whole.mkdir()
+    files = corpus.make(whole)
+    _limit_memory()
+    print(json.dumps("ready"), file=answers, flush=True)
+    for line in sys.stdin:
+        family, seed, index = line.split()
+        case = draw(FAMILIES[family], family, int(seed), int(index), files)
+        found = list(problems(case, _run(case, folder, streams)))
+        print(json.dumps({"case": str(case), "problems": found}), file=answers, flush=True)
+
+
+def _catch_streams(folder: Path) -> tuple[int, int]:
+    """Make stdout and stderr of the process files, and return what reads them."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for stream, name in ((1, "out"), (2, "err")):
+        to = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        os.dup2(to, stream)
+        os.close(to)
+    return 1, 2
+
+
+def _run(case: Case, folder: Path, streams: tuple[int, int]) -> Done:
+    place = Path(tempfile.mkdtemp(dir=folder))
+    for name, content in case.files.items():
+        (place / name).write_bytes(content)
+    for stream in streams:
+        os.ftruncate(stream, 0)
+    os.chdir(place)
+    size = _largest_size()
+    with _Limit():
+        status, error = _outcome(case)
+    grown = _largest_size() - size
+    os.chdir(folder)
+    _flush()
+    out, err = ((folder / name).read_bytes() for name in ("out", "err"))
+    after = {
+        path.relative_to(place).as_posix(): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file()
+    }
+    shutil.rmtree(place)
+    return Done(status, error, out, err, grown, after)
+
+
+def _outcome(case: Case) -> tuple[int | None, BaseException | None]:
+    try:
+        if case.call is None:
+            podium(case.argv)
+        with warnings.catch_warnings():
+            for said in (PodiumWarning, SklearnWarning):
+                warnings.simplefilter("ignore", said)
+            case.call()
+    except SystemExit as end:
+        return (end.code, None) if isinstance(end.code, int) else (None, end)
+    except BaseException as error:  # panics of Rust are no Exception
+        return None, error
+    return None, None
+
+
+class _Limit:
+    """End this process by a signal when an input has had CPU_SECONDS of processors."""
+
+    def __enter__(self) -> None:
+        self._set(CPU_SECONDS)
+
+    def __exit__(self, *error: object) -> None:
+        self._set(0)
+
+    def _set(self, seconds: float) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if _C is not None:
+        _C.fflush(None)
+
+
+def _largest_size() -> int:
+    """Return the largest size that this process has had, in bytes; 0 where it is not told."""
+    resource = _resource()
+    if resource is None:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) * (1 if sys.platform == "darwin" else 1024)
+
+
+def _limit_memory() -> None:
+    resource, statm = _resource(), Path("/proc/self/statm")
+    if resource is None or not statm.exists():
+        return
+    size = int(statm.read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + SPACE, -1))
+
+
+def _resource() -> Any:
+    try:
+        import resource  # of POSIX alone
+    except ImportError:
+        return None
+    return resource
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
