@@ -64,7 +64,7 @@ COMMANDS = (
             "made.checkpoint",
         ),
     )
-    * 3,
+    * 2,
 )
 
 
