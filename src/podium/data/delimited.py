@@ -124,7 +124,9 @@ def _line_of(path: Path, separator: str, row: int) -> int:
 
 def _texts(content: bytes) -> Iterable[str]:
     """Return the lines of a text in UTF-8, without a copy of the whole."""
-    return io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace", newline="\n")
+    return io.TextIOWrapper(
+        io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline="\n"
+    )
 
 
 def _explain_delimited(
