@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import SOLVERS, LightGBMRanker, LinearRanker
+from podium.rankers import SOLVERS, LightGBMRanker, LinearRanker, NeuralRanker, XGBoostRanker
 from podium.rankers.model_io import MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -119,28 +122,75 @@ def test_refit_gives_the_same_bits(loss: str) -> None:
     assert ranker.fit(X, y, qid).coef_.tobytes() == first
 
 
-@pytest.mark.parametrize("loss", UNDRAWN)
+def shuffled(rows: Any, seed: int = 1) -> Any:
+    order = np.random.default_rng(seed).permutation(rows[1].size)
+    return tuple(column[order] for column in rows)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_shuffled_rows_give_the_same_ranker(loss: str) -> None:
+    """Ties are drawn by what rows hold, some of which are the same here."""
     X, y, qid = problem()
-    order = np.random.default_rng(1).permutation(y.size)
-    ranker = stepping(loss)
-    one = ranker.fit(X, y, qid).coef_
-    other = ranker.fit(X[order], y[order], qid[order]).coef_
+    X[:60], qid[:60] = X[60:120], qid[60:120]
+    ranker = stepping(loss).set_params(learning_rate=0.01)
+    one, other = ranker.fit(X, y, qid).coef_, ranker.fit(*shuffled((X, y, qid))).coef_
     np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
     assert one.any()
+    in_csr = ranker.fit(sparse.csr_array(X), y, qid).coef_
+    np.testing.assert_allclose(in_csr, one, rtol=1e-9, atol=1e-12)
+
+
+def test_scaled_features_draw_the_same_order_of_ties() -> None:
+    """Means and variances of shuffled rows differ in their last digits."""
+    rows = problem()
+    model = make_pipeline(StandardScaler(), stepping("listmle"))
+    last = model.steps[-1][0]
+    fits = [clone(model).fit(X, y, **{f"{last}__qid": qid}) for X, y, qid in (rows, shuffled(rows))]
+    one, other = (fit[-1].coef_ for fit in fits)
+    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("make", [LightGBMRanker, XGBoostRanker])
+def test_shuffled_rows_grow_the_same_trees(make: Any, loss: str) -> None:
+    rows = problem()
+    ranker = make(loss, n_trees=4, n_leaves=4, n_threads=1)
+    one = ranker.fit(*rows).predict(rows[0])
+    other = ranker.fit(*shuffled(rows)).predict(rows[0])
+    np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
+    assert np.unique(one).size > 1
+
+
+@pytest.mark.parametrize("loss", ["listmle", "listnet(ties=redrawn)@3", "pap-logistic"])
+def test_shuffled_rows_give_the_same_passes_over_batches(loss: str) -> None:
+    rows = problem()
+    for ranker, learned in (
+        (LinearRanker(loss, solver="stochastic", max_iter=4), "coef_"),
+        (NeuralRanker(loss, hidden=4, max_iter=4), "parameters_"),
+    ):
+        if isinstance(ranker, NeuralRanker):
+            pytest.importorskip("torch", reason="needs the extra podium[torch]")
+        one = getattr(ranker.fit(*rows), learned).copy()
+        other = getattr(ranker.fit(*shuffled(rows)), learned)
+        np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("one_group", [False, True])
+@pytest.mark.parametrize("ranker", each_ranker(n_trees=3), ids=lambda r: type(r).__name__)
+def test_shuffled_rows_give_the_same_ranker_of_any_kind(ranker: Any, one_group: bool) -> None:
+    rows = problem()
+    given = slice(None, 2 if one_group else 3)
+    ranker = ranker.set_params(one_group=one_group)
+    one = ranker.fit(*rows[given]).predict(rows[0])
+    other = ranker.fit(*shuffled(rows)[given]).predict(rows[0])
+    np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", DRAWING)
-def test_order_of_groups_does_not_matter_where_the_order_of_their_rows_does(loss: str) -> None:
-    """Tied rows are put in order group after group, by the place of a row in its group."""
+def test_another_seed_draws_another_order_of_ties(loss: str) -> None:
     X, y, qid = problem()
-    order = np.argsort((qid * 7) % 12, kind="stable")
-    inside = np.random.default_rng(1).permutation(y.size)
     ranker = stepping(loss)
     one = ranker.fit(X, y, qid).coef_
-    other = ranker.fit(X[order], y[order], qid[order]).coef_
-    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
-    assert not np.allclose(ranker.fit(X[inside], y[inside], qid[inside]).coef_, one)
     assert not np.allclose(clone(ranker).set_params(random_state=1).fit(X, y, qid).coef_, one)
 
 

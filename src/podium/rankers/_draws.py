@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.groups import Groups
+from podium.rankers.objective import Labels
 from podium.types import Loss
 
 Keys = NDArray[np.float64]  # (n_rows, n_orders), in the caller's row order
@@ -30,7 +30,7 @@ def redraws(loss: Loss) -> bool:
     return bool(getattr(loss, "redraws", False))
 
 
-def keys_of(loss: Loss, groups: Groups, seed: int, number: int = 0) -> Keys | None:
+def keys_of(loss: Loss, labels: Labels, seed: int, number: int = 0) -> Keys | None:
     """Return the keys of all rows for a pass; None for a loss that draws none.
 
     A loss that does not draw anew has those of the whole fit in every pass.
@@ -38,7 +38,14 @@ def keys_of(loss: Loss, groups: Groups, seed: int, number: int = 0) -> Keys | No
     if not draws(loss):
         return None
     drawing: Any = loss
+    groups = labels.groups if labels.drawn is None else labels.drawn
     return drawing.draw(groups, generator(seed, number if redraws(loss) else 0))
+
+
+def given_keys(loss: Loss, labels: Labels, seed: int) -> dict[str, Any]:
+    """Return what a loss's `prepare` takes besides for all rows: keys, if it draws."""
+    keys = keys_of(loss, labels, seed)
+    return {} if keys is None else {"keys": keys}
 
 
 def reads_groups(loss: Loss) -> bool:

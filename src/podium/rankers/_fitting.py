@@ -13,7 +13,8 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses._inputs import TINY
 from podium.progress import or_silent
-from podium.rankers._draws import generator, redraws
+from podium.rankers._content import by_content
+from podium.rankers._draws import draws, generator, given_keys, redraws
 from podium.rankers._inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
@@ -40,25 +41,31 @@ def loss_of(loss: Any) -> Loss:
     return loss
 
 
-def labels_of(rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
-    """Return what a loss is prepared from, and where its rows are in the features.
+def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
+    """Return what the loss is prepared from, and where its rows are in the features.
 
     Groups whose rows lie together are put in the order of their labels (None: they are): sums
     then have the same bits in whatever order a file has its groups. Other rows stay as they are,
     since to read a row here and a row there takes several times as long.
     """
-    groups, order = rows.groups, rows.groups.order
+    groups, order, relevance = rows.groups, rows.groups.order, rows.relevance
     if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
-        return Labels(rows.relevance, groups, weights), None
-    together = Groups(groups.labels, groups.offsets)
-    gathered = None if weights is None else weights[order]
-    return Labels(rows.relevance[order], together, gathered), order
+        order = None
+    else:
+        groups, relevance = Groups(groups.labels, groups.offsets), relevance[order]
+        weights = None if weights is None else weights[order]
+    drawn = by_content(rows.features, relevance, groups, order) if draws(loss) else None
+    return Labels(relevance, groups, weights, drawn), order
 
 
 def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
     """Return the target of all rows, ties broken by the seed; raise if no group can be used."""
     target = loss.prepare(
-        labels.relevance, labels.groups, weights=labels.weights, rng=generator(seed)
+        labels.relevance,
+        labels.groups,
+        weights=labels.weights,
+        rng=generator(seed),
+        **given_keys(loss, labels, seed),
     )
     require_trainable(loss, target, labels.groups)
     return target

@@ -75,7 +75,7 @@ class Batches:
     def epoch(self, number: int, size: int) -> Iterator[Batch]:
         """Yield all groups once, `size` at a time, in an order of the seed and epoch alone."""
         order = np.random.default_rng([self.seed, number]).permutation(self.groups)
-        keys = keys_of(self.loss, self.labels.groups, self.seed, number)
+        keys = keys_of(self.loss, self.labels, self.seed, number)
         rng = generator(self.seed, number)
         for start in range(0, order.size, size):
             yield self._batch(order[start : start + size], keys, rng)

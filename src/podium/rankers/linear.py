@@ -109,9 +109,9 @@ class LinearRanker(LinearScores):
     are C-ordered or CSR; sums are in float64.
 
     Groups whose rows lie together may come in any order: the bits are the same. Otherwise row
-    order does not matter beyond rounding, but for losses that draw an order of tied rows: there
-    a row's place in its group decides which gets which. A refit gives the same bits, whatever
-    the number of threads.
+    order does not matter beyond rounding. A loss that draws an order of tied rows draws it by
+    their features, so that it does not depend on the order in a file; rows whose features and
+    relevance agree are alike to it. A refit gives the same bits, whatever the number of threads.
 
     References
     ----------
@@ -214,7 +214,7 @@ class LinearRanker(LinearScores):
         features = self._features(X, reset=True)
         rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = _inputs.row_weights(sample_weight, rows.groups)
-        labels, places = _fitting.labels_of(rows, weights)
+        labels, places = _fitting.labels_of(loss, rows, weights)
         target = _fitting.target_of(loss, labels, settings.seed)
         intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
         l2 = float(self.l2)

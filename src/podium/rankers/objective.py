@@ -52,11 +52,14 @@ class Labels:
     relevance : float64, (n_rows,)
     groups : Groups
     weights : float64, (n_rows,), or None
+    drawn : Groups, or None
+        The same groups with their rows in the order in which keys are drawn; the caller's without.
     """
 
     relevance: PerRow
     groups: Groups
     weights: PerRow | None = None
+    drawn: Groups | None = None
 
     @property
     def has_weight(self) -> Mask:

@@ -11,11 +11,12 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.rankers._content import by_content
 from podium.rankers._fitting import seed_of
 from podium.rankers.baselines._base import Coefficients, LinearBaseline, Task
 from podium.rankers.baselines._logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
-from podium.types import PerRow, Progress
+from podium.types import PerRow, Progress, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +167,7 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
     """Yield n weights by row: as given, and then times how often a row's group was drawn."""
     given = np.ones(task.positive.size) if task.weights is None else task.weights
     n_groups = task.rows.groups.n_groups
-    unit = task.rows.groups.index if n_groups > 1 else np.arange(given.size)
+    unit = task.rows.groups.index if n_groups > 1 else _places(task)
     n_units = n_groups if n_groups > 1 else given.size
     yield task.weights
     for _ in range(n - 1):
@@ -175,6 +176,14 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
         counted = task.positive[weights > 0]
         # A sample with one class cannot be learned from; the sample of all rows can.
         yield weights if counted.any() and not counted.all() else task.weights
+
+
+def _places(task: Task) -> RowIndex:
+    """Return the place of each row of one group in the order of what rows hold."""
+    rows = task.rows
+    places = np.empty(rows.relevance.size, np.int64)
+    places[by_content(rows.features, rows.relevance, rows.groups).order] = np.arange(places.size)
+    return places
 
 
 def _grid(n_grid: Any) -> PerRow:

@@ -13,6 +13,7 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers import _draws
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
+from podium.rankers.objective import Labels as OnRows
 from podium.rankers.objective import defined_mean
 from podium.types import Loss, PerGroup, PerRow
 
@@ -34,9 +35,7 @@ class ScoreSpace:
     Parameters
     ----------
     loss : Loss
-    relevance : float64, (n_rows,)
-    groups : Groups
-    weights : float64, (n_rows,), optional
+    rows : Labels
 
     Attributes
     ----------
@@ -49,9 +48,7 @@ class ScoreSpace:
         For a loss that is defined on no group, or that draws its target anew.
     """
 
-    def __init__(
-        self, loss: Loss, relevance: PerRow, groups: Groups, weights: PerRow | None = None
-    ) -> None:
+    def __init__(self, loss: Loss, rows: OnRows) -> None:
         if _draws.redraws(loss):
             name = getattr(loss, "name", type(loss).__name__)
             raise ArgumentError(
@@ -59,10 +56,12 @@ class ScoreSpace:
                 f"{name}(ties=fixed), or (ties=averaged)."
             )
         self.loss = loss
-        self.target: Any = loss.prepare(relevance, groups, weights=weights)
-        self.scale = float(relevance.size if weights is None else weights.sum())
+        weights = rows.weights
+        keys = {} if rows.drawn is None else _draws.given_keys(loss, rows, 0)
+        self.target: Any = loss.prepare(rows.relevance, rows.groups, weights=weights, **keys)
+        self.scale = float(rows.relevance.size if weights is None else weights.sum())
         self.objective = np.nan
-        self._require_defined(groups)
+        self._require_defined(rows.groups)
 
     def __call__(self, scores: PerRow) -> GradHess:
         """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores."""
@@ -115,7 +114,7 @@ class _Objective:
         else:
             groups = labels.groups(self.qid, repr(self))
         relevance = labels.relevance.astype(np.float64)
-        return ScoreSpace(self.loss, relevance, groups, labels.row_weights(groups))
+        return ScoreSpace(self.loss, OnRows(relevance, groups, labels.row_weights(groups)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r})"

@@ -174,7 +174,7 @@ class NeuralRanker(Ranker):
         features = self._features(X, reset=True)
         rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = _inputs.row_weights(sample_weight, rows.groups)
-        labels, order = _fitting.labels_of(rows, weights)
+        labels, order = _fitting.labels_of(loss, rows, weights)
         places = np.arange(rows.groups.n_rows) if order is None else order
         problem = self._problem(loss, features, labels, places)
         validate = None if eval_set is None else self._validate(eval_set, problem)
