@@ -25,7 +25,8 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled._measures import read_measure
-from podium.sampled._plan.ranks import halfway, layout, of_pilot, of_value
+from podium.sampled._plan.errors import Question
+from podium.sampled._plan.ranks import Expected, halfway, layout, of_pilot, of_value
 from podium.sampled._plan.search import Family, climb
 
 N_ITEMS = 40
@@ -93,6 +94,34 @@ def test_mean_of_values_has_its_moments(stages: tuple[int, ...], replacement: bo
     assert one.error == pytest.approx(sqrt(one.std_error**2 + one.bias**2))
     assert one.n_scored == pytest.approx(1 + chances @ design.sizes)
     assert one.errors == {"pilot": one.error}
+
+
+def test_bias_of_a_mean_over_users_is_what_most_draws_have() -> None:
+    """One of five equally likely distributions is far off, and does not rule the bias."""
+    measure, design = read_measure("ndcg@10"), Design(5, N_ITEMS)
+    cells = layout(design)
+    usual, strange = np.zeros((2, cells.sizes.size))
+    usual[[5, 20]], strange[0] = 0.5, 1.0
+
+    def bias(*masses: NDArray[np.float64]) -> float:
+        expected = Expected(cells, {"pilot": np.array(masses)}, 0.1)
+        return Question(BV(gamma=0.1), measure, 50, expected, 16, 0).ask(design)["pilot"].bias
+
+    assert bias(strange) > 2 * bias(usual)
+    assert bias(usual, usual, strange, usual, usual) == pytest.approx(bias(usual))
+
+
+def test_record_says_what_is_made_of_the_biases() -> None:
+    options: dict[str, Any] = {"sizes": [5], "n_repeats": 2}
+    found = {
+        method: plan(500, 50, "rr", 0.1, pilot=pilot(), method=method, **options).conventions
+        for method in ("bv", "smooth")
+    }
+    assert {method: each["bias_is"] for method, each in found.items()} == {
+        "bv": "median",
+        "smooth": "root mean square",
+    }
+    assert plan(500, 50, "rr", 0.1, method="bv", **options).conventions["bias_is"] is None
 
 
 def test_growing_sample_costs_what_targets_that_stay_first_take() -> None:

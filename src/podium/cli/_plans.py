@@ -19,6 +19,9 @@ _FLAT = (
     *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
     *("std_error", "bias", "error", "reaches"),
 )
+_WORTH = {
+    "median": ": where ranks were known, errors were planned as .55 to 4.7 times the true ones"
+}
 _DIGITS = 6  # of numbers of items, after the point
 _OPTIONS = {"n_users": "--users", "n_repeats": "--repeats"}
 _BARE = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OPTIONS)})(?![\w/'\"-]|\.\w)")
@@ -195,7 +198,9 @@ def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
     if plan.conventions["expected_from"] == "pilot":
         yield (
             f"Expected: ranks as a smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
-            f"users leaves them open, {plan.measure} about {_number(plan.value)}."
+            f"users leaves them open, {plan.measure} about {_number(plan.value)}. Bias: the "
+            f"{plan.conventions['bias_is']} of what is left open, not what will be found"
+            f"{_WORTH.get(plan.conventions['bias_is'], '')}."
         )
     else:
         why = "as where recall@k is the square root of k / N, see --expect" if assumed else "given"

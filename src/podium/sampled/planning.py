@@ -18,7 +18,7 @@ from podium.sampled._plan.table import Kind, PlannedDesign, Table
 from podium.sampled._request import name_of, read_request
 from podium.sampled._uncertainty import said_once
 from podium.sampled.design import Design
-from podium.sampled.estimators.base import Estimator
+from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
@@ -190,7 +190,11 @@ def plan(
 
     With a pilot, errors are root mean squares over n_repeats distributions drawn from the
     posterior of `Smooth`, so that bias is what this shape allows: a model whose ranks are not of
-    it (a gap before the cutoff) is further off than planned.
+    it (a gap before the cutoff) is further off than planned. The bias of a mean over users is the
+    median over these distributions (`conventions["bias_is"]`): a few of them have a bias several
+    times as large as the rest. It is what the pilot leaves open, and not what is found in the end:
+    where the true ranks were known, the planned error was .5 to 4.7 times the true one, and the
+    standard error 1.0 to 1.3 times.
 
     Standard errors and biases of means over users (bv, cls, naive and their like) are sums over
     all outcomes. Those of `Smooth` are taken to first order about its fit to outcomes that come
@@ -237,12 +241,20 @@ def _found(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks
         "expected_from": "value" if pilot is None else "pilot",
         "n_pilot_users": None if pilot is None else pilot.n_users,
         "ignore_bias": table.ignore_bias,
+        "bias_is": _bias_is(asked.method, pilot),
         "n_repeats": asked.n_repeats,
         "seed": asked.seed,
     }
     n_items, value = asked.expected.cells.n_items, asked.expected.value
     measure = str(asked.measure)
     return Plan(measure, table.goal, value, n_items, asked.n_users, designs, conventions)
+
+
+def _bias_is(method: Estimator, pilot: SampledRanks | None) -> str | None:
+    """Return what is made of the biases under each distribution that a pilot leaves open."""
+    if pilot is None:
+        return None
+    return "median" if isinstance(method, LinearEstimator) else "root mean square"
 
 
 def _read_request(
