@@ -22,7 +22,7 @@ from podium.sampled.draws._plan import user_keys
 from podium.sampled.draws.sampling import from_twice
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading import HISTORY, own_items, refuse_history
-from podium.sampled.seen import OnSeen, read_seen, whole
+from podium.sampled.seen import OnSeen, read_seen, warn_of_lost, whole
 
 SCORE = Role("score", _columns.SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
@@ -119,9 +119,10 @@ def read_candidate_scores(
         )
         kept = rows.with_candidates(~drop)
         sizes = known.sizes(user, n_items, table.name)[kept & rows.held]
-        rows = rows.keep(kept)
-        if not rows.names.size:
+        if not kept.any():
             raise DataError(f"{table.name}: all candidates of all users are seen items.")
+        warn_of_lost(int((rows.held & ~kept).sum()), table.name)
+        rows = rows.keep(kept)
     n_negatives = rows.candidates(table.name)
     return from_twice(
         _twice_above(rows, rule, seed),

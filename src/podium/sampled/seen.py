@@ -248,4 +248,16 @@ def without_seen(
     n_items = candidates.n_items
     left = known.sizes(user, n_items, source)
     held = known.candidates(pairs, target, n_items=n_items, source=source, on_seen=seen_candidates)
-    return replace(candidates, n_items=left).without(held[user.size :])
+    found = replace(candidates, n_items=left).without(held[user.size :])
+    warn_of_lost(user.size - found.target.size, source)
+    return found
+
+
+def warn_of_lost(n: int, source: str) -> None:
+    """Warn that targets are left without a candidate."""
+    if n:
+        warnings.warn(
+            f"{source}: targets left out, since all of their candidates were seen items: {n}.",
+            PodiumWarning,
+            stacklevel=4,
+        )
