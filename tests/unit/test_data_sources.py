@@ -97,7 +97,19 @@ def test_score_counts_where_both_are_there() -> None:
     assert data.read_run(table, rank="rank").score.tolist() == [-2.0, -1.0]
 
 
-@pytest.mark.parametrize("ranks", [[3, 1, 2], [2, 0, 1], [2, 1, 1], ["3", "1", None], ["x"] * 3])
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        [3, 1, 2],
+        [2, 0, 1],
+        [2, 1, 1],
+        ["3", "1", None],
+        ["x"] * 3,
+        [None] * 3,
+        [[1]] * 3,
+        [b"1"] * 3,
+    ],
+)
 def test_ranks_that_contradict_no_score_are_left_aside(ranks: list[Any]) -> None:
     table = {"user": [1, 1, 1], "item": [1, 2, 3], "rank": ranks, "score": [1, 3, 2]}
     assert data.read_run(table).score.tolist() == [1.0, 3.0, 2.0]

@@ -37,10 +37,13 @@ def refuse_contradiction(
 ) -> None:
     """Raise where a user's item of a higher score has a rank that is worse.
 
-    Equal ranks and equal scores contradict nothing, nor do ranks that count from 0 or are
-    missing.
+    Equal ranks and equal scores contradict nothing, nor do ranks that count from 0, are missing
+    or are no numbers.
     """
-    places = pl.Series(ranks).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    column = pl.Series(ranks)
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        return
+    places = column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     groups = Groups.from_qid(user if isinstance(user, np.ndarray) else codes_of(user)[0])
     order = np.arange(groups.n_rows) if groups.order is None else groups.order
     # Down a user's scores, ranks must not fall. Most files are in that order already.
