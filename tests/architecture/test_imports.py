@@ -39,7 +39,7 @@ ALLOWED = {
     "pandas": ("data/*",),
     "sklearn": (*_ESTIMATORS, "metrics/scorer.py", "recommenders/_base.py"),
     "safetensors": ("_arrays.py",),
-    "threadpoolctl": ("rankers/*", "recommenders/*", "experiments/*"),
+    "threadpoolctl": ("_one_thread.py", "recommenders/*", "experiments/*"),
     "typer": ("cli/*",),
     "click": ("cli/*",),
     "rich": ("cli/*",),

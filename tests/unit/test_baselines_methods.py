@@ -15,7 +15,7 @@ from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import parse
 from podium.rankers import LinearRanker
-from podium.rankers._one_thread import one_blas_thread
+from podium._one_thread import one_blas_thread
 from podium.rankers.baselines import (
     GreedyPAp,
     LogisticRanker,

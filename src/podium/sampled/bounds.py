@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
 from podium.sampled._bounds import ball, moments
@@ -96,7 +97,8 @@ def identification_bounds(
     worth = _worth(wanted, int(np.min(ranks.n_items)))
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
         return _of_known(ranks, worth, level)
-    low, high, miss = extremes(ball.ball(ranks, level), worth, _places(wanted))
+    with one_blas_thread:
+        low, high, miss = extremes(ball.ball(ranks, level), worth, _places(wanted))
     if miss > 0:
         warnings.warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
@@ -106,6 +108,31 @@ def identification_bounds(
             stacklevel=2,
         )
     return Bounds(low, high)
+
+
+def most_of_first(ranks: SampledRanks, measure: Measure, depth: int, level: float) -> float:
+    """Return the largest part of a measure that the first ranks may have, as a bound on it.
+
+    Parameters
+    ----------
+    ranks : SampledRanks
+    measure : Measure
+    depth : int
+        How many ranks are the first.
+    level : float
+        Confidence, as in `identification_bounds`.
+    """
+    whole = _worth(measure, int(np.min(ranks.n_items)))
+
+    def worth(n_items: int) -> NDArray[np.float64]:
+        found = whole(n_items)
+        found[depth:] = 0.0
+        return found
+
+    if all(_is_nearly_whole(design) for design, _ in ranks.designs):
+        return _of_known(ranks, worth, level).high
+    with one_blas_thread:
+        return extremes(ball.ball(ranks, level), worth, _places(measure))[1]
 
 
 def population_bounds(
@@ -178,8 +205,9 @@ def population_bounds(
         )
         return Bounds(max(low, float(values.min())), min(-high, float(values.max())))
     shares = sum(mass[places] @ chances for places, chances in design.blocks())
-    inside = ball.around(np.asarray(shares), ((design, 1.0),), mass, users, level)
-    return Bounds(*extremes(inside, worth, places)[:2])
+    with one_blas_thread:
+        inside = ball.around(np.asarray(shares), ((design, 1.0),), mass, users, level)
+        return Bounds(*extremes(inside, worth, places)[:2])
 
 
 def _is_nearly_whole(design: Design) -> bool:

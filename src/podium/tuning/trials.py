@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.base import clone
 
 from podium import stats
+from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, MissingExtraError
 from podium.metrics import Measure
-from podium.rankers._one_thread import one_blas_thread
 from podium.ranking import Ranking
 from podium.tuning import fitting
 from podium.tuning.candidates import Params

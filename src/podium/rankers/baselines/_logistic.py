@@ -12,9 +12,9 @@ from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from podium import _check
+from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure
-from podium.rankers._one_thread import one_blas_thread
 from podium.rankers.baselines._base import Coefficients, LinearBaseline
 from podium.types import Mask, PerRow, Progress, RowIndex
 

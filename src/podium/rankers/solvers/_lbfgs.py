@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from podium.rankers._one_thread import one_blas_thread
+from podium._one_thread import one_blas_thread
 from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.rankers.solvers._common import (
     History,

@@ -1,5 +1,6 @@
 """The default estimator: a smooth density of the rank's logit, with errors and intervals."""
 
-from podium.sampled.estimators.smooth.estimator import Smooth, SmoothFit
+from podium.sampled.estimators.smooth.estimator import Smooth
+from podium.sampled.estimators.smooth.fitted import SmoothFit
 
 __all__ = ["Smooth", "SmoothFit"]

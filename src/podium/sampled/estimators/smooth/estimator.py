@@ -6,38 +6,26 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning
-from podium.metrics import Measure
+from podium._one_thread import one_blas_thread
+from podium.errors import ConvergenceWarning
 from podium.sampled._likelihood.observed import likelihood
-from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.mle import climb
 from podium.sampled.estimators.registry import register
 from podium.sampled.estimators.smooth.cells import Cells, left_open
-from podium.sampled.estimators.smooth.data import Places, few_designs, n_observed, relax
+from podium.sampled.estimators.smooth.data import Places, few_designs, relax
 from podium.sampled.estimators.smooth.fit import Sample, modes
+from podium.sampled.estimators.smooth.fitted import SmoothFit
 from podium.sampled.estimators.smooth.prior import plain, with_history
-from podium.sampled.estimators.smooth.state import (
-    State,
-    influences,
-    log_moments,
-    of_users,
-    together,
-)
+from podium.sampled.estimators.smooth.state import State, together
 from podium.sampled.ranks import SampledRanks
 
-Floats = NDArray[np.float64]
-
 _LEFT_OUT = 1e-3  # weight of fits that may be off without a warning
-_LEAST = 1e-100  # of a measure whose square is to be divided by
 
 
 @register
@@ -111,7 +99,11 @@ class Smooth(Estimator):
         ConvergenceWarning
             If no likeliest density was found.
         """
-        observed = likelihood(self.check(ranks))
+        with one_blas_thread:
+            return self._posterior(self.check(ranks))
+
+    def _posterior(self, ranks: SampledRanks) -> SmoothFit:
+        observed = likelihood(ranks)
         if observed.is_exact:
             return SmoothFit(RankDistribution(climb(observed, None)), ranks, 0, ())
         given, ranks = ranks, few_designs(ranks)
@@ -151,118 +143,5 @@ def _warn(states: Sequence[State]) -> None:
             f"Smooth stopped early: fits with {left:.0%} of the weight are far from the likeliest "
             'ones, so the estimate may be wrong. The estimator "mle" has no such search.',
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothFit:
-    """A fitted distribution of ranks with the uncertainty of what measures make of it.
-
-    Attributes
-    ----------
-    distribution : RankDistribution
-    ranks : SampledRanks
-        What it was fitted to.
-    n_steps : int
-        Steps of expectation maximisation that were needed because no smooth density fits; 0 as a
-        rule. Standard errors then have the change that the steps made added.
-    states : tuple of State
-        The posterior of each family of densities; none where all items were drawn, which leaves
-        nothing open.
-    """
-
-    distribution: RankDistribution
-    ranks: SampledRanks
-    n_steps: int
-    states: tuple[State, ...]
-
-    @property
-    def state(self) -> State | None:
-        """The posterior of the last family, which knows the users' histories if there are any."""
-        return self.states[-1] if self.states else None
-
-    def expect(self, measure: str | Measure, k: int | None = None) -> float:
-        """Return the estimate of a measure; see `RankDistribution.expect`."""
-        return self.distribution.expect(measure, k)
-
-    def std_error(self, measure: str | Measure, k: int | None = None) -> float:
-        """Return the standard error of the estimate, as that of the users' own exact mean.
-
-        It has four parts: sampling, and the shape that the sample leaves open (both through the
-        posterior covariance of the coefficients), roughness, and these users being some of many.
-        It is no less than how users, each with all targets, move the estimate (`influences`).
-        Where the error of the logarithm is above 1, which leaves even the size of the measure
-        open, it is that of a normal distribution with a 95 % interval as wide as this one's.
-        """
-        wanted = read_measure(measure, k)
-        deviation = self._log_scale(wanted)[1]
-        error = self.expect(wanted) * deviation
-        if deviation <= 1:
-            return error
-        low, high = self.interval(wanted)
-        return max(error, (high - low) / (2 * NormalDist().inv_cdf(0.975)))
-
-    def influences(self, measure: str | Measure, k: int | None = None) -> Floats:
-        """Return what each row adds to the estimate, to first order: float64, (n,).
-
-        They tell how estimates of several models vary together over the users they share. What
-        a user adds is the sum over the user's rows, each times its weight and n_users.
-        """
-        if not self.states:
-            raise ArgumentError(
-                "influences are those of an estimate, but these samples hold the whole catalogue."
-            )
-        found = influences(self.states, self.states[0].cells.weights(read_measure(measure, k)))
-        return found * (n_observed(self.ranks) / self.ranks.n_users)
-
-    def interval(
-        self, measure: str | Measure, k: int | None = None, *, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for the exact mean over these users, and for the estimate in it.
-
-        It is symmetric about the posterior mean of the logarithm, above which the estimate is not.
-
-        Parameters
-        ----------
-        measure : str or Measure
-        k : int, optional
-        level : float
-            Probability that it holds the exact mean, between 0 and 1, for rank distributions of
-            the kind that the prior expects.
-        """
-        level = _check.number(level, "level", low=0.0, high=1.0, strict=True)
-        wanted = read_measure(measure, k)
-        value = self.distribution.expect(wanted)
-        middle, deviation = self._log_scale(wanted)
-        width = NormalDist().inv_cdf(0.5 + level / 2) * deviation
-        most = float(rank_weights(wanted, self.distribution.n_items).max())
-        with np.errstate(over="ignore"):  # no more than the most that a measure can be
-            low, high = middle * float(np.exp(-width)), middle * float(np.exp(width))
-        return min(low, value), min(max(high, value), most)
-
-    def _log_scale(self, measure: Measure) -> tuple[float, float]:
-        """Return the middle of a measure's mean in its logarithm, and its deviation there."""
-        value = self.distribution.expect(measure)
-        if not self.states or value <= 0:
-            return value, 0.0
-        cells = self.states[0].cells
-        weights = cells.weights(measure)
-        mean, spread = log_moments(self.states, weights)
-        within = of_users(self.states, weights, cells.weights(measure, 2))
-        square = max(value, _LEAST) ** 2
-        spread += within / (n_observed(self.ranks) * square)
-        spread = max(spread, self._over_users(measure) / square)
-        if not self.n_steps:
-            return float(np.exp(mean)), float(np.sqrt(spread))
-        return value, float(np.sqrt(spread + (np.log(value) - mean) ** 2))
-
-    def _over_users(self, measure: Measure) -> float:
-        """Return the variance of the estimate over users drawn again, to first order."""
-        n_users = self.ranks.n_users
-        if n_users < 2:
-            return 0.0
-        owner, weights = self.ranks.owner, self.ranks.weights
-        shares = np.bincount(owner, weights)
-        moved = np.bincount(owner, weights * self.influences(measure)) / shares
-        return n_users / (n_users - 1) * n_users * float(shares @ (moved - shares @ moved) ** 2)

@@ -99,14 +99,19 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     """
     found: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
-    for roughness in _ROUGHNESS[::-1]:
-        found.append(_surely(prior, roughness * prior.rough + prior.fixed, sample, start))
+    for penalty in penalties(prior):
+        found.append(_surely(prior, penalty, sample, start))
         start = found[-1].coefficients
     mean, deviation = _EXPECTED
     logs = np.array([mode.evidence for mode in found])
     logs -= 0.5 * ((np.log10(_ROUGHNESS[::-1]) - mean) / deviation) ** 2
     weights = np.exp(logs - logs.max())
     return found, weights / weights.sum()
+
+
+def penalties(prior: Prior) -> list[Floats]:
+    """Return the inverse covariance of the coefficients under each roughness, stiffest first."""
+    return [roughness * prior.rough + prior.fixed for roughness in _ROUGHNESS[::-1]]
 
 
 def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:

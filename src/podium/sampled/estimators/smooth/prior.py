@@ -24,6 +24,7 @@ _SPACING = 0.5  # between knots
 _UNIT = 0.36  # knot spacing in whose second differences the roughness is counted
 _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # standard deviation of d log density / d log rank at rank 1, about 0
+ANY_HEAD = 2.5  # the same where the data alone are to say it: intervals take little for granted
 _TAIL = 5.0  # standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # the same two for the change with the log of a user's number of items
 _HISTORY_TAIL = 2.0
@@ -54,14 +55,14 @@ class Prior:
     fixed: Floats
 
 
-def plain(cells: Cells) -> Prior:
-    """Return the family of one density for all users."""
+def plain(cells: Cells, head: float = _HEAD) -> Prior:
+    """Return the family of one density for all users, whose slope at rank 1 is 0 or so."""
     design, rough, slope = _spline(cells)
-    fixed = _fixed(design.shape[1], _TAIL) + np.outer(slope, slope) / _HEAD**2
+    fixed = _fixed(design.shape[1], _TAIL) + np.outer(slope, slope) / head**2
     return Prior(design[None], np.log(cells.sizes), rough, fixed)
 
 
-def with_history(cells: Cells, history: Floats, shares: Floats) -> Prior:
+def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HEAD) -> Prior:
     """Return the family in which the density changes with a user's number of own items.
 
     Parameters
@@ -71,6 +72,8 @@ def with_history(cells: Cells, history: Floats, shares: Floats) -> Prior:
         Typical number of own items in each group, 1 or more.
     shares : float64, (n_groups,)
         Of the users.
+    top : float
+        Standard deviation of the slope at rank 1.
 
     Notes
     -----
@@ -89,7 +92,7 @@ def with_history(cells: Cells, history: Floats, shares: Floats) -> Prior:
     own = _fixed(n, _HISTORY_TAIL) + np.outer(slope, slope) / _HISTORY_HEAD**2
     fixed = (
         block_diag(_fixed(n, _TAIL), own, np.full((1, 1), 1.0 / _DIP**2))
-        + np.outer(head, head) / _HEAD**2
+        + np.outer(head, head) / top**2
     )
     return Prior(
         np.concatenate([both, shifted, dip[:, :, None]], axis=2),

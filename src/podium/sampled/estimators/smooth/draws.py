@@ -1,0 +1,191 @@
+"""Rank distributions drawn from what the sample leaves open: the smooth estimator's intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from podium.sampled.estimators.smooth.fit import Mode, Sample, modes, penalties
+from podium.sampled.estimators.smooth.prior import ANY_HEAD, Prior, plain, with_history
+from podium.sampled.estimators.smooth.state import State
+
+Floats = NDArray[np.float64]
+
+_MOST, _LEAST = 2000, 500  # distributions that are drawn
+_WORK = 10**9  # products of chances, beyond which there are fewer
+_FIRST = 16  # ranks whose density may rise as if they began before rank 1
+_BEGIN = (-0.8, 0.2)  # ranks that are added to a rank in the logarithm there
+_SHIFT = 0.2  # the same in the prior's spline
+_KNOWN = 0.02  # of a user's variance at a cell, below which the sampled rank tells the cell
+_OPEN = 4.0  # times its lower end at which an upper end leaves even the size open
+_NOTHING = 20.0  # the same where the upper end is no more than an assumption
+_TAILS = 0.025, 0.975
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Distributions of these users' ranks that fit the sample, and where it says too little.
+
+    Attributes
+    ----------
+    masses : float64, (n_draws, n_cells)
+    weights : float64, (n_draws,)
+        With sum 1.
+    n_open : int
+        First cells in whose share of users the prior decides: a factor of 4 or more is open.
+    n_unknown : int
+        First cells of whose share the sample says next to nothing: a factor of 20.
+    """
+
+    masses: Floats
+    weights: Floats
+    n_open: int
+    n_unknown: int
+
+    def quantile(self, worth: Floats, level: float) -> float:
+        """Return a quantile of the mean of what each cell is worth; it rises with the worth."""
+        return weighted_quantile(self.masses @ worth, self.weights, level)
+
+
+def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draws:
+    """Draw distributions, each family's as many, from posteriors with any slope at rank 1.
+
+    Parameters
+    ----------
+    states : sequence of State
+        The families that the estimate is from, whose slope at rank 1 is 0 or so.
+    factor : float64, (n_cells,), optional
+        By which the estimate differs from what the families give: draws with it and without it
+        are taken together.
+    n_users : float
+        Targets that the users count for.
+    """
+    rng = np.random.default_rng([*b"smooth"])
+    found = [_of_family(state, rng) for state in states]
+    masses = np.concatenate([mass for mass, _ in found])
+    weights = np.concatenate([weight for _, weight in found]) / len(found)
+    if factor is not None:
+        masses = np.concatenate([masses, _to_one(masses * factor)])
+        weights = np.concatenate([weights, weights]) / 2
+    n_open, n_unknown = (_depth(masses, weights, ratio) for ratio in (_OPEN, _NOTHING))
+    unseen = np.max([_unseen(state) for state in states], axis=0)
+    return Draws(_of_users(masses, unseen, n_users, rng), weights, n_open, n_unknown)
+
+
+def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
+    """Return the least value that has at least the level's weight at or below it."""
+    order = np.argsort(values)
+    place = np.searchsorted(np.cumsum(weights[order]), level * weights.sum())
+    return float(values[order[min(int(place), values.size - 1)]])
+
+
+def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw coefficients near each mode, weighted by how much likelier they are than drawn."""
+    sample, prior = state.sample, _free(state)
+    found, shares = modes(prior, sample)
+    work = sample.chances.size * len(sample.counts)
+    n = int(np.clip(_WORK // work, _LEAST, _MOST))
+    counts = rng.multinomial(n // 2, shares)
+    parts = [
+        _near(mode, prior, penalty, sample, state.shares, int(count), rng)
+        for mode, penalty, count in zip(found, penalties(prior), counts, strict=True)
+        if count
+    ]
+    masses = np.concatenate([mass for mass, _ in parts])
+    logs = np.concatenate([log for _, log in parts])
+    weights = np.exp(logs - logs.max())
+    weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # one draw is not all
+    return masses, weights / weights.sum()
+
+
+def _free(state: State) -> Prior:
+    """Return the family without its expectation of the slope at rank 1."""
+    if not state.places.told:
+        return plain(state.cells, ANY_HEAD)
+    return with_history(state.cells, state.places.sizes, state.shares, ANY_HEAD)
+
+
+def _near(
+    mode: Mode,
+    prior: Prior,
+    penalty: Floats,
+    sample: Sample,
+    shares: Floats,
+    n_pairs: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Draw pairs of coefficients on either side of a mode: masses and log weights."""
+    half = rng.standard_normal((n_pairs, mode.coefficients.size))
+    drawn = np.concatenate([half, -half])
+    root = np.linalg.cholesky(mode.precision)
+    points = mode.coefficients + solve_triangular(root.T, drawn.T).T
+    begin = rng.uniform(*_BEGIN, len(points))
+    logs = ((drawn**2).sum(axis=1) - ((points @ penalty) * points).sum(axis=1)) / 2.0
+    logs += np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(root)).sum() - mode.evidence
+    masses = np.zeros((len(points), prior.sizes.size))
+    for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
+        mass = _mass(points @ design.T, prior.sizes, begin)
+        seen = np.flatnonzero(counts)
+        logs += np.log(np.maximum(mass @ sample.chances[:, seen], _TINY)) @ counts[seen]
+        masses += share * mass
+    return masses, logs
+
+
+def _mass(logs: Floats, sizes: Floats, begin: Floats) -> Floats:
+    """Return masses of cells, where the first ranks' density may be that of earlier ones."""
+    n = min(_FIRST, logs.shape[1])
+    if n > 1:
+        ranks = np.arange(1.0, n + 1)
+        slope = (logs[:, 1] - logs[:, 0]) / np.log((2 + _SHIFT) / (1 + _SHIFT))
+        nearer = np.log((ranks + begin[:, None]) / (ranks + _SHIFT))
+        logs[:, :n] += slope[:, None] * nearer
+    logs += sizes
+    return _to_one(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def _to_one(masses: Floats) -> Floats:
+    return masses / masses.sum(axis=1, keepdims=True)
+
+
+def _depth(masses: Floats, weights: Floats, ratio: float) -> int:
+    """Return the first cells that hold a share of users that is open by a factor."""
+    shares = np.cumsum(masses, axis=1)
+    low, high = 0, masses.shape[1]
+    while low < high:
+        cell = (low + high) // 2
+        least, most = (weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS)
+        low, high = (cell + 1, high) if most >= ratio * least else (low, cell)
+    return low
+
+
+def _unseen(state: State) -> Floats:
+    """Return which part of the users' variance at a cell the sampled ranks do not tell.
+
+    So far as the share of users down to a rank grows less sure with the rank; below, their
+    sampled ranks tell most of it.
+    """
+    mode = state.modes[int(np.argmax(state.weights))]
+    sample, total = state.sample, np.zeros(state.cells.sizes.size)
+    for mass, counts in zip(mode.mass, sample.counts, strict=True):
+        seen = np.flatnonzero(counts)
+        joint = mass[:, None] * sample.chances[:, seen]
+        down = np.cumsum(joint / np.maximum(joint.sum(axis=0), _TINY), axis=0)
+        total += (down * (1.0 - down)) @ counts[seen]
+    spread = np.maximum.accumulate(total / sample.counts.sum())
+    mass = state.shares @ mode.mass
+    return np.diff(spread, prepend=0.0) / np.maximum(mass, _TINY)
+
+
+def _of_users(masses: Floats, unseen: Floats, n_users: float, rng: np.random.Generator) -> Floats:
+    """Return distributions over so many users, given those of all users like them."""
+    known = int(np.flatnonzero(unseen >= _KNOWN)[-1]) + 1 if (unseen >= _KNOWN).any() else 0
+    part = np.clip(unseen[:known], _KNOWN, 1.0)
+    numbers = rng.poisson(masses[:, :known] * n_users / part)
+    found = masses.copy()
+    found[:, :known] = numbers * part / n_users
+    return _to_one(found)
