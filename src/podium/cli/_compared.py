@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from podium.sampled import Estimator, SampledRanks
     from podium.types import Progress
 
-_MEAN = ("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from")
+_MEAN = (
+    *("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from"),
+    "prior_decides",
+)
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _CERTAIN = 0.9995  # what three decimals would show as 1
 
@@ -155,6 +158,10 @@ def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     exact = first["interval_of"] == "exact"
     true = "exact one" if exact else f"one that {first['method']} gives on average"
     yield f"Sign right: the probability that the difference has the sign of the {true}."
+    means = result["measures"].items()
+    yield from _estimates.about_prior(
+        {f"{name} of {run}": one for name, each in means for run, one in each["means"].items()}
+    )
     if first["bounds"] is None:
         return
     yield _estimates.POSSIBLE

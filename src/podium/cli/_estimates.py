@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from podium.sampled import Estimator, SampledRanks
 
 POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
+PRIOR = (
+    "The ranks say next to nothing of {}: what {} assumes decides the mean, and the interval is "
+    "all that the ranks allow."
+)
 _NOTHING = "–"
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
-    *("interval_of", "error_from", "lowest", "highest"),
+    *("interval_of", "error_from", "lowest", "highest", "prior_decides"),
 )
 _OPTIONS = {
     "n_items": "--items",
@@ -178,6 +182,7 @@ def _note(result: Mapping[str, Any], given: Given) -> str:
         outside = [name for name, found in result["measures"].items() if is_impossible(found)]
         if outside:
             said.append(f"{first['method']} gives an impossible value of {', '.join(outside)}.")
+    said += about_prior(result["measures"])
     return f"{' '.join(said)}\n{' '.join(given.again(result['conventions']))}"
 
 
@@ -196,6 +201,13 @@ def about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
     used, method = conventions["history"], conventions["method"]
     if used is not None:
         yield f"The column of users' history was {used} by {method}."
+
+
+def about_prior(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say of which estimates, by name, the method's prior decides more than the ranks."""
+    names = [name for name, each in found.items() if each["prior_decides"]]
+    if names:
+        yield PRIOR.format(", ".join(names), found[names[0]]["method"])
 
 
 def is_impossible(found: Mapping[str, Any]) -> bool:

@@ -18,6 +18,8 @@ from podium.sampled.estimators.registry import get, text
 from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.ranks import SampledRanks
 
+Pair = tuple[SampledRanks, SampledRanks]
+
 
 def read_request(
     estimator: str | Estimator,
@@ -86,3 +88,38 @@ def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
 def _extent(size: int | NDArray[np.int64]) -> int | list[int]:
     low, high = int(np.min(size)), int(np.max(size))
     return low if low == high else [low, high]
+
+
+def same_users(a: SampledRanks, b: SampledRanks) -> Pair:
+    """Return both if they are of the same users and catalogue."""
+    if (a.user is None) != (b.user is None):
+        raise ArgumentError("a and b must both have user labels, or neither: one has none.")
+    if a.user is None or b.user is None:
+        if a.n_rows != b.n_rows:
+            raise ArgumentError(
+                f"a and b must be of the same users, got {a.n_rows} and {b.n_rows} ranks. Give "
+                "both their users' labels (user)."
+            )
+    else:
+        _refuse_others(np.unique(a.user), np.unique(b.user))
+    if a.most_items != b.most_items:
+        raise ArgumentError(
+            f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
+            f"{b.most_items}."
+        )
+    return a, b
+
+
+def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
+    if (a.dtype.kind in "iu") != (b.dtype.kind in "iu"):
+        raise ArgumentError(
+            f"user must be of one kind in a and b, got {_check.label(a[0])} and "
+            f"{_check.label(b[0])}. Make them integers in both, or text in both."
+        )
+    for one, other, name in ((a, b, "b"), (b, a, "a")):
+        lost = one[~np.isin(one, other)]
+        if lost.size:
+            raise ArgumentError(
+                f"a and b must be of the same users, but {name} lacks {lost.size} of them, first "
+                f"{_check.label(lost[0])}. Keep the users that both have."
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from podium.metrics import Measure
 from podium.sampled._bootstrap import Resampler
 from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
+from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
@@ -27,6 +28,23 @@ Floats = NDArray[np.float64]
 
 ErrorFrom: TypeAlias = Literal["users", "bootstrap", "posterior"]
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
+
+
+class Found(NamedTuple):
+    """One measure's mean and how sure it is; the rest of an `Estimate` is the same for all.
+
+    Attributes
+    ----------
+    mean, std_error : float
+    interval : Interval
+    prior_decides : bool
+        Whether the method's prior decides more than the sample, as it says itself.
+    """
+
+    mean: float
+    std_error: float
+    interval: Interval
+    prior_decides: bool = False
 
 
 class _Exact(LinearEstimator):
@@ -92,19 +110,22 @@ def errors(
     level: float,
     n_bootstrap: int,
     seed: int,
-) -> tuple[list[tuple[float, float, Interval]], ErrorFrom]:
+    limits: Sequence[Bounds | None],
+) -> tuple[list[Found], ErrorFrom]:
     """Return each measure's mean, standard error and interval, and where the error is from.
 
-    With one user, who tells nothing of others, errors and intervals are nan.
+    With one user, who tells nothing of others, errors and intervals are nan. `limits` are the
+    identification bounds, at which intervals of the exact mean end.
     """
     linear = linear_form(method, ranks)
     if linear is not None:
         each = (user_values(linear, ranks, one) for one in measures)
         sums = [stats.summarize(values, level=level) for values in each]
-        return [(s.mean, s.std_error, s.interval) for s in sums], "users"
+        return [Found(s.mean, s.std_error, s.interval) for s in sums], "users"
     if isinstance(method, Smooth):
         fit = method.posterior(ranks)
-        return [_by_posterior(fit, each, level) for each in measures], "posterior"
+        pairs = zip(measures, limits, strict=True)
+        return [_by_posterior(fit, each, level, limit) for each, limit in pairs], "posterior"
     means = estimates(method, ranks, measures)
     drawn = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
     return [
@@ -115,20 +136,18 @@ def errors(
     ], "bootstrap"
 
 
-def _by_posterior(fit: SmoothFit, measure: Measure, level: float) -> tuple[float, float, Interval]:
+def _by_posterior(fit: SmoothFit, measure: Measure, level: float, limit: Bounds | None) -> Found:
     """Return mean, standard error and interval as the smooth fit knows them."""
+    mean = fit.expect(measure)
+    if limit is not None:
+        mean = min(max(mean, limit.low), limit.high)
     if fit.ranks.n_users < 2:
-        return fit.expect(measure), np.nan, Interval(np.nan, np.nan)
-    return (
-        fit.expect(measure),
-        fit.std_error(measure),
-        Interval(*fit.interval(measure, level=level)),
-    )
+        return Found(mean, np.nan, Interval(np.nan, np.nan), fit.prior_decides(measure))
+    interval = Interval(*fit.interval(measure, level=level, bounds=limit))
+    return Found(mean, fit.std_error(measure), interval, fit.prior_decides(measure))
 
 
-def _by_bootstrap(
-    mean: float, drawn: Floats, most: float, level: float, n_users: int
-) -> tuple[float, float, Interval]:
+def _by_bootstrap(mean: float, drawn: Floats, most: float, level: float, n_users: int) -> Found:
     """Return mean, standard error and interval: of a positive estimate, one of its logarithm.
 
     Estimates of rare events vary more where they come out larger, so that intervals symmetric
@@ -136,11 +155,11 @@ def _by_bootstrap(
     """
     error = float(np.std(drawn, ddof=1))
     if not (mean > 0 and (drawn >= 0).all()):
-        return mean, error, t_interval(mean, error, n_users, level)
+        return Found(mean, error, t_interval(mean, error, n_users, level))
     low, high = t_interval(0.0, error / mean, n_users, level)
     with np.errstate(over="ignore"):  # no more than the most that a measure can be
         ends = mean * float(np.exp(low)), min(mean * float(np.exp(high)), most)
-    return mean, error, Interval(*ends)
+    return Found(mean, error, Interval(*ends))
 
 
 def covariances(

@@ -15,7 +15,14 @@ from podium.evaluate._json import number
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure
-from podium.sampled._request import conventions, name_of, read_request, read_resamples
+from podium.sampled._request import (
+    Pair,
+    conventions,
+    name_of,
+    read_request,
+    read_resamples,
+    same_users,
+)
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.estimators.base import Estimator
@@ -25,7 +32,6 @@ from podium.sampled.ranks import SampledRanks
 from podium.stats import Interval
 from podium.stats._t import t_interval, t_p_value, t_statistic
 
-Pair = tuple[SampledRanks, SampledRanks]
 Floats = NDArray[np.float64]
 
 
@@ -53,7 +59,10 @@ class Difference:
         Probability that the sign of the difference is right: of the exact means, or of the
         expectations, whichever `interval_of` says. From 0.5, for a difference of 0.
     bounds : Bounds or None
-        Smallest and largest difference of exact means that the observed ranks allow.
+        Smallest and largest difference of exact means that the observed ranks allow. The
+        default's interval lies inside.
+    prior_decides : bool
+        Whether the method's prior decides more than the ranks of either model, as in `Estimate`.
     """
 
     a: float
@@ -69,6 +78,7 @@ class Difference:
     error_from: ErrorFrom
     sign_probability: float
     bounds: Bounds | None
+    prior_decides: bool = False
 
     @property
     def either_sign(self) -> bool | None:
@@ -175,19 +185,23 @@ def compare(
     method, wanted = read_request(estimator, measures, (a, b))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
-    pair = _same_users(a, b)
+    pair = same_users(a, b)
     with _uncertainty.said_once():
-        means, deviations, source = _differences(method, pair, wanted, n_bootstrap, seed)
+        means, deviations, source, prior = _differences(method, pair, wanted, n_bootstrap, seed)
         limits = [_bounds(pair, each, level) if bounds else None for each in wanted]
     about = (level, a.n_users, name_of(method), *_uncertainty.interval_kind(method, pair), source)
     found: dict[str, Difference] = {}
-    for each, (mean_a, mean_b), error, limit in zip(
-        wanted, means.tolist(), deviations.tolist(), limits, strict=True
+    for each, (mean_a, mean_b), error, limit, assumed in zip(
+        wanted, means.tolist(), deviations.tolist(), limits, prior, strict=True
     ):
         gain = mean_b - mean_a
         right = 1.0 - t_p_value(t_statistic(gain, error), a.n_users) / 2
         interval = t_interval(gain, error, a.n_users, level)
-        found[str(each)] = Difference(mean_a, mean_b, gain, error, interval, *about, right, limit)
+        if limit is not None and source == "posterior":
+            interval = Interval(max(interval.low, limit.low), min(interval.high, limit.high))
+        found[str(each)] = Difference(
+            mean_a, mean_b, gain, error, interval, *about, right, limit, assumed
+        )
     drawn = n_bootstrap if source == "bootstrap" else None
     return SampledComparison(
         found,
@@ -200,8 +214,12 @@ def compare(
 
 def _differences(
     method: Estimator, pair: Pair, measures: Sequence[Measure], n_bootstrap: int, seed: int
-) -> tuple[Floats, Floats, ErrorFrom]:
-    """Return means, (n_measures, 2), standard errors of differences, and where these are from."""
+) -> tuple[Floats, Floats, ErrorFrom, list[bool]]:
+    """Return means, (n_measures, 2), standard errors of differences, and where these are from.
+
+    And whether the method's prior decides more than the ranks, measure by measure.
+    """
+    no = [False] * len(measures)
     linear = [_uncertainty.linear_form(method, ranks) for ranks in pair]
     first, second = linear
     if first is not None and second is not None:
@@ -214,12 +232,14 @@ def _differences(
         ]
         gains = [stats.summarize(after - before).std_error for before, after in values]
         means = np.array([[before.mean(), after.mean()] for before, after in values])
-        return means, np.array(gains), "users"
+        return means, np.array(gains), "users", no
     if isinstance(method, Smooth):
-        return *_by_posteriors(method, pair, measures), "posterior"
+        fits = [method.posterior(ranks) for ranks in pair]
+        prior = [any(fit.prior_decides(each) for fit in fits) for each in measures]
+        return *_by_posteriors(method, pair, fits, measures), "posterior", prior
     means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
     spread = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    return means, _of_difference(np.einsum("mii->mi", spread), spread[:, 0, 1]), "bootstrap"
+    return means, _of_difference(np.einsum("mii->mi", spread), spread[:, 0, 1]), "bootstrap", no
 
 
 def _of_difference(variances: Floats, shared: Floats) -> Floats:
@@ -228,14 +248,13 @@ def _of_difference(variances: Floats, shared: Floats) -> Floats:
 
 
 def _by_posteriors(
-    method: Smooth, pair: Pair, measures: Sequence[Measure]
+    method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
 ) -> tuple[Floats, Floats]:
     """Return means, (n_measures, 2), and standard errors of differences.
 
     Variances are the estimator's own, or those over users where all items were drawn; what the
     models share is how users move both estimates, to first order.
     """
-    fits = [method.posterior(ranks) for ranks in pair]
     means = np.array([[fit.expect(each) for fit in fits] for each in measures])
     own = np.array([[fit.std_error(each) for fit in fits] for each in measures])
     spread = np.array([_of_users(method, pair, fits, each) for each in measures])
@@ -262,38 +281,3 @@ def _of_users(method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Me
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
     a, b = (identification_bounds(each, measure, confidence=(1 + level) / 2) for each in pair)
     return Bounds(b.low - a.high, b.high - a.low)
-
-
-def _same_users(a: SampledRanks, b: SampledRanks) -> Pair:
-    """Return both if they are of the same users and catalogue."""
-    if (a.user is None) != (b.user is None):
-        raise ArgumentError("a and b must both have user labels, or neither: one has none.")
-    if a.user is None or b.user is None:
-        if a.n_rows != b.n_rows:
-            raise ArgumentError(
-                f"a and b must be of the same users, got {a.n_rows} and {b.n_rows} ranks. Give "
-                "both their users' labels (user)."
-            )
-    else:
-        _refuse_others(np.unique(a.user), np.unique(b.user))
-    if a.most_items != b.most_items:
-        raise ArgumentError(
-            f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
-            f"{b.most_items}."
-        )
-    return a, b
-
-
-def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
-    if (a.dtype.kind in "iu") != (b.dtype.kind in "iu"):
-        raise ArgumentError(
-            f"user must be of one kind in a and b, got {_check.label(a[0])} and "
-            f"{_check.label(b[0])}. Make them integers in both, or text in both."
-        )
-    for one, other, name in ((a, b, "b"), (b, a, "a")):
-        lost = one[~np.isin(one, other)]
-        if lost.size:
-            raise ArgumentError(
-                f"a and b must be of the same users, but {name} lacks {lost.size} of them, first "
-                f"{_check.label(lost[0])}. Keep the users that both have."
-            )

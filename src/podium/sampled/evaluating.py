@@ -48,7 +48,11 @@ class Estimate:
         again; or the method's own account, which includes what a sample leaves open.
     bounds : Bounds or None
         Smallest and largest exact mean that the observed ranks allow; see
-        `identification_bounds`.
+        `identification_bounds`. The default's interval lies inside.
+    prior_decides : bool
+        Whether the method's prior decides more of the estimate than the ranks, which leave the
+        share of users at the top open by a factor of 20 or more. The interval is then all that
+        the ranks allow there. `Smooth` alone says so.
     """
 
     mean: float
@@ -61,6 +65,7 @@ class Estimate:
     interval_of: IntervalOf
     error_from: ErrorFrom
     bounds: Bounds | None
+    prior_decides: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form in JSON: None for nan, a list for an interval."""
@@ -114,7 +119,8 @@ class SampledEvaluation:
         for name, e in self.estimates.items():
             of = "" if e.interval_of == "exact" else f" (for what {e.method} gives on average)"
             open_ = "" if e.bounds is None else f", possible {_span(e.bounds)}"
-            lines.append(f"{name:20s} {e.mean:.4f}  {_span(e.interval)}{of}{open_}")
+            prior = ", the prior decides" if e.prior_decides else ""
+            lines.append(f"{name:20s} {e.mean:.4f}  {_span(e.interval)}{of}{open_}{prior}")
         return "\n".join(lines)
 
 
@@ -161,9 +167,11 @@ def evaluate(
     Users are taken as a sample of more users like them, and drawn items as one of many draws.
     The variance of a mean of users' values, or over users drawn again, has both in it.
     `Smooth` has standard errors of its own, in which what the sample leaves open is too; its
-    intervals are for the exact mean. Those of the others are for what the method gives on
-    average, and say nothing of its bias: `interval_of` tells which. Where all items were drawn,
-    ranks are known, and intervals are those of `podium.evaluate`.
+    intervals are for the exact mean, and lie inside the bounds. Where the ranks say next to
+    nothing of the top, `prior_decides` is true, and bounds are computed whatever `bounds` says.
+    Those of the others are for what the method gives on average, and say nothing of its bias:
+    `interval_of` tells which. Where all items were drawn, ranks are known, and intervals are
+    those of `podium.evaluate`.
     Intervals from the bootstrap are symmetric in the logarithm of the estimate where it is
     positive, users drawn again or not: MLE's of recall@10 on MovieLens 1M, 1,500 users and 99
     negatives, hold its expectation in 94 % of 120 simulations, symmetric ones in 91 %.
@@ -182,11 +190,11 @@ def evaluate(
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
     with _uncertainty.said_once():
-        found, source = _uncertainty.errors(method, ranks, wanted, level, n_bootstrap, seed)
         limits = [
             identification_bounds(ranks, each, confidence=level) if bounds else None
             for each in wanted
         ]
+        found, source = _uncertainty.errors(method, ranks, wanted, level, n_bootstrap, seed, limits)
     about = (
         level,
         ranks.n_users,
@@ -196,8 +204,8 @@ def evaluate(
     )
     return SampledEvaluation(
         {
-            str(each): Estimate(*three, *about, limit)
-            for each, three, limit in zip(wanted, found, limits, strict=True)
+            str(each): Estimate(*one[:3], *about, limit, one.prior_decides)
+            for each, one, limit in zip(wanted, found, limits, strict=True)
         },
         conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
     )

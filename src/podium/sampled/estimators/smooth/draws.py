@@ -17,12 +17,9 @@ Floats = NDArray[np.float64]
 
 _MOST, _LEAST = 2000, 500  # distributions that are drawn
 _WORK = 10**9  # products of chances, beyond which there are fewer
-_FIRST = 16  # ranks whose density may rise as if they began before rank 1
-_BEGIN = (-0.8, 0.2)  # ranks that are added to a rank in the logarithm there
-_SHIFT = 0.2  # the same in the prior's spline
 _KNOWN = 0.02  # of a user's variance at a cell, below which the sampled rank tells the cell
-_OPEN = 4.0  # times its lower end at which an upper end leaves even the size open
-_NOTHING = 20.0  # the same where the upper end is no more than an assumption
+_OPEN = 20.0  # times its lower end at which an upper end leaves the size open
+_FIRST = 10  # ranks of which this has to hold, for the prior to decide
 _TAILS = 0.025, 0.975
 _TINY = 1e-300
 
@@ -37,15 +34,13 @@ class Draws:
     weights : float64, (n_draws,)
         With sum 1.
     n_open : int
-        First cells in whose share of users the prior decides: a factor of 4 or more is open.
-    n_unknown : int
-        First cells of whose share the sample says next to nothing: a factor of 20.
+        First cells in whose share of users the prior decides, as the sample leaves it open by a
+        factor of 20 or more; 0 if these are not even the first 10 ranks.
     """
 
     masses: Floats
     weights: Floats
     n_open: int
-    n_unknown: int
 
     def quantile(self, worth: Floats, level: float) -> float:
         """Return a quantile of the mean of what each cell is worth; it rises with the worth."""
@@ -72,16 +67,17 @@ def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draw
     if factor is not None:
         masses = np.concatenate([masses, _to_one(masses * factor)])
         weights = np.concatenate([weights, weights]) / 2
-    n_open, n_unknown = (_depth(masses, weights, ratio) for ratio in (_OPEN, _NOTHING))
+    n_open = _depth(masses, weights)
+    kept = n_open if states[0].cells.edges[n_open] >= _FIRST else 0
     unseen = np.max([_unseen(state) for state in states], axis=0)
-    return Draws(_of_users(masses, unseen, n_users, rng), weights, n_open, n_unknown)
+    return Draws(_of_users(masses, unseen, n_users, rng), weights, kept)
 
 
 def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
     """Return the least value that has at least the level's weight at or below it."""
     order = np.argsort(values)
-    place = np.searchsorted(np.cumsum(weights[order]), level * weights.sum())
-    return float(values[order[min(int(place), values.size - 1)]])
+    place = int(np.searchsorted(np.cumsum(weights[order]), level * float(weights.sum())))
+    return float(values[order[min(place, values.size - 1)]])
 
 
 def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -124,42 +120,30 @@ def _near(
     drawn = np.concatenate([half, -half])
     root = np.linalg.cholesky(mode.precision)
     points = mode.coefficients + solve_triangular(root.T, drawn.T).T
-    begin = rng.uniform(*_BEGIN, len(points))
     logs = ((drawn**2).sum(axis=1) - ((points @ penalty) * points).sum(axis=1)) / 2.0
     logs += np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(root)).sum() - mode.evidence
     masses = np.zeros((len(points), prior.sizes.size))
     for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
-        mass = _mass(points @ design.T, prior.sizes, begin)
+        density = points @ design.T + prior.sizes
+        mass = _to_one(np.exp(density - density.max(axis=1, keepdims=True)))
         seen = np.flatnonzero(counts)
         logs += np.log(np.maximum(mass @ sample.chances[:, seen], _TINY)) @ counts[seen]
         masses += share * mass
     return masses, logs
 
 
-def _mass(logs: Floats, sizes: Floats, begin: Floats) -> Floats:
-    """Return masses of cells, where the first ranks' density may be that of earlier ones."""
-    n = min(_FIRST, logs.shape[1])
-    if n > 1:
-        ranks = np.arange(1.0, n + 1)
-        slope = (logs[:, 1] - logs[:, 0]) / np.log((2 + _SHIFT) / (1 + _SHIFT))
-        nearer = np.log((ranks + begin[:, None]) / (ranks + _SHIFT))
-        logs[:, :n] += slope[:, None] * nearer
-    logs += sizes
-    return _to_one(np.exp(logs - logs.max(axis=1, keepdims=True)))
-
-
 def _to_one(masses: Floats) -> Floats:
     return masses / masses.sum(axis=1, keepdims=True)
 
 
-def _depth(masses: Floats, weights: Floats, ratio: float) -> int:
+def _depth(masses: Floats, weights: Floats) -> int:
     """Return the first cells that hold a share of users that is open by a factor."""
     shares = np.cumsum(masses, axis=1)
     low, high = 0, masses.shape[1]
     while low < high:
         cell = (low + high) // 2
         least, most = (weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS)
-        low, high = (cell + 1, high) if most >= ratio * least else (low, cell)
+        low, high = (cell + 1, high) if most >= _OPEN * least else (low, cell)
     return low
 
 

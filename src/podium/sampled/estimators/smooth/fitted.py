@@ -30,6 +30,7 @@ from podium.sampled.ranks import SampledRanks
 Floats = NDArray[np.float64]
 
 _LEAST = 1e-100  # of a measure whose square is to be divided by
+_WIDER = 1.05  # times as far out as a normal quantile: the family is an assumption too
 _MOSTLY = 0.5  # of a measure's value that comes from ranks of which the prior decides
 
 
@@ -105,9 +106,9 @@ class SmoothFit:
         """Return an interval for the exact mean over these users, and for the estimate in it.
 
         Its ends are quantiles over rank distributions drawn from the posterior, whose slope at
-        rank 1 the sample alone decides. Where the share of users in the first ranks is open by a
-        factor of 4 or more, the lower end takes nobody to be there; by a factor of 20, the upper
-        end takes as many as the sample allows (`identification_bounds`). A measure that is never
+        rank 1 the sample alone decides. Where it leaves the share of users in the first ranks, 10
+        or more, open by a factor of 20, the lower end takes nobody to be there, and the upper one
+        as many as the sample allows (`identification_bounds`). A measure that is never
         worth less than another has no lower end below that one's, and no upper end either.
 
         Parameters
@@ -127,10 +128,10 @@ class SmoothFit:
         if not self.states:
             return value, value
         low, high = self._quantiles(wanted, level)
-        if self.draws.n_open and bounds is None:
-            bounds = identification_bounds(self.ranks, wanted, confidence=level)
+        if self.draws.n_open:
+            bounds = bounds or identification_bounds(self.ranks, wanted, confidence=level)
+            high = max(high, self._most_open(wanted, level, bounds))
         if bounds is not None:
-            high = max(high, self._most_unknown(wanted, level, bounds))
             low, high = max(low, bounds.low), min(high, bounds.high)
         most = float(rank_weights(wanted, self.distribution.n_items).max())
         return min(low, value), min(max(high, value), most)
@@ -139,7 +140,7 @@ class SmoothFit:
         """Whether the prior decides more of a measure than the sample.
 
         At least half of the estimate is then from first ranks in which the sample leaves the
-        share of users open by a factor of 4 or more, and the interval is widened.
+        share of users open by a factor of 20 or more, and the interval is widened.
         """
         if not self.states:
             return False
@@ -166,19 +167,17 @@ class SmoothFit:
         """Return the ends over the draws, the lower one without the ranks that are open."""
         weights = self.states[0].cells.weights(measure)
         known = np.where(np.arange(weights.size) < self.draws.n_open, 0.0, weights)
-        tail = (1.0 - level) / 2.0
+        tail = NormalDist().cdf(_WIDER * NormalDist().inv_cdf((1.0 - level) / 2.0))
         return self.draws.quantile(known, tail), self.draws.quantile(weights, 1.0 - tail)
 
-    def _most_unknown(self, measure: Measure, level: float, bounds: Bounds) -> float:
-        """Return the most that the first ranks can be worth, of which hardly anything is known."""
-        n_cells = self.draws.n_unknown
+    def _most_open(self, measure: Measure, level: float, bounds: Bounds) -> float:
+        """Return the most of a measure if the first ranks have all that the sample allows."""
         cells = self.states[0].cells
-        depth = int(cells.edges[n_cells])
-        if not depth:
-            return 0.0
+        depth = int(cells.edges[self.draws.n_open])
         if depth >= rank_weights(measure, self.distribution.n_items).size:
             return bounds.high
-        below = np.where(np.arange(cells.sizes.size) < n_cells, 0.0, cells.weights(measure))
+        below = cells.weights(measure)
+        below[: self.draws.n_open] = 0.0
         first = most_of_first(self.ranks, measure, depth, level)
         return first + self.draws.quantile(below, 0.5)
 
