@@ -4,6 +4,8 @@ The peer is the paper's expectation maximisation as two products with the table 
 chances a step. First the same number of steps, whose probabilities are compared before they are
 timed; then the time to the same likelihood, in one process: the peer makes steps until podium's
 maximum is no more than `--short` above it in mean log likelihood, or for `--most` steps.
+`--coverage N` shows instead how often the default's intervals hold the exact mean, over N
+simulations of each of some designs.
 """
 
 from __future__ import annotations
@@ -151,6 +153,57 @@ def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
     return [*rows, ("bounds", cpu)]
 
 
+def _rank_laws() -> dict[str, tuple[int, int, np.ndarray]]:
+    """Name designs: items, users, and the cumulative chances of the rank."""
+    from scipy.stats import beta, norm
+
+    def lognormal(n_items: int, median: float, deviation: float) -> np.ndarray:
+        ranks = np.arange(1, n_items + 1) + 0.5
+        return norm.cdf((np.log(ranks) - np.log(median)) / deviation)
+
+    def power(n_items: int, shift: float, exponent: float) -> np.ndarray:
+        return np.cumsum((np.arange(1.0, n_items + 1) + shift) ** -exponent)
+
+    found = {
+        f"lognormal, N/20, 1.5, {n:,}": (n, 1_000, lognormal(n, n / 20, 1.5))
+        for n in (3_706, 17_000, 100_000)
+    }
+    found["lognormal, N/50, 2, 100,000"] = (100_000, 1_000, lognormal(100_000, 2_000, 2.0))
+    for n, users in ((3_706, 6_040), (20_000, 5_000), (17_000, 1_000)):
+        for shift, exponent in ((20, 1.0), (60, 1.2), (100, 1.5), (5, 0.6), (0, 0.5), (0, 0.9)):
+            name = f"power law, {shift}, {exponent}, {n:,}, {users:,}"
+            found[name] = (n, users, power(n, shift, exponent))
+        ranks = np.arange(1, n + 1) / n
+        found[f"Beta(.5, 2), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.5, 2))
+        found[f"Beta(.3, 4), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.3, 4))
+        found[f"lognormal, N/10, 1, {n:,}, {users:,}"] = (n, users, lognormal(n, n / 10, 1.0))
+    return {name: (n, users, law / law[-1]) for name, (n, users, law) in found.items()}
+
+
+def coverage(repeats: int) -> list[tuple[Any, ...]]:
+    """Shares of intervals that hold the users' exact mean, and where the prior decides."""
+    from podium.sampled import RankDistribution, evaluate, simulate_ranks
+
+    rows: list[tuple[Any, ...]] = []
+    names = ("recall@10", "ndcg@10")
+    for label, (n_items, n_users, law) in _rank_laws().items():
+        held, widths = np.zeros((repeats, 2)), np.zeros((repeats, 2))
+        decided = np.zeros(repeats)
+        for seed in range(repeats):
+            places = np.random.default_rng(seed).random(n_users)
+            exact = np.minimum(np.searchsorted(law, places), n_items - 1) + 1
+            ranks = simulate_ranks(exact, n_items, N_NEGATIVES, seed=seed)
+            truth = RankDistribution.of_ranks(exact, n_items)
+            found = evaluate(ranks, names, bounds=False)
+            for i, name in enumerate(names):
+                low, high = found.summary(name).interval
+                held[seed, i] = low <= truth.expect(name) <= high
+                widths[seed, i] = high - low
+            decided[seed] = found.summary(names[0]).prior_decides
+        rows.append((label, *held.mean(axis=0), *np.median(widths, axis=0), decided.mean()))
+    return rows
+
+
 def _cpu(call: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
     value = call()
@@ -167,10 +220,15 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--most", type=int, default=30_000)
     parser.add_argument("--samples", type=int, default=100, help="that each estimator reads")
     parser.add_argument("--sizes", type=int, default=743, help="of users' own catalogues")
+    parser.add_argument("--coverage", type=int, metavar="N")
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
     if args.entry:
         _harness.report(time_entry(args.entry, args.items, args.repeats))
+        return
+    if args.coverage:
+        columns = ("ranks", "recall@10", "ndcg@10", "its width", "its width", "prior decides")
+        _harness.table("Coverage of 95 % intervals", columns, coverage(args.coverage))
         return
     os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
     check_equal()

@@ -290,3 +290,12 @@ def test_warning_names_this_commands_options(podium: Callable[..., Any], files: 
 )
 def test_what_is_no_argument_stays(text: str) -> None:
     assert as_options(text) == text
+
+
+def test_table_says_where_the_prior_decides(podium: Callable[..., Any], files: Path) -> None:
+    """Of 99 among 100,000 items, ranks say nothing of the first ten."""
+    ranks = np.minimum(1 + np.random.default_rng(0).geometric(0.1, 500), 100)
+    (files / "far.csv").write_text("rank\n" + "\n".join(map(str, ranks)) + "\n")
+    argv = ("estimate", "far.csv", "--items", "100000", "--negatives", "99", "-m", "recall@10")
+    said = " ".join(podium(*argv).out.split())
+    assert "The ranks say next to nothing of recall@10: what smooth assumes decides" in said

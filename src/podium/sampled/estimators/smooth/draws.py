@@ -172,4 +172,5 @@ def _of_users(masses: Floats, unseen: Floats, n_users: float, rng: np.random.Gen
     numbers = rng.poisson(masses[:, :known] * n_users / part)
     found = masses.copy()
     found[:, :known] = numbers * part / n_users
+    found[found.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # of a few users none was drawn
     return _to_one(found)

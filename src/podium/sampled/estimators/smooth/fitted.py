@@ -132,6 +132,7 @@ class SmoothFit:
             bounds = bounds or identification_bounds(self.ranks, wanted, confidence=level)
             high = max(high, self._most_open(wanted, level, bounds))
         if bounds is not None:
+            value = min(max(value, bounds.low), bounds.high)
             low, high = max(low, bounds.low), min(high, bounds.high)
         most = float(rank_weights(wanted, self.distribution.n_items).max())
         return min(low, value), min(max(high, value), most)

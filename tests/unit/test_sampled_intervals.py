@@ -1,0 +1,122 @@
+"""Intervals of the default estimator: inside the bounds, in the order of measures, and honest."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from podium.sampled import (
+    RankDistribution,
+    SampledRanks,
+    Smooth,
+    compare,
+    evaluate,
+    identification_bounds,
+    simulate_ranks,
+)
+from podium.sampled.estimators.smooth import estimator
+from podium.sampled.estimators.smooth.draws import weighted_quantile
+
+RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
+ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
+
+
+def lognormal(n_items: int, median: float, deviation: float, seed: int) -> np.ndarray:
+    """Exact ranks of 1,000 users."""
+    places = np.arange(1, n_items + 1) + 0.5
+    law = norm.cdf((np.log(places) - np.log(median)) / deviation)
+    drawn = np.random.default_rng(seed).random(1000) * law[-1]
+    return np.minimum(np.searchsorted(law, drawn), n_items - 1) + 1
+
+
+def steep(n_items: int, seed: int) -> SampledRanks:
+    return simulate_ranks(lognormal(n_items, n_items / 20, 1.5, seed), n_items, 99, seed=seed)
+
+
+@pytest.mark.parametrize("n_items", [3706, 100_000])
+def test_intervals_lie_inside_the_bounds_in_the_order_of_measures(n_items: int) -> None:
+    names = dict.fromkeys([*RISING, *(name for pair in ORDERED for name in pair)])
+    found = evaluate(steep(n_items, seed=0), list(names))
+    for name in names:
+        one = found.summary(name)
+        assert one.bounds is not None
+        assert one.bounds.low <= one.interval.low <= one.mean
+        assert one.mean <= one.interval.high <= one.bounds.high
+    for less, more in (*pairwise(RISING), *ORDERED):
+        first, second = found.summary(less), found.summary(more)
+        assert first.mean <= second.mean
+        assert first.interval.low <= second.interval.low + 1e-6
+        assert first.interval.high <= second.interval.high + 1e-6
+
+
+def test_result_says_where_the_prior_decides() -> None:
+    """Of a hundred sampled items among 100,000, the first ten are never one by chance."""
+    open_ = evaluate(steep(100_000, seed=0), "recall@10").summary("recall@10")
+    bounds = identification_bounds(steep(100_000, seed=0), "recall@10")
+    assert open_.prior_decides
+    assert open_.interval == pytest.approx(bounds)
+    assert open_.std_error < (bounds.high - bounds.low) / 3.9
+    assert open_.to_dict()["prior_decides"] is True
+    known = evaluate(steep(1000, seed=0), "recall@100").summary("recall@100")
+    assert not known.prior_decides
+
+
+def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() -> None:
+    ranks = steep(100_000, seed=1)
+    alone, both = (evaluate(ranks, "ndcg@10", bounds=each) for each in (False, True))
+    assert alone.summary("ndcg@10").interval == both.summary("ndcg@10").interval
+
+
+def test_intervals_hold_what_rises_steeply() -> None:
+    """Lognormal ranks in 17,000 items, of which the intervals once held one half."""
+    held = 0
+    for seed in range(10):
+        exact = lognormal(17_000, 850, 1.5, seed)
+        truth = RankDistribution.of_ranks(exact, 17_000).expect("ndcg@10")
+        low, high = (
+            Smooth().posterior(simulate_ranks(exact, 17_000, 99, seed=seed)).interval("ndcg@10")
+        )
+        held += low <= truth <= high
+    assert held >= 9
+
+
+def test_intervals_are_nested() -> None:
+    found = Smooth().posterior(steep(3706, seed=2))
+    ends = np.array([found.interval("recall@10", level=level) for level in (0.3, 0.6, 0.9)])
+    assert (np.diff(ends[:, 0]) <= 0).all()
+    assert (np.diff(ends[:, 1]) >= 0).all()
+
+
+def test_difference_lies_inside_its_bounds() -> None:
+    a, b = steep(100_000, seed=3), steep(100_000, seed=4)
+    found = compare(a, b, "recall@10").summary("recall@10")
+    assert found.bounds is not None
+    assert found.prior_decides
+    assert found.bounds.low <= found.interval.low <= found.difference
+    assert found.difference <= found.interval.high <= found.bounds.high
+
+
+def test_quantile_is_the_least_value_with_so_much_weight_below() -> None:
+    values, weights = np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0])
+    found = [weighted_quantile(values, weights, level) for level in (0.2, 0.3, 0.75, 0.8)]
+    assert found == [1.0, 2.0, 2.0, 3.0]
+
+
+def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(*given: Any) -> Any:
+        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return together(*given)
+
+    together = estimator.together
+    monkeypatch.setattr(estimator, "together", look)
+    with threadpool_limits(2, user_api="blas"):
+        Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
+    assert seen
+    assert set(seen) == {1}
