@@ -129,7 +129,7 @@ class SmoothFit:
             return value, value
         low, high = self._quantiles(wanted, level)
         if self.draws.n_open:
-            bounds = bounds or identification_bounds(self.ranks, wanted, confidence=level)
+            bounds = self._bounds(wanted, level, bounds)
             high = max(high, self._most_open(wanted, level, bounds))
         if bounds is not None:
             value = min(max(value, bounds.low), bounds.high)
@@ -163,6 +163,18 @@ class SmoothFit:
         starts = self.states[0].cells.edges[:-1]
         mass = np.add.reduceat(self.distribution.probabilities, starts)
         return mass / np.maximum(together(self.states), _LEAST)
+
+    @cached_property
+    def _known_bounds(self) -> dict[tuple[Measure, float], Bounds]:
+        return {}
+
+    def _bounds(self, measure: Measure, level: float, given: Bounds | None) -> Bounds:
+        """Return identification bounds, which take longer than the fit, once computed or given."""
+        found = given or self._known_bounds.get((measure, level))
+        if found is None:
+            found = identification_bounds(self.ranks, measure, confidence=level)
+        self._known_bounds[measure, level] = found
+        return found
 
     def _quantiles(self, measure: Measure, level: float) -> tuple[float, float]:
         """Return the ends over the draws, the lower one without the ranks that are open."""
