@@ -70,14 +70,8 @@ def write_arrays(
         plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
     text = with_digest(text, plain)
-    try:
-        with replacing(place) as beside:
-            beside.touch()
-            usual = beside.stat().st_mode  # safetensors leaves a file only its owner may read
-            _save(plain, beside, {kind: text})
-            beside.chmod(usual)
-    except OSError as error:  # of the file beside, whose name tells nobody anything
-        raise OSError(error.errno, error.strerror, str(place)) from None
+    with replacing(place) as beside:
+        _save(plain, beside, {kind: text})
 
 
 def read_arrays(

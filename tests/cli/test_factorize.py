@@ -224,7 +224,7 @@ def test_checkpoint_that_is_not_gone_on_from_is_told(podium: Run) -> None:
 
 def test_resume_without_a_checkpoint_is_told(podium: Run) -> None:
     first, rest = podium(*FIT, "--resume").err.split("\n", 1)
-    assert first == "podium: there is no model.checkpoint: beginning anew."
+    assert first == "podium: warning: There is no checkpoint model.checkpoint: the fit begins anew."
     assert SUMMARY.fullmatch(rest)
 
 
@@ -383,7 +383,10 @@ BAD_OPTIONS = {
     "diverges": (("--learning-rate", "1e6"), r"^--learning-rate 1e\+06 diverges in the first pass"),
     "folder": (("--out", "none/model"), r"there is no folder none\."),
     "is one": (("--out", "."), r"^--out must be a file, but \. is a folder"),
-    "input": (("--out", "pairs.csv"), r"^--out pairs\.csv is what would be read"),
+    "input": (
+        ("--out", "pairs.csv"),
+        r"^--out pairs\.csv is the same file as INTERACTIONS pairs\.csv",
+    ),
 }
 
 

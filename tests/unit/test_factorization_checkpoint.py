@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import podium
 from podium._arrays import read_arrays, write_arrays
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.executors import Threads
 from podium.factorization import RoBiRank, _checkpoint
 
@@ -72,8 +72,9 @@ def test_fit_that_had_ended_is_there_again(tmp_path: Path) -> None:
     assert (again.stop_reason_, again.n_epochs_) == ("patience", ended.n_epochs_)
 
 
-def test_resume_without_a_file_begins_anew(tmp_path: Path) -> None:
-    model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
+def test_resume_without_a_file_begins_anew_and_says_so(tmp_path: Path) -> None:
+    with pytest.warns(PodiumWarning, match=r"no checkpoint .*none: the fit begins anew"):
+        model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
     assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
     with pytest.raises(ArgumentError, match="resume wants a checkpoint"):
         _model().fit(_likes(), resume=True)

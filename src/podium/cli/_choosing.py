@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from podium.cli._paths import WRITTEN
+
 _VALIDATION, _SEARCH = "Validation", "Search"
 
 
@@ -97,6 +99,7 @@ class Tuning:
     ] = None
     tune_table: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
             metavar="FILE",
             help="Write everything tried, by suffix (.parquet, .csv, .tsv, .arrow).",

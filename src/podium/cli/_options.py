@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli._paths import WRITTEN, check_paths
+
 if TYPE_CHECKING:
     from podium.data import RankingOptions
 
@@ -35,6 +37,7 @@ class Output:
     ] = "table"
     report: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
             help="Also write a report: one HTML file that needs no network.",
             metavar="FILE.html",
@@ -43,6 +46,7 @@ class Output:
     ] = None
     per_user: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
             help="Also write every user's values, by suffix (.parquet, .csv, .tsv, .arrow).",
             metavar="FILE",
@@ -223,6 +227,7 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
     if path is None:
         return
     from podium import _check
+    from podium._files import check_writable
     from podium.errors import ArgumentError
 
     suffixes = suffixes or (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
@@ -232,6 +237,10 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
         raise ArgumentError(f"{option} must be a file, but {path} is a folder.")
     if not path.parent.is_dir():
         raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
 
 
 def expand(function: Callable[..., None]) -> Callable[..., None]:
@@ -243,6 +252,7 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
+        check_paths(shown, given)
         made: dict[str, object] = {
             name: cls(**{f.name: given.pop(f.name) for f in _fields(cls)})
             for name, cls in groups.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from podium.cli import _messages
 from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Work, executor, make
 from podium.cli._options import check_target
 from podium.cli._pairs import Events, known_pairs, read_pairs
+from podium.cli._paths import Written
 from podium.cli._progress import progress
 
 
@@ -28,7 +28,9 @@ def factorize(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to.")
+        Path,
+        Written(beside=(".checkpoint",)),
+        typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
     ],
     objective: Objective,
     passes: Passes,
@@ -42,16 +44,18 @@ def factorize(
     """
     _check_files(interactions, held_out.valid, out)
     work.check()
+    checkpoint = _checkpoint(out, resume=work.resume)
     model = make(objective, passes, held_out)
     with executor(work) as workers:
         events = read_pairs(interactions, columns, objective.gain)
         _check_memory(events, objective.n_factors)
         valid = _read_valid(held_out.valid, columns, events)
-        checkpoint = out.with_name(f"{out.name}.checkpoint")
-        _tell(checkpoint, resume=work.resume)
+        if checkpoint is not None and checkpoint.exists() and not work.resume:
+            _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
         seconds, n_passes = _fit(model, events, valid, workers, out, checkpoint, resume=work.resume)
     _save(model, out, checkpoint)
-    checkpoint.unlink(missing_ok=True)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
     _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
     _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
 
@@ -59,19 +63,26 @@ def factorize(
 def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
     """Refuse files that are not there, or can't be written, before hours of work."""
     from podium.data.files import check_file
-    from podium.errors import ArgumentError
 
     check_target(out, "--out", ("",))
     check_file(interactions, "interactions")
     if valid is not None:
         check_file(valid, "pairs to validate on")
-    if out.exists() and any(out.samefile(path) for path in (interactions, valid or interactions)):
-        raise ArgumentError(f"--out {out} is what would be read. Name another file.")
-    try:
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
-    except OSError as error:
-        raise ArgumentError(f"--out {out} can't be written: {error.strerror}.") from None
+
+
+def _checkpoint(out: Path, *, resume: bool) -> Path | None:
+    """Return where the state of the fit is kept: beside a file; nowhere for a device."""
+    from podium._files import is_stream
+    from podium.errors import ArgumentError
+
+    if not is_stream(out):
+        return out.with_name(f"{out.name}.checkpoint")
+    if resume:
+        raise ArgumentError(
+            f"--resume needs a checkpoint, which lies beside --out, and {out} is no file. Name a "
+            "file by --out."
+        )
+    return None
 
 
 def _check_memory(events: Events, n_factors: int) -> None:
@@ -112,21 +123,13 @@ def _read_valid(path: Path | None, columns: PairColumns, learned: Events) -> Eve
     return kept
 
 
-def _tell(checkpoint: Path, *, resume: bool) -> None:
-    """Say where what was asked for is not what will happen, or may not be what was meant."""
-    if resume and not checkpoint.exists():
-        _messages.say(f"there is no {checkpoint}: beginning anew.")
-    elif checkpoint.exists() and not resume:
-        _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
-
-
 def _fit(
     model: Any,
     events: Events,
     valid: Events | None,
     workers: Any,
     out: Path,
-    checkpoint: Path,
+    checkpoint: Path | None,
     *,
     resume: bool,
 ) -> tuple[float, int]:
@@ -158,22 +161,24 @@ def _fit(
     return time.perf_counter() - begun, n_passes
 
 
-def _save(model: Any, out: Path, checkpoint: Path) -> None:
+def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write the model; where there is no room for it, what was learned is in the checkpoint."""
     from podium.errors import DataError
 
     try:
         model.save(out)
     except OSError as error:
+        kept = f" What was learned is in {checkpoint}: pass --resume once there is room."
         raise DataError(
-            f"{out} can't be written: {error.strerror or error}. What was learned is in "
-            f"{checkpoint}: pass --resume once there is room."
+            f"{out} can't be written: {error.strerror or error}."
+            f"{'' if checkpoint is None else kept}"
         ) from error
 
 
-def _keep(model: Any, out: Path, checkpoint: Path) -> None:
+def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write what an interrupted fit has, and say how to go on."""
-    go_on = f"--resume goes on from {checkpoint}" if checkpoint.exists() else ""
+    is_kept = checkpoint is not None and checkpoint.exists()
+    go_on = f"--resume goes on from {checkpoint}" if is_kept else ""
     if not hasattr(model, "n_epochs_"):
         _messages.say("interrupted before the first pass was whole: no model was written.")
         return

@@ -11,6 +11,7 @@ import typer
 from podium.cli import _runs
 from podium.cli._models import missing_allowed
 from podium.cli._options import check_target
+from podium.cli._paths import WRITTEN
 from podium.cli._rows import check_finite, normalized
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def rank(
     ],
     out: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
             "--out",
             "-o",

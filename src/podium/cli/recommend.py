@@ -11,6 +11,7 @@ import typer
 from podium.cli import _messages, _runs
 from podium.cli._options import check_target
 from podium.cli._pairs import match, read_ids
+from podium.cli._paths import WRITTEN
 from podium.cli._progress import progress
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def recommend(
     model: Annotated[Path, typer.Argument(help="What podium factorize wrote.", metavar="MODEL")],
     out: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
             "--out",
             "-o",

@@ -11,6 +11,7 @@ import typer
 from podium.cli import _messages, _models, _tuning
 from podium.cli._choosing import Tuning, Validation
 from podium.cli._options import check_target
+from podium.cli._paths import WRITTEN
 from podium.cli._progress import progress
 from podium.cli._rows import check_finite, check_scalable, head_drawn, normalized
 from podium.cli._training import FeatureColumns, Model, Solver
@@ -39,7 +40,9 @@ def train(
     tuning: Tuning,
     columns: FeatureColumns,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to.")
+        Path,
+        WRITTEN,
+        typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
     ],
 ) -> None:
     """Train a model for the top of the list, and with --tune choose its parameters.

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.executors import Executor, or_threads
 from podium.factorization import _pairs
 from podium.factorization._checkpoint import Checkpoint
@@ -195,7 +195,7 @@ class RoBiRank(Factorization):
             all. It takes 4 bytes a factor and a pair, twice for the factors with an `eval_set`.
         resume : bool
             Go on from the pass that the checkpoint is of, to the same factors as without a stop;
-            from the beginning where there is no such file.
+            from the beginning, with a warning, where there is no such file.
 
         Raises
         ------
@@ -212,6 +212,8 @@ class RoBiRank(Factorization):
         -----
         ConvergenceWarning
             If a later pass diverged; the factors of the pass before it are kept.
+        PodiumWarning
+            If there is no checkpoint to resume from.
         """
         measure, patience = parse(self.eval_measure), self.patience
         if patience is not None:
@@ -346,4 +348,10 @@ class RoBiRank(Factorization):
 def _resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
     if checkpoint is None:
         raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
-    return checkpoint.read()
+    begun = checkpoint.read()
+    if begun is None:
+        place = os.fspath(checkpoint.path)
+        warnings.warn(
+            f"There is no checkpoint {place}: the fit begins anew.", PodiumWarning, stacklevel=3
+        )
+    return begun

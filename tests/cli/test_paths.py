@@ -1,0 +1,162 @@
+"""No command writes over a file that it reads, or writes two results to one place."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.cli import app
+from podium.cli._paths import Written
+
+Run = Callable[..., Any]
+
+READ = {
+    "measure": {"truth", "run", "users", "catalogue"},
+    "compare": {"truth", "runs"},
+    "train": {"data", "valid"},
+    "rank": {"model", "data"},
+    "factorize": {"interactions", "valid"},
+    "recommend": {"model", "users", "allow", "deny"},
+    "estimate": {"files", "negatives_file", "seen"},
+    "plan": {"negatives_file", "seen", "pilot"},
+    "demo": {"out"},  # a folder, and nothing is read
+    "reproduce": {"out", "data"},  # the library refuses one that lies in the other
+}
+
+
+def test_each_path_is_marked_as_written_or_is_read() -> None:
+    for command in app.registered_commands:
+        assert command.callback is not None
+        parameters = inspect.signature(command.callback).parameters.values()
+        paths = {p.name for p in parameters if "Path" in str(p.annotation).split(",")[0]}
+        marks = {
+            p.name
+            for p in parameters
+            if any(isinstance(each, Written) for each in getattr(p.annotation, "__metadata__", ()))
+        }
+        name = command.callback.__name__
+        assert paths - marks == READ[name], f"mark what {name} writes as WRITTEN, or add it above"
+
+
+@pytest.fixture
+def files(podium: Run, learnable: Callable[[int], str]) -> None:
+    """Write something that each command reads."""
+    Path("rows.csv").write_text(
+        "user,item,label,x\n"
+        + "".join(f"{u},{i},{i % 2},{i % 2}\n" for u in "ab" for i in range(4))
+    )
+    Path("rows.svmlight").write_text(learnable(0))
+    for argv in (
+        ("train", "rows.csv", "--loss", "logistic", "--out", "ranker"),
+        ("factorize", "past.csv", "--factors", "2", "--epochs", "1", "--out", "factors"),
+    ):
+        assert podium(*argv).status == 0
+
+
+COMMANDS = {
+    "measure": ("measure truth.csv a.csv --users users.csv --by country", "--per-user"),
+    "measure catalogue": ("measure truth.csv a.csv --catalogue past.csv", "--per-user"),
+    "measure report": ("measure truth.csv a.csv", "--report"),
+    "compare": ("compare truth.csv a.csv b.csv", "--per-user"),
+    "compare report": ("compare truth.csv a.csv b.csv", "--report"),
+    "train": ("train rows.csv --valid rows.csv --loss logistic", "--out"),
+    "train several": ("train rows.svmlight rows.svmlight", "--out"),
+    "train table": ("train rows.csv --tune --out other", "--tune-table"),
+    "rank": ("rank ranker rows.csv", "--out"),
+    "factorize": ("factorize past.csv --valid truth.csv", "--out"),
+    "recommend": ("recommend factors --users users.csv --allow past.csv --deny a.csv", "--out"),
+}
+
+
+def _inputs(argv: str) -> list[str]:
+    return [word for word in argv.split() if Path(word).is_file()]
+
+
+def _bytes() -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("argv", "option"), COMMANDS.values(), ids=COMMANDS)
+def test_input_is_not_written_over(podium: Run, argv: str, option: str) -> None:
+    inputs = _inputs(argv)
+    assert inputs
+    before = _bytes()
+    for name in inputs:
+        for out in (name, f"./../{Path.cwd().name}/{name}", str(Path(name).absolute())):
+            done = podium(*argv.split(), option, out)
+            assert done.status == 2
+            assert done.message.startswith(f"{option} {Path(out)} is the same file as ")
+            assert done.message.endswith(f" {name}, which is read. Name another file.")
+    assert _bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a right there")
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("argv", "option"), COMMANDS.values(), ids=COMMANDS)
+def test_input_is_not_written_over_through_a_link(podium: Run, argv: str, option: str) -> None:
+    for name in _inputs(argv):
+        Path("soft").symlink_to(name)
+        Path("hard").hardlink_to(name)
+        before = _bytes()
+        for out in ("soft", "hard"):
+            done = podium(*argv.split(), option, out)
+            assert done.message.startswith(f"{option} {out} is the same file as ")
+        assert _bytes() == before
+        Path("soft").unlink()
+        Path("hard").unlink()
+
+
+def test_checkpoint_is_not_written_over_what_is_read(podium: Run) -> None:
+    Path("past.csv").rename("m.checkpoint")
+    done = podium("factorize", "m.checkpoint", "--out", "m")
+    assert done.message == (
+        "the checkpoint of --out, m.checkpoint is the same file as INTERACTIONS m.checkpoint, "
+        "which is read. Name another file."
+    )
+
+
+@pytest.mark.usefixtures("files")
+def test_two_results_do_not_go_to_one_place(podium: Run) -> None:
+    for argv in (
+        ("measure", "truth.csv", "a.csv", "--report", "x.html", "--per-user", "x.html"),
+        ("train", "rows.csv", "--tune", "--tune-table", "x.csv", "--out", "./x.csv"),
+    ):
+        done = podium(*argv)
+        assert done.message.endswith(" x.html, which is written too. Name another file.") or (
+            done.message.endswith(" x.csv, which is written too. Name another file.")
+        )
+    assert not list(Path().glob("x.*"))
+
+
+@pytest.mark.usefixtures("files")
+def test_old_result_is_replaced(podium: Run) -> None:
+    Path("run.csv").write_text("old")
+    assert podium("rank", "ranker", "rows.csv", "--out", "run.csv").status == 0
+    whole = Path("run.csv").read_bytes()
+    assert whole.startswith(b"user,item,score\n")
+    assert podium("recommend", "factors", "--users", "users.csv", "-o", "run.csv").status == 0
+    assert Path("run.csv").read_bytes() != whole
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
+def test_model_may_go_to_a_pipe(podium: Run) -> None:
+    argv = ("factorize", "past.csv", "--factors", "2", "--epochs", "1", "--out")
+    assert podium(*argv, "m").status == 0
+    before = _bytes()
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert podium(*argv, "pipe").status == 0
+        assert os.read(reader, 2**20) == before["m"]
+    finally:
+        os.close(reader)
+    assert Path("pipe").is_fifo()
+    assert _bytes() == before
+    done = podium(*argv, "pipe", "--resume")
+    assert done.message.startswith("--resume needs a checkpoint, which lies beside --out")
