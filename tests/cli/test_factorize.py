@@ -28,6 +28,7 @@ N_USERS, N_ITEMS = 60, 40
 SMALL = ("--factors", "4", "--epochs", "6", "--threads", "1")
 FIT = ("factorize", "pairs.csv", *SMALL, "--out", "model")
 SUMMARY = re.compile(
+    r"(?:podium: a pair weighs its value, with value from 1 to 3 [^\n]+\n)?"
     r"podium: 60 users, 40 items, (\d+) pairs in \d blocks?; "
     r"6 passes in \d+\.\d s \(\S+ million updates/s\)\n"
     r"podium: cost (0\.\d{4}); wrote model\n"
@@ -452,7 +453,7 @@ def test_steps_that_diverge_later_leave_the_pass_before(
 
     monkeypatch.setattr(Descent, "epoch", wild)
     done = podium(*FIT)
-    warning, course, _ = done.err.splitlines()
+    warning, _, course, _ = done.err.splitlines()
     assert warning.startswith("podium: warning: RoBiRank diverged in pass 4; ")
     assert warning.endswith(" Try --learning-rate 0.025.")
     assert "; 3 passes in " in course
@@ -482,3 +483,66 @@ def test_ray_makes_the_same_bits(podium: Run) -> None:
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert Path("one").read_bytes() == Path("two").read_bytes()
+
+
+@pytest.fixture
+def rated() -> None:
+    """Write ratings from 1 to 5, and held-out ones."""
+    rng = np.random.default_rng(2)
+    user, item = (each.ravel() for each in np.indices((30, 20)))
+    frame = pl.DataFrame({"user": user, "item": item, "rating": rng.integers(1, 6, 600)})
+    place = pl.Series(rng.random(600))
+    frame.filter(place < 0.5).write_csv("ratings.csv")
+    frame.filter(place > 0.8).write_csv("later.csv")
+
+
+@pytest.mark.usefixtures("rated")
+def test_weight_of_a_rating_is_told(podium: Run) -> None:
+    for options, told in (
+        ((), "a pair weighs its rating, with rating from 1 to 5 ("),
+        (("--gain", "exp2"), "a pair weighs 2^rating - 1, with rating from 1 to 5 ("),
+        (("--min-relevance", "4"), "rows have rating >= 4 and are positive; a pair weighs 1\n"),
+        (("--min-relevance", "4", "--gain", "value"), "are positive; a pair weighs its rating\n"),
+    ):
+        assert told in podium("factorize", "ratings.csv", *SMALL, "-o", "m", *options).err
+    pl.read_csv("ratings.csv").select("user", "item").write_csv("pairs.csv")
+    assert "weighs" not in podium("factorize", "pairs.csv", *SMALL, "-o", "m").err
+
+
+@pytest.mark.usefixtures("rated")
+def test_model_of_ratings_from_a_threshold_is_that_of_their_pairs(podium: Run) -> None:
+    high = pl.read_csv("ratings.csv").filter(pl.col("rating") >= 4)
+    high.select("user", "item").write_csv("high.csv")
+    pl.read_csv("later.csv").filter(pl.col("rating") >= 4).write_csv("true.csv")
+    one = fitted(podium, "factorize", "high.csv", *SMALL, "--valid", "true.csv")
+    options = ("--valid", "later.csv", "--min-relevance", "4")
+    two = fitted(podium, "factorize", "ratings.csv", *SMALL, *options)
+    assert same(one, two)
+    np.testing.assert_array_equal(one.history_["validation"], two.history_["validation"])
+
+
+@pytest.mark.usefixtures("rated")
+def test_what_was_rated_low_is_not_recommended(podium: Run) -> None:
+    assert podium("factorize", "ratings.csv", *SMALL, "--min-relevance", "4", "-o", "m").status == 0
+    assert podium("recommend", "m", "-k", "20", "-o", "run.csv").status == 0
+    run, rated = pl.read_csv("run.csv"), pl.read_csv("ratings.csv")
+    assert run.height > 0
+    assert rated["rating"].min() == 1
+    assert run.join(rated, on=["user", "item"], how="inner").is_empty()
+
+
+@pytest.mark.usefixtures("rated")
+def test_threshold_needs_values_that_reach_it(podium: Run) -> None:
+    argv = ("factorize", "ratings.csv", *SMALL, "-o", "m", "--min-relevance")
+    assert podium(*argv, "6").message == (
+        "ratings.csv: rating is below --min-relevance 6 in every row: the highest is 5."
+    )
+    assert podium(*argv, "0").message.startswith("--min-relevance must be a number > 0, got 0")
+    done = podium("factorize", "past.csv", *SMALL, "-o", "m", "--min-relevance", "4")
+    assert done.message.startswith("past.csv has no column of values for --min-relevance.")
+
+
+@pytest.mark.usefixtures("rated")
+def test_held_out_ratings_that_all_count_are_told(podium: Run) -> None:
+    done = podium("factorize", "ratings.csv", *SMALL, "-o", "m", "--valid", "later.csv")
+    assert "podium: later.csv: each rating is a positive; --min-relevance X takes" in done.err

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 from podium import losses
+from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import parse
 from podium.rankers import LinearRanker
-from podium._one_thread import one_blas_thread
 from podium.rankers.baselines import (
     GreedyPAp,
     LogisticRanker,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,3 +169,29 @@ def test_what_does_not_fit_the_model_is_refused() -> None:
         named.partial_fit({"user": [1], "item": [2]}, executor=ONE)
     with pytest.raises(ArgumentError, match="n_epochs must be an integer >= 1"):
         model.partial_fit(csr_array(likes), n_epochs=0)
+
+
+def _places(model: RoBiRank, users: NDArray[np.int64]) -> set[tuple[int, int]]:
+    items, scores = model.recommend(users, k=model.item_factors_.shape[0])
+    shown = scores > -np.inf
+    return set(
+        zip(np.repeat(users, shown.sum(axis=1)).tolist(), items[shown].tolist(), strict=True)
+    )
+
+
+def test_pairs_that_were_only_seen_are_not_learned_from_and_not_shown(tmp_path: Path) -> None:
+    likes = _tastes()
+    disliked = (np.random.default_rng(3).random(likes.shape) < 0.1).astype(float)
+    plain = _model().fit(csr_array(likes), executor=ONE)
+    model = _model().fit(csr_array(likes), seen=csr_array(disliked), executor=ONE)
+    assert model.user_factors_.tobytes() == plain.user_factors_.tobytes()
+    model.save(tmp_path / "m")
+    shown = {(u, i) for u, i in np.argwhere((likes == 0) & (disliked == 0)).tolist()}
+    everyone = np.arange(60)
+    assert _places(model, everyone) == _places(RoBiRank.load(tmp_path / "m"), everyone) == shown
+    new = np.zeros_like(likes)
+    new[5, 7] = 1
+    for each in (plain, model):
+        each.partial_fit(csr_array(new), executor=ONE)
+    assert model.user_factors_.tobytes() == plain.user_factors_.tobytes()
+    assert _places(model, everyone) == shown - {(5, 7)}

@@ -51,14 +51,25 @@ class Objective:
             rich_help_panel=_MODEL,
         ),
     ] = 8
-    gain: Annotated[
-        str,
+    min_relevance: Annotated[
+        float | None,
         typer.Option(
-            metavar="HOW",
-            help="What a pair of value v weighs: v (value), 2^v - 1 (exp2) or 1 (one).",
+            metavar="X",
+            help="Value, or rating, from which a row is positive. The others are not learned "
+            "from, and not recommended either.",
             rich_help_panel=_MODEL,
         ),
-    ] = "value"
+    ] = None
+    how: Annotated[
+        str | None,
+        typer.Option(
+            "--gain",
+            metavar="HOW",
+            help="What a pair of value v weighs: v (value), 2^v - 1 (exp2) or 1 (one). Without it "
+            "v, and with --min-relevance 1.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
     l2: Annotated[
         float,
         typer.Option(
@@ -76,6 +87,11 @@ class Objective:
             rich_help_panel=_MODEL,
         ),
     ] = None
+
+    @property
+    def gain(self) -> str:
+        """What a pair weighs: as asked, or what is usual."""
+        return self.how or ("value" if self.min_relevance is None else "one")
 
 
 @dataclass(frozen=True)
@@ -224,14 +240,18 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
     from podium.factorization import RoBiRank
 
     _refuse_idle(held_out)
-    _check.choice(objective.gain, "--gain", GAINS)
+    if objective.how is not None:
+        _check.choice(objective.how, "--gain", GAINS)
+    if objective.min_relevance is not None:
+        _check.number(objective.min_relevance, "min_relevance", low=0.0, strict=True)
     _check.seed(passes.random_state)
     named: dict[str, Any] = {
         f.name: getattr(group, f.name)
         for group in (objective, passes, held_out)
         for f in fields(group)
-        if f.name not in ("set", "valid")
+        if f.name not in ("set", "valid", "min_relevance", "how")
     }
+    named["gain"] = objective.gain
     others = sorted(set(RoBiRank().get_params()) - set(named))
     own = assignments(objective.set)
     for name, value in own.items():

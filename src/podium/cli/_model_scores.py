@@ -134,7 +134,8 @@ def _tell_learned(path: Path, model: Any, rows: NDArray[Any], columns: NDArray[A
 
     n_items = len(model.item_factors_)
     users = np.repeat(np.arange(len(model.user_factors_)), np.diff(model.seen_offsets_))
-    learned = np.isin(rows * n_items + columns, users * n_items + model.seen_items_)
+    pairs = (users * n_items + model.seen_items_)[model.seen_weights_ > 0]
+    learned = np.isin(rows * n_items + columns, pairs)
     n = int((learned & (columns >= 0)).sum())
     if n:
         _messages.say(

@@ -68,14 +68,20 @@ def measure_of(model: Model, loss: Any, usual: str | None) -> str:
 
     own = losses.parse(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
     k = model.k or own.get("k") or DEFAULT_K
-    name = "ndcg" if learns_from_grades(loss) else (usual or "pap").partition("@")[0]
+    grades = learns_from_grades(loss, _class(model.model))
+    name = "ndcg" if grades else (usual or "pap").partition("@")[0]
     return f"{name}@{k}"
 
 
-def learns_from_grades(loss: Any) -> bool:
-    """Tell a loss of podium that reads grades from one that tells positives from the rest."""
-    own = hasattr(loss, "value_and_grad")
-    return own and (hasattr(loss, "head_cutoff") or not hasattr(loss, "min_relevance"))
+def learns_from_grades(loss: Any, estimator: Any) -> bool:
+    """Tell a loss that reads grades from one that tells positives from the rest.
+
+    It is a loss of podium, or the name of an objective that the estimator's library has; None
+    where the estimator is its own loss, which reads positives.
+    """
+    if hasattr(loss, "value_and_grad"):
+        return hasattr(loss, "head_cutoff") or not hasattr(loss, "min_relevance")
+    return isinstance(loss, str) and estimator.learns_from_grades(loss)
 
 
 def loss_of(model: Model, text: str) -> Any:

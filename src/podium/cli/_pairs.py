@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from podium.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.cli._factorizing import PairColumns
+    from podium.cli._factorizing import Objective, PairColumns
     from podium.data._convert import Ids
 
 _LARGEST_GRADE = 60  # of --gain exp2
@@ -25,6 +25,7 @@ class Events:
     user: Ids
     item: Ids
     value: NDArray[Any] | None
+    value_name: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -38,7 +39,7 @@ class Events:
     def keep(self, rows: NDArray[Any]) -> Events:
         """Return some of the rows."""
         value = None if self.value is None else self.value[rows]
-        return Events(_taken(self.user, rows), _taken(self.item, rows), value)
+        return Events(_taken(self.user, rows), _taken(self.item, rows), value, self.value_name)
 
 
 def read_pairs(path: Path, columns: PairColumns, gain: str) -> Events:
@@ -70,7 +71,7 @@ def read_pairs(path: Path, columns: PairColumns, gain: str) -> Events:
     name = found["value"]
     values = finite(to_numbers(got[name], name, table, users), name, users, table)
     _check_values(values, name, users, table, gain)
-    return Events(users, items, values)
+    return Events(users, items, values, name)
 
 
 def _check_values(values: Any, name: str, users: Any, table: Any, gain: str) -> None:
@@ -98,6 +99,48 @@ def _check_values(values: Any, name: str, users: Any, table: Any, gain: str) -> 
         )
 
 
+def positives(path: Path, events: Events, low: float | None) -> tuple[Events, Events | None]:
+    """Divide rows into those of a value >= low, and the others where there are any.
+
+    Raises
+    ------
+    DataError
+        If the table has no values, or none is that high.
+    """
+    if low is None:
+        return events, None
+    if events.value is None:
+        raise DataError(
+            f"{path} has no column of values for --min-relevance. Name one by --value-col, or "
+            "leave --min-relevance out: each row is positive then."
+        )
+    high = events.value >= low
+    if not high.any():
+        raise DataError(
+            f"{path}: {events.value_name} is below --min-relevance {low:g} in every row: the "
+            f"highest is {events.value.max():g}."
+        )
+    return events.keep(high), None if high.all() else events.keep(~high)
+
+
+def weighs(events: Events, n_rows: int, objective: Objective) -> str:
+    """Return what a pair of a table with values weighs, and which of its rows are pairs at all.
+
+    Nothing where there are no values, or all are one.
+    """
+    name, low = events.value_name, objective.min_relevance
+    what = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
+    if low is not None:
+        count = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        return f"{count}; a pair weighs {what}"
+    if events.value is None or events.value.min() == events.value.max():
+        return ""
+    return (
+        f"a pair weighs {what}, with {name} from {events.value.min():g} to "
+        f"{events.value.max():g} (--min-relevance X learns from those >= X alone)"
+    )
+
+
 def known_pairs(events: Events, path: Path, learned: Events) -> tuple[Events, int]:
     """Leave out pairs of users or items that nothing is learned about; also return how many.
 
@@ -114,9 +157,19 @@ def known_pairs(events: Events, path: Path, learned: Events) -> tuple[Events, in
             f"{int(users.sum())} of {both.size} users are, and {int(items.sum())} items. Split "
             "one table into the two."
         )
-    kept = events if both.all() else events.keep(both)
-    kept = Events(_like(kept.user, learned.user), _like(kept.item, learned.item), kept.value)
-    return kept, int(both.size - both.sum())
+    return _kept(events, both, learned), int(both.size - both.sum())
+
+
+def seen_too(events: Events, learned: Events) -> Events | None:
+    """Return the pairs, without values, of users and items that something is learned about."""
+    both = _among(events.user, learned.user) & _among(events.item, learned.item)
+    return replace(_kept(events, both, learned), value=None) if both.any() else None
+
+
+def _kept(events: Events, rows: NDArray[Any], learned: Events) -> Events:
+    """Return some rows, with ids of the type of those that are learned from."""
+    kept = events if rows.all() else events.keep(rows)
+    return replace(kept, user=_like(kept.user, learned.user), item=_like(kept.item, learned.item))
 
 
 def read_ids(path: Path, what: str, column: str | None) -> Ids:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from podium.cli import _messages
-from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Work, executor, make
+from podium.cli._factorizing import (
+    HeldOut,
+    Objective,
+    PairColumns,
+    Passes,
+    Work,
+    executor,
+    make,
+)
 from podium.cli._options import check_target
-from podium.cli._pairs import Events, known_pairs, read_pairs
+from podium.cli._pairs import Events, known_pairs, positives, read_pairs, seen_too, weighs
 from podium.cli._paths import Written
 from podium.cli._progress import progress
 
@@ -47,15 +56,21 @@ def factorize(
     checkpoint = _checkpoint(out, resume=work.resume)
     model = make(objective, passes, held_out)
     with executor(work) as workers:
-        events = read_pairs(interactions, columns, objective.gain)
+        low = objective.min_relevance
+        whole = read_pairs(interactions, columns, objective.gain)
+        events, others = positives(interactions, whole, low)
         _check_memory(events, objective.n_factors)
-        valid = _read_valid(held_out.valid, columns, events)
+        valid = _read_valid(held_out.valid, columns, events, low)
+        seen = None if others is None else seen_too(others, events)
         if checkpoint is not None and checkpoint.exists() and not work.resume:
             _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
-        seconds, n_passes = _fit(model, events, valid, workers, out, checkpoint, resume=work.resume)
+        data = {"user_items": events, "seen": seen, "eval_set": valid}
+        seconds, n_passes = _fit(model, data, workers, out, checkpoint, resume=work.resume)
     _save(model, out, checkpoint)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
+    if note := weighs(events, whole.n_rows, objective):
+        _messages.say(note)
     _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
     _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
 
@@ -110,10 +125,18 @@ def _memory() -> int:
         return sys.maxsize
 
 
-def _read_valid(path: Path | None, columns: PairColumns, learned: Events) -> Events | None:
+def _read_valid(
+    path: Path | None, columns: PairColumns, learned: Events, low: float | None
+) -> Events | None:
+    from podium.data.ratings import is_rating
+
     if path is None:
         return None
     events = read_pairs(path, columns, "one")
+    if events.value is not None:
+        if low is None and is_rating(events.value_name):
+            _messages.say(f"{path}: each rating is a positive; --min-relevance X takes those >= X")
+        events, _ = positives(path, events, low)
     kept, n_left_out = known_pairs(events, path, learned)
     if n_left_out:
         _messages.say(
@@ -125,8 +148,7 @@ def _read_valid(path: Path | None, columns: PairColumns, learned: Events) -> Eve
 
 def _fit(
     model: Any,
-    events: Events,
-    valid: Events | None,
+    data: Mapping[str, Events | None],
     workers: Any,
     out: Path,
     checkpoint: Path | None,
@@ -146,8 +168,7 @@ def _fit(
                 show(done, total, note)
 
             model.fit(
-                events.columns(),
-                eval_set=None if valid is None else valid.columns(),
+                **{name: each.columns() for name, each in data.items() if each is not None},
                 executor=workers,
                 progress=count,
                 checkpoint=checkpoint,
@@ -189,14 +210,19 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
 
 def _counts(model: Any) -> str:
     n_users, n_items = len(model.user_factors_), len(model.item_factors_)
-    counts = ((n_users, "user"), (n_items, "item"), (model.seen_items_.size, "pair"))
+    counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
     shape = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
     return f"{shape} in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"
 
 
+def _n_pairs(model: Any) -> int:
+    """Return how many pairs the model has learned from."""
+    return int((model.seen_weights_ > 0).sum())
+
+
 def _course(model: Any, seconds: float, n_passes: int, n_negatives: int) -> str:
     """Say how many passes there were, how fast, and why they ended."""
-    speed = n_passes * n_negatives * model.seen_items_.size / max(seconds, 1e-9) / 1e6
+    speed = n_passes * n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
     validation = ", validation included" if "validation" in model.history_ else ""
     passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
     made = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"

@@ -10,6 +10,7 @@ import typer
 
 from podium.cli import _messages, _models, _tuning
 from podium.cli._choosing import Tuning, Validation
+from podium.cli._labels import check_ratings, grades_unread, labels, left_out
 from podium.cli._options import check_target
 from podium.cli._paths import WRITTEN
 from podium.cli._progress import progress
@@ -19,7 +20,6 @@ from podium.cli._training import FeatureColumns, Model, Solver
 if TYPE_CHECKING:
     from podium.data import Features
     from podium.tuning import Search
-    from podium.types import PerRow
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
 _SHARE = 0.2  # of DATA, where --tune is not told which rows to validate on
@@ -58,6 +58,11 @@ def train(
     times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
+    learned = labels(data[0], rows)
+    if rows.is_rating and model.min_relevance is None:
+        validated = _tuning.is_validated(validation, tuning)
+        check_ratings(data[0], estimator, grid, validated=validated)
+    notes = [*grades_unread(rows, model, estimator, grid), *left_out(rows)]
     eval_set = None
     if validation.valid is not None:
         other = read([validation.valid], columns, like=rows, missing=missing)
@@ -67,7 +72,7 @@ def train(
     estimator = _models.scaled(estimator, model, rows.X)
     if hasattr(estimator, "steps"):
         check_scalable(data, rows)
-    given = (rows.X, labels(data[0], rows), rows.qid)
+    given = (rows.X, learned, rows.qid)
     item = rows.item if _models.pools(estimator) and rows.names_items else None
     if tuning.tune or validation.of_data:
         found = _search(estimator, given, item, grid, model, validation, tuning, eval_set, times)
@@ -76,6 +81,8 @@ def train(
     else:
         fitted, said = _fit(estimator, given, item, eval_set), ""
     fitted = _finished(fitted, rows, query_norm=model.query_norm)
+    for note in notes:
+        _messages.say(note)
     _finish(fitted, rows, validation.valid, said, out, pooled=item is not None)
 
 
@@ -132,18 +139,6 @@ def read_times(path: Path, column: str | None) -> Any:
             f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
         )
     return to_times(table.fetch({column: "any"})[column], column, table)
-
-
-def labels(path: Path, rows: Features) -> PerRow:
-    """Return what the rows teach, or raise where a table has nothing."""
-    from podium.errors import DataError
-
-    if rows.y is None:
-        raise DataError(
-            f"{path} has no relevance column to learn from. Name it relevance, rating or label, "
-            "or pass --relevance-col."
-        )
-    return rows.y
 
 
 def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:

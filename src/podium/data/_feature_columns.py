@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -15,11 +16,16 @@ from podium.data._pool import POLARS
 from podium.data._source import Column, Source
 from podium.errors import DataError
 
+# Not watch_time, which is how long, nor valid.
+_TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
+_ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+
 
 def chosen_columns(
     table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
 ) -> list[str]:
-    """Return the columns that are wanted; unless they are named, all that have no role."""
+    """Return the columns that are wanted; unless they are named, all that may be features."""
     for name in [*(features or ()), *ignore]:
         if name not in table.names:
             raise DataError(
@@ -28,7 +34,25 @@ def chosen_columns(
             )
     if features is not None:
         return _distinct(table, found, list(features))
-    return [name for name in table.names if name not in {*found.values(), *ignore}]
+    others = {*found.values(), *ignore}
+    others |= {*times_and_ids(table.names, others)}
+    return [name for name in table.names if name not in others]
+
+
+def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
+    """Return the columns that are no features by their names, where they are not among others.
+
+    Examples
+    --------
+    >>> times_and_ids(["user", "movieId", "timestamp", "watch_time", "valid"], ["user"])
+    ('movieId', 'timestamp')
+    """
+    return tuple(name for name in names if name not in others and _is_time_or_id(name.strip()))
+
+
+def _is_time_or_id(name: str) -> bool:
+    usual = name.lower() in (*_columns.USER.usual, *_columns.ITEM.usual)
+    return usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
 
 
 def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
-from podium.data import _kernels
+from podium.data import _kernels, ratings
 from podium.data.hints import warn_of_samples
 from podium.data.ids import codes_of
 from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged
-from podium.data.runs import Truth, read_run, read_truth
-from podium.errors import ArgumentError, DataError
+from podium.data.runs import read_run, read_truth
+from podium.errors import DataError
 from podium.groups import Groups
 from podium.ranking import TIES, Ranking
 from podium.types import Labels, Ties
@@ -115,7 +115,7 @@ def ranking(
     total = _check.cutoff(n_items, name="n_items", required=False)
     judged = read_truth(truth, user=user, item=item, relevance=relevance)
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
-    threshold = _threshold(judged, min_relevance)
+    threshold = ratings.threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, absence, ids_ordered=rule == "id")
     rows = join.look_up(judged, listed, threshold, outside, wants_item=rule in ("id", "random"))
     result = Ranking.from_grouped(
@@ -193,13 +193,3 @@ def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels)
         user = _check.label(top.labels[group[twice[0]]])
         shown = _check.label(ids[item[twice[0]]])
         raise DataError(f"{name} lists item {shown} twice for user {user}. Keep one.")
-
-
-def _threshold(truth: Truth, min_relevance: float | None) -> float:
-    if min_relevance is None and truth.is_rating:
-        raise ArgumentError(
-            f"{truth.name} holds ratings: min_relevance must say from which rating an item is "
-            "positive. Pass min_relevance=4 (--min-relevance 4) for ratings from 1 to 5."
-        )
-    value = 1.0 if min_relevance is None else min_relevance
-    return _check.number(value, "min_relevance", low=0.0, strict=True)

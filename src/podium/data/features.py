@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data import _columns, svmlight
 from podium.data._convert import Ids, finite, of_user, to_ids, to_numbers
-from podium.data._feature_columns import chosen_columns, feature, is_feature
+from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
 from podium.data._letor.rows import Piece, Rows
 from podium.data._source import Column, Kind, Source
+from podium.data.ratings import is_rating
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
 
@@ -41,6 +42,11 @@ class Features:
         "1", "2", … for svmlight.
     names_items : bool
         Whether the source names items, so that equal ones in two queries are one item.
+    is_rating : bool
+        Whether y comes from a column named rating: what learns from positives must then be told
+        the rating from which a row is one (`podium.data.ratings`).
+    left_out : tuple of str
+        Columns of times and ids, which are no features unless they are named.
     """
 
     X: NDArray[Any] | csr_array
@@ -49,6 +55,8 @@ class Features:
     item: Ids
     feature_names: tuple[str, ...]
     names_items: bool = False
+    is_rating: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def read_features(
@@ -75,7 +83,9 @@ def read_features(
         Names of columns that don't have their usual name.
     features : sequence of str, optional
         Feature columns, in this order; all other numeric columns unless given. Columns of text
-        are left out, but in a text file only those in which nothing is a number.
+        are left out, but in a text file only those in which nothing is a number. So are times
+        and ids, by their names: time, date, timestamp, id and what ends in _id or _date, as
+        movie_id; name them here to learn from them.
     ignore : sequence of str
         Columns that are no features.
     n_features : int, optional
@@ -133,7 +143,9 @@ def read_features(
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
     kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
     columns = table.fetch(kinds)
-    rows = _of_columns(table, found, columns, chosen, kind, named=features is not None)
+    rows = _of_columns(
+        table, found, columns, chosen, kind, named=features is not None, ignored=ignore
+    )
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
             f"{table.name} has {len(rows.feature_names)} features, but n_features is {n_features}."
@@ -221,6 +233,7 @@ def _of_columns(
     dtype: Any,
     *,
     named: bool,
+    ignored: Sequence[str],
 ) -> Features:
     qid = to_ids(columns[found["user"]], found["user"], table)
     if not len(qid):
@@ -236,10 +249,12 @@ def _of_columns(
                 f"{of_user(qid, row)}. Use 0 for what is not relevant."
             )
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
+    left_out = () if named else times_and_ids(table.names, [*found.values(), *ignored])
     if not used:
+        last = ", or name a time or id among the features" if left_out else ""
         raise DataError(
             f"{table.name} has no feature column: {_columns.there(table.names)}. "
-            "Add numeric columns."
+            f"Add numeric columns{last}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
     with np.errstate(over="ignore"):  # infinite, as the ranker will say
@@ -250,4 +265,13 @@ def _of_columns(
         if "item" in found
         else svmlight.positions(qid)
     )
-    return Features(matrix, target, qid, items, tuple(used), "item" in found)
+    return Features(
+        matrix,
+        target,
+        qid,
+        items,
+        tuple(used),
+        "item" in found,
+        label is not None and is_rating(label),
+        left_out,
+    )

@@ -20,6 +20,7 @@ from podium.data._convert import (
 )
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
 from podium.data._source import Kind, Source
+from podium.data.ratings import is_rating
 from podium.data.tables import open_table
 from podium.errors import DataError
 
@@ -202,7 +203,7 @@ def read_truth(
     name = found["relevance"]
     values = finite(to_numbers(columns["relevance"], name, table, users), name, users, table)
     _not_negative(values, name, users, table)
-    return Truth(users, items, values, table.name, name.strip().lower() == "rating")
+    return Truth(users, items, values, table.name, is_rating(name))
 
 
 def read_interactions(

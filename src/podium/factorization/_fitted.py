@@ -68,7 +68,7 @@ class Factorization(BaseEstimator, abc.ABC):
             Ids, or row numbers of a matrix; all users without it.
         k : int
         exclude_seen : bool
-            Leave out the items that a user has a pair with in `user_items`.
+            Leave out the items that a user has a pair with in `user_items`, or in `seen`.
         allow, deny : (n,), optional
             Items that alone may be shown, and items that may not.
 
@@ -200,6 +200,11 @@ class Factorization(BaseEstimator, abc.ABC):
 
     def _pairs(self) -> Pairs:
         """Return the pairs that the model was fitted to."""
+        seen = self._seen_pairs()
+        return seen.chosen(seen.weights > 0)
+
+    def _seen_pairs(self) -> Pairs:
+        """Return all pairs that are not shown; those of weight 0 nothing was learned from."""
         return Pairs(
             self.seen_offsets_,
             self.seen_items_,

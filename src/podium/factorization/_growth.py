@@ -90,6 +90,10 @@ class Growth:
         grown.items[self.items.old], grown.bias[self.items.old] = old.items, old.bias
         return grown
 
+    def placed(self, old: Pairs) -> Any:
+        """Return pairs of the model as a matrix of all users and items that there are now."""
+        return _placed(old, self.users.old, self.items.old, self.pairs.shape)
+
     @property
     def has_new_items(self) -> bool:
         """Tell whether the model knows fewer items than there are now."""

@@ -63,6 +63,16 @@ class Pairs:
             self.scale,
         )
 
+    def chosen(self, is_wanted: NDArray[np.bool_]) -> Pairs:
+        """Return some of the pairs, of as many users and items."""
+        n_before = np.concatenate([[0], np.cumsum(is_wanted)])
+        return replace(
+            self,
+            offsets=n_before[self.offsets].astype(np.int64),
+            items=self.items[is_wanted],
+            weights=self.weights[is_wanted],
+        )
+
     def writeable(self) -> Pairs:
         """Return itself, or a copy where its memory may only be read: kernels take one kind."""
         if self.items.flags.writeable:
@@ -127,6 +137,21 @@ def read_same(source: Any, name: str, like: Pairs) -> Pairs:
     coo = matrix.tocoo()
     wide = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
     return _weighed(_canonical(wide, name), "one", name, like.user_labels, items)
+
+
+def together(pairs: Pairs, more: Any) -> Pairs:
+    """Return pairs and, with weight 0, further ones from a matrix of their shape."""
+    old, new = pairs.matrix().tocoo(), more.tocoo()
+    weights = np.concatenate([old.data, np.zeros(new.data.size, np.float32)])
+    rows, columns = np.concatenate([old.row, new.row]), np.concatenate([old.col, new.col])
+    both: Any = sparse.csr_array((weights, (rows, columns)), shape=pairs.shape)
+    both.sum_duplicates()
+    return replace(
+        pairs,
+        offsets=both.indptr.astype(np.int64),
+        items=both.indices.astype(np.int32),
+        weights=both.data.astype(np.float32),
+    )
 
 
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:

@@ -169,6 +169,7 @@ class RoBiRank(Factorization):
         self,
         user_items: Any,
         *,
+        seen: Any = None,
         eval_set: Any = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
@@ -183,6 +184,9 @@ class RoBiRank(Factorization):
             Stored values are weights s > 0; a pair of value 0 is none, repeated pairs add up. A
             table is anything that `podium.data.read_interactions` reads: its value column, where
             it has one, is the weight.
+        seen : the same, optional
+            Further pairs of these users and items, such as low ratings. Nothing is learned from
+            them, and `recommend` leaves them out too.
         eval_set : the same, optional
             Held-out pairs of these users and items: after each pass the model is measured on
             them, pairs of `user_items` left out, and the best pass is kept.
@@ -221,6 +225,7 @@ class RoBiRank(Factorization):
         workers, shown = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
+        unlearned = None if seen is None else _pairs.read_same(seen, "seen", pairs)
         judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
         judge = None if judged is None else Judge(judged, measure, patience)
         saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
@@ -229,6 +234,8 @@ class RoBiRank(Factorization):
         descent = Descent(pairs, settings, workers, state)
         factors = run(descent, history, judge, saved, shown)
         self._keep(pairs, settings, factors, history)
+        if unlearned is not None:
+            self._hold(_pairs.together(pairs, unlearned.matrix()), factors)
         self._tell(history.stop_reason, history.n_done, settings.learning_rate)
         return self
 
@@ -289,7 +296,8 @@ class RoBiRank(Factorization):
         touched = growth.touched_pairs()
         folded = fold_in(touched, factors.items, factors.bias, settings, workers)
         factors.users[growth.touched] = folded
-        self._hold(growth.pairs, factors)
+        seen = growth.placed(self._seen_pairs())
+        self._hold(_pairs.together(growth.pairs, seen), factors)
         return self
 
     def _passes(

@@ -134,6 +134,11 @@ class BoostedRanker(Ranker):
         start = start_scores(self.start_, features)
         return self._predict(self._ready(), features, start)
 
+    @classmethod
+    def learns_from_grades(cls, objective: str) -> bool:
+        """Tell which of the library's own objectives read grades, and not 0 and 1 alone."""
+        return objective in cls._own and objective not in cls._binary
+
     @abc.abstractmethod
     def _library(self) -> Any:
         """Import the library, or say how to install it."""

@@ -1,0 +1,158 @@
+"""What podium train takes for relevant, for a feature, and for the measure of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium.rankers import load
+
+Run = Callable[..., Any]
+RATINGS = (
+    "ratings.csv holds ratings: --min-relevance must say from which rating an item is positive. "
+    "Pass --min-relevance 4 for ratings from 1 to 5."
+)
+
+
+@pytest.fixture(autouse=True)
+def tables() -> None:
+    """Write ratings with two features, a time and ids; and graded rows of a few queries."""
+    rng = np.random.default_rng(0)
+    n = 240
+    rating = np.tile([1, 2, 4, 5, 1, 2, 3, 5, 1, 1, 2, 3], n // 12)
+    frame = pl.DataFrame(
+        {
+            "user_id": np.repeat(np.arange(n // 12), 12),
+            "item_id": np.tile(np.arange(12), n // 12),
+            "rating": rating,
+            "timestamp": 880_000_000 + np.arange(n),
+            "session_id": rng.integers(0, 9, n),
+            "hotelId": rng.integers(0, 9, n),
+            "watch_time": rating + rng.normal(size=n),
+            "price": rng.random(n),
+        }
+    )
+    frame.write_csv("ratings.csv")
+    grades = frame.with_columns(label=pl.col("rating") // 2).drop("rating")
+    grades.write_csv("grades.csv")
+    frame.with_columns(label=(pl.col("rating") >= 4).cast(int)).drop("rating").write_csv("two.csv")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--loss", "pap-ramp@3"),
+        ("--model", "rankboost"),
+        ("--valid", "ratings.csv"),
+        ("--tune", "--grid", "loss=softmax,logistic"),
+        ("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"),
+    ],
+    ids=" ".join,
+)
+def test_ratings_need_a_threshold_where_positives_count(
+    podium: Run, options: tuple[str, ...]
+) -> None:
+    done = podium("train", "ratings.csv", "--out", "model", *options)
+    assert (done.status, done.message) == (2, RATINGS)
+    assert not Path("model").exists()
+
+
+def test_measure_and_train_refuse_ratings_in_the_same_words(podium: Run) -> None:
+    pl.read_csv("ratings.csv").rename({"price": "score"}).write_csv("run.csv")
+    assert podium("measure", "ratings.csv", "run.csv").message == RATINGS
+
+
+def test_threshold_of_ratings_is_that_of_labels(podium: Run) -> None:
+    for argv in (("two.csv", "-o", "one"), ("ratings.csv", "--min-relevance", "4", "-o", "two")):
+        assert podium("train", *argv, "--loss", "pap-ramp@2").status == 0
+    assert np.array_equal(load("one").coef_, load("two").coef_)
+
+
+def test_threshold_may_be_in_the_text_of_the_loss(podium: Run) -> None:
+    done = podium("train", "ratings.csv", "-o", "m", "--loss", "logistic(min_relevance=4)")
+    assert done.status == 0
+    assert "reads no grades" not in done.err
+
+
+def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
+    assert podium("train", "ratings.csv", "-o", "m", "--loss", "softmax").status == 0
+    options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
+    assert podium("train", "ratings.csv", *options).status == 0
+    assert load("m").eval_measure == "ndcg@10"
+    done = podium("train", "ratings.csv", *options, "--eval-measure", "pap@3")
+    assert done.message.startswith("ratings.csv holds ratings, each of which pap@3 takes for posi")
+
+
+def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
+    argv = ("train", "two.csv", "--loss", "logistic", "-o", "m")
+    done = podium(*argv)
+    assert done.err.splitlines()[0] == (
+        "podium: no features: timestamp, session_id, hotelId. Times and ids are none unless "
+        "--features names them."
+    )
+    assert list(load("m").feature_names_in_) == ["watch_time", "price"]
+    done = podium(*argv, "--features", "price,timestamp,hotelId")
+    assert "no features" not in done.err
+    assert list(load("m").feature_names_in_) == ["price", "timestamp", "hotelId"]
+    assert podium("rank", "m", "two.csv", "-o", "run.csv").status == 0
+    done = podium(*argv, "--ignore", "timestamp,session_id,hotelId")
+    assert "no features" not in done.err
+
+
+def test_table_of_times_and_ids_alone_has_no_feature(podium: Run) -> None:
+    pl.read_csv("two.csv").drop("watch_time", "price").write_csv("few.csv")
+    done = podium("train", "few.csv", "-o", "m")
+    assert done.message.startswith("few.csv has no feature column: it has 'user_id', 'item_id', ")
+    assert done.message.endswith("Add numeric columns, or name a time or id among the features.")
+
+
+def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
+    argv = ("train", "grades.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
+    for options, name in (
+        ((), "pap-logistic"),
+        (("--loss", "pap-ramp@3"), "pap-ramp@3"),
+        (("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"), "pap-ramp"),
+    ):
+        done = podium(*argv, *options, "-k", "3")
+        assert done.status == 0, done.err
+        assert done.err.splitlines()[0] == (
+            f"podium: {name} reads no grades: of the labels 0, 1, 2, those >= 1 are positive. "
+            "--min-relevance moves this; --loss softmax or listmle learns from grades."
+        )
+    for options in (("--loss", "softmax"), ("--min-relevance", "2"), ("--loss", "listmle")):
+        assert "reads no grades" not in podium(*argv, *options).err
+    two = podium("train", "two.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
+    assert "reads no grades" not in two.err
+
+
+@pytest.mark.parametrize(
+    ("model", "loss", "measure"),
+    [
+        ("lightgbm", "lambdarank", "ndcg@3"),
+        ("lightgbm", "rank_xendcg", "ndcg@3"),
+        ("lightgbm", "binary", "pap@3"),
+        ("lightgbm", "pap-ramp", "pap@3"),
+        ("xgboost", "rank:ndcg", "ndcg@3"),
+        ("xgboost", "binary:logistic", "pap@3"),
+    ],
+)
+def test_objective_is_validated_by_what_it_reads(
+    podium: Run, model: str, loss: str, measure: str
+) -> None:
+    pytest.importorskip(model, reason="of the extra boosting")
+    options = ("--model", model, "--loss", loss, "-k", "3", "--set", "n_trees=3", "-o", "m")
+    done = podium("train", "grades.csv", "--valid", "grades.csv", *options)
+    assert done.status == 0, done.err
+    assert load("m").eval_measure == measure
+
+
+def test_objective_that_cannot_be_told_the_threshold_refuses_ratings(podium: Run) -> None:
+    pytest.importorskip("lightgbm", reason="of the extra boosting")
+    done = podium("train", "ratings.csv", "--model", "lightgbm", "--loss", "binary", "-o", "m")
+    assert done.message.startswith("ratings.csv holds ratings, each of which binary takes for pos")
