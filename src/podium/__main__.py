@@ -1,5 +1,6 @@
 """The program ``podium``, and ``python -m podium``."""
 
+import _thread
 import io
 import signal
 import sys
@@ -7,24 +8,40 @@ from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line as a process: signals end it as `podium.cli.main` ends a command.
+    """Run the command line as a process: its signals, its encoding, its exit status.
 
-    SIGTERM does what Ctrl-C does, so files are whole and nothing is left beside them.
+    SIGTERM does what Ctrl-C does, so files are whole and nothing is left beside them. Once the
+    work is done neither changes its exit status.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _name_encoding()
+    sys.unraisablehook = _interrupt_again
     try:
+        _name_encoding()
         from podium import cli  # here, so that an interrupt is quiet while it loads, too
 
         cli.main()
     except KeyboardInterrupt:
         print("podium: interrupted.", file=sys.stderr)  # noqa: T201 (a word of the command line)
+        # An interrupt inside an exec() of the library's is marked as unhandled for good, and Python
+        # would end by a signal of its own: the next exec() takes the mark away.
+        exec("")
         sys.exit(130)
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # the work is done: end at once from here
+        for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is signal.default_int_handler:
-                signal.signal(number, signal.SIG_DFL)
+                signal.signal(number, signal.SIG_IGN)
+
+
+def _interrupt_again(lost: Any) -> None:
+    """Interrupt once more after an interrupt that came where nothing can be raised.
+
+    Callbacks are such places, of which imports have one for each module.
+    """
+    if lost.exc_type is KeyboardInterrupt:
+        _thread.start_new_thread(signal.raise_signal, (signal.SIGINT,))
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _name_encoding() -> None:

@@ -107,16 +107,31 @@ def test_interrupt_ends_training_quietly(
     assert before is None or Path("model").read_bytes() == before
 
 
-# Gets an interrupt as it loads the command line.
+# Gets an interrupt as it loads the command line: in plain code, in a callback, in an exec().
 LOADING = """
-import builtins, os, signal
+import builtins, os, signal, sys, weakref
 
 load = builtins.__import__
 
+class Thing:
+    pass
+
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
 def interrupted(name, *rest):
     if name == "typer":
-        os.kill(os.getpid(), signal.SIGTERM)
+        if sys.argv[1] == "code":
+            interrupt()
+        elif sys.argv[1] == "exec":
+            exec("interrupt()")
+        else:
+            thing = Thing()
+            reference = weakref.ref(thing, interrupt)
+            del thing
     return load(name, *rest)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from podium.__main__ import main
 builtins.__import__ = interrupted
@@ -124,9 +139,10 @@ main()
 """
 
 
-def test_interrupt_of_a_program_that_loads_is_quiet() -> None:
+@pytest.mark.parametrize("place", ["code", "callback", "exec"])
+def test_interrupt_of_a_program_that_loads_is_quiet(place: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOADING], capture_output=True, text=True, check=False
+        [sys.executable, "-c", LOADING, place], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "podium: interrupted.\n")
 
