@@ -72,8 +72,8 @@ def _report(problems: list[Problem], *, verbose: bool) -> None:
         of = "--kills 1" if family == "kills" else f"--family {family}"
         repeat = f"{of} --seed {first.seed} --only {first.index}"
         print(f"{len(alike):6} {family}: {what}\n       python -m tests.fuzz {repeat}")
-        if verbose:
-            print(f"       {alike[0].case}\n{alike[0].detail}\n")
+        lines = alike[0].detail.strip().splitlines()
+        print(f"       {alike[0].case}", *(lines if verbose else lines[-1:]), sep="\n       ")
     print(f"{len(problems)} problems of {len(kinds)} kinds")
 
 

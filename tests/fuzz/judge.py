@@ -19,7 +19,7 @@ MEMORY = 2 * 2**30  # bytes that one input may add to the largest size of its pr
 
 _SAID = re.compile(r"podium: (?!error: )\S")
 _ERROR = re.compile(r"podium: error: \S")
-_VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,e+-]*|\bnan\b|\binf\b")
+_VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]?|[-+]?\d[\d.,e+-]*|\bnan\b|\binf\b")
 
 
 @dataclass
@@ -143,4 +143,4 @@ def _is_whole_model(content: bytes) -> bool:
 
 def shape(text: str) -> str:
     """Return a text without its values, so that messages of one form are alike."""
-    return _VALUES.sub("_", text)[:120]
+    return " ".join(_VALUES.sub("_", text).split())[:120]

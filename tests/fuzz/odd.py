@@ -55,7 +55,7 @@ def _array(rng: random.Random, usual: NDArray[Any]) -> Any:
 
 def _shape(rng: random.Random, usual: NDArray[Any]) -> Any:
     return rng.choice(
-        (usual[None], usual[..., None], usual.T, usual.ravel(), usual[0], usual[:, None])
+        (usual[None], usual[..., None], usual.T, usual.ravel(), usual[:1].ravel(), usual[:, None])
     )
 
 
@@ -68,10 +68,10 @@ def _length(rng: random.Random, usual: NDArray[Any]) -> Any:
 def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
     ragged = [*usual.tolist()[1:], [1, 2]]
     return rng.choice((
-        usual.tolist(), tuple(usual.tolist()), usual[::-1], np.ma.masked_array(usual, usual > 1),
+        usual.tolist(), tuple(usual.tolist()), usual[::-1], np.ma.masked_array(usual, usual == usual),
         pl.Series(usual.ravel().tolist()), iter(usual.tolist()), ragged, memoryview(usual.copy()),
         np.asfortranarray(usual), [None, *usual.tolist()[1:]], [str(v) for v in usual.tolist()],
-        dict(enumerate(usual.tolist())), sparse.csr_array(np.atleast_2d(usual).astype(float)),
+        dict(enumerate(usual.tolist())), sparse.csr_array(usual.reshape(1, -1).astype(float)),
     ))  # fmt: skip
 
 

@@ -158,7 +158,7 @@ def _values(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
     with np.errstate(all="ignore"):
         value = np.array(odd).astype(array.dtype)
     if rng.random() < 0.3:
-        changed[:] = value
+        changed[...] = value
     else:
         changed.flat[rng.randrange(array.size)] = value
     return changed
@@ -170,8 +170,9 @@ def _kind(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
 
 
 def _shape(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
-    shapes = (array[:-1] if array.ndim else array, array[None], array.ravel(), array.T, array[:0])
-    doubled = np.concatenate([array, array]) if array.ndim else array[None]
+    rows = np.atleast_1d(array)
+    shapes = (rows[:-1], rows[:0], array[None], array.ravel(), array.T, array.ravel()[:1])
+    doubled = np.concatenate([rows, rows])
     return rng.choice((*shapes, doubled, np.resize(array, (7, 5)), np.resize(array, 100)))
 
 
