@@ -13,7 +13,8 @@
         └── NoWorkerError                    none began to take the work
 
     PodiumWarning (UserWarning)
-    └── ConvergenceWarning                   a solver stopped early: it quotes the reason
+    ├── ConvergenceWarning                   a solver stopped early: it quotes the reason
+    └── CostWarning                          what was asked for takes very long: it says how much
 
 A message is one line, whatever it quotes.
 """
@@ -69,6 +70,10 @@ class PodiumWarning(UserWarning):
 
 class ConvergenceWarning(PodiumWarning):
     """A solver stopped before it converged: the text quotes the reason and what to change."""
+
+
+class CostWarning(PodiumWarning):
+    """What was asked for takes very long: the text gives the number, and what takes less."""
 
 
 def one_line(text: str) -> str:

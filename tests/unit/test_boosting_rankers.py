@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from podium.errors import ArgumentError, DataError, MissingExtraError
 from podium.groups import Groups
 from podium.metrics import parse
 from podium.rankers import load, save
+from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
 from podium.ranking import Ranking
 
@@ -56,6 +58,19 @@ def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
 )
 def test_boosted_rankers_follow_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("given", [None, "active"])
+def test_threads_of_the_libraries_sleep_while_they_wait(
+    given: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenMP reads this once; what a user has set there stays, and nothing is left behind."""
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    with idle_threads_sleep():
+        assert os.environ["OMP_WAIT_POLICY"] == (given or "passive")
+    assert os.environ.get("OMP_WAIT_POLICY") == given
 
 
 @both

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, CostWarning
 from podium.groups import Groups
 from podium.rankers import LinearRanker
 
@@ -331,3 +331,19 @@ def test_squared_refuses_what_it_cannot_use() -> None:
     )
     assert target.defined.tolist() == [True, False]
     assert "row with weight > 0" in losses.Squared("group").why_undefined(target)
+
+
+def test_a_billion_pairs_are_told_before_they_are_visited() -> None:
+    grades = np.arange(80_000) % 2.0
+    one, halves = Groups.single(grades.size), Groups.from_sizes([40_000, 40_000])
+    for loss in (
+        losses.PairwiseLogistic(),
+        losses.RoBiRank(),
+        losses.PApLogistic(),
+    ):
+        with pytest.warns(CostWarning, match=r"[13]\.[26]e\+09 pairs of rows at each evaluation"):
+            loss.prepare(grades, one)
+    losses.PairwiseLogistic().prepare(grades, halves)
+    losses.PApLogistic(300).prepare(grades, one)
+    losses.PairwiseHinge().prepare(grades, one)
+    losses.PairwiseExponential().prepare(grades, one)

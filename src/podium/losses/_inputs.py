@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, CostWarning
 from podium.groups import Groups
 from podium.types import Mask, PerGroup, PerRow
 
@@ -17,6 +18,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 _HUGE = 1e290  # scores from here on are scaled down: sums of their differences overflow
 _DOWN = 2.0**-100
+_MANY_PAIRS = 1e9  # some nanosecond each
 
 
 class RowLabels:
@@ -59,6 +61,17 @@ def out_of_units(values: PerGroup, unit: float) -> None:
     if unit != 1.0:
         with np.errstate(over="ignore"):
             values /= unit
+
+
+def tell_pairs(n_pairs: float, name: str, instead: str) -> None:
+    """Warn before the first evaluation of a loss that visits a great many pairs of rows."""
+    if n_pairs > _MANY_PAIRS:
+        warnings.warn(
+            f"{name} visits {n_pairs:.2g} pairs of rows at each evaluation, about "
+            f"{n_pairs / _MANY_PAIRS:.2g} s. {instead}",
+            CostWarning,
+            stacklevel=3,
+        )
 
 
 def relevance_of(relevance: Any, groups: Groups) -> PerRow:

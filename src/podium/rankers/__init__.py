@@ -6,12 +6,15 @@ are the methods to compare with, and `save` and `load` keep a fitted one in a fi
 code.
 """
 
-from podium.rankers.baselines import GreedyPAp, LogisticRanker, SelectPAp, SGDAtK, SVMpAUC
-from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
-from podium.rankers.linear import LinearRanker
-from podium.rankers.model_io import load, save
-from podium.rankers.neural import NeuralRanker
-from podium.rankers.solvers import SOLVERS
+from podium.rankers._threads import idle_threads_sleep
+
+with idle_threads_sleep():  # scikit-learn brings the OpenMP that XGBoost then shares
+    from podium.rankers.baselines import GreedyPAp, LogisticRanker, SelectPAp, SGDAtK, SVMpAUC
+    from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
+    from podium.rankers.linear import LinearRanker
+    from podium.rankers.model_io import load, save
+    from podium.rankers.neural import NeuralRanker
+    from podium.rankers.solvers import SOLVERS
 
 __all__ = [
     "SOLVERS",

@@ -163,6 +163,8 @@ class PApLogistic:
         counts = np.diff(bounds)
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
+        n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
+        _inputs.tell_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((per_group * groups.sizes)[used].sum())
         scale = self.weight * per_group * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(likelihood, bounds, n_top, n_neg, scale)

@@ -61,6 +61,7 @@ class PairwiseLoss(ByGroup):
     smooth: ClassVar[bool]
     upper_bounds: ClassVar[str | None] = None
     shift_invariant: ClassVar[bool] = True
+    _visits_pairs: ClassVar[bool] = False
 
     def prepare(
         self,
@@ -88,6 +89,11 @@ class PairwiseLoss(ByGroup):
         ArgumentError
             For lengths that differ, a negative relevance or weight, or weights that vary within
             a group.
+
+        Warns
+        -----
+        CostWarning
+            If the loss visits more than a billion pairs at each evaluation.
         """
         grades = _inputs.relevance_of(relevance, groups)
         rows = np.lexsort((-grades, groups.index))
@@ -95,6 +101,9 @@ class PairwiseLoss(ByGroup):
         n_pairs = _n_pairs(bounds, levels)
         per_group = _inputs.group_weights(weights, groups, self.name)
         share = _inputs.shares(per_group, n_pairs > 0)
+        if self._visits_pairs:
+            instead = "'pairwise-hinge' and 'pairwise-exponential' visit none, 'softmax' neither."
+            _inputs.tell_pairs(float(n_pairs.sum()), self.name, instead)
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
     def why_undefined(self, target: PairTarget) -> str:

@@ -68,7 +68,9 @@ class PairwiseLogistic(PairwiseLoss):
     Convex and smooth. In natural logarithms it bounds no share of pairs: a tie costs log 2 < 1.
     Exact at any finite score; a value beyond the range of float64 is inf. Cost: one division per
     pair, an exponential and a logarithm per row (per pair where scores of a group lie more than
-    300 apart).
+    300 apart): a group of a million rows with as many positives as negatives has 2.5e11, some
+    minutes at each evaluation. From a billion pairs on it warns, a `CostWarning`; `PairwiseHinge`
+    and `PairwiseExponential` visit none.
 
     References
     ----------
@@ -87,6 +89,7 @@ class PairwiseLogistic(PairwiseLoss):
 
     name: ClassVar[str] = "pairwise-logistic"
     smooth: ClassVar[bool] = True
+    _visits_pairs: ClassVar[bool] = True
 
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow

@@ -161,6 +161,8 @@ class RoBiRank(ByGroup):
         if self.normalize:
             worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
         share = _order.shares_of(weights, groups, self.name, defined)
+        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
+        _inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
         return RoBiRankTarget(groups, _order.rows_by_group(groups), worth, share, defined)
 
     def _gains(self, grades: PerRow, groups: Groups) -> PerRow:

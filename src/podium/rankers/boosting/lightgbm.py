@@ -11,6 +11,7 @@ from scipy import sparse
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
@@ -55,7 +56,9 @@ class LightGBMRanker(BoostedRanker):
     random_state : int
         For the draws of rows and features.
     n_threads : int, optional
-        None for all cores. Trees do not depend on it.
+        None for all cores. Trees do not depend on it. Where other work wants the cores, threads
+        that wait must sleep: podium sees to it, but if scikit-learn was imported before podium,
+        set ``OMP_WAIT_POLICY=passive`` in the environment.
     options : mapping, optional
         Further parameters as LightGBM names them; they win over those above.
     one_group : bool
@@ -142,7 +145,8 @@ class LightGBMRanker(BoostedRanker):
         self.one_group = one_group
 
     def _library(self) -> Any:
-        return _check.extra("lightgbm", "boosting", "LightGBMRanker")
+        with idle_threads_sleep():
+            return _check.extra("lightgbm", "boosting", "LightGBMRanker")
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         leaf = _check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf")

@@ -9,6 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.metrics import Measure
+from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
@@ -51,7 +52,9 @@ class XGBoostRanker(BoostedRanker):
     random_state : int
         For the draws of rows and features.
     n_threads : int, optional
-        None for all cores. Trees do not depend on it.
+        None for all cores. Trees do not depend on it. Where other work wants the cores, threads
+        that wait must sleep: podium sees to it, but if scikit-learn was imported before podium,
+        set ``OMP_WAIT_POLICY=passive`` in the environment.
     options : mapping, optional
         Further parameters as XGBoost names them; they win over those above.
     one_group : bool
@@ -123,7 +126,8 @@ class XGBoostRanker(BoostedRanker):
         self.one_group = one_group
 
     def _library(self) -> Any:
-        return _check.extra("xgboost", "boosting", "XGBoostRanker")
+        with idle_threads_sleep():
+            return _check.extra("xgboost", "boosting", "XGBoostRanker")
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         return _Training(self._library(), plan, train, valid)
