@@ -369,3 +369,10 @@ def test_order_of_tied_rows_is_the_same_in_every_round() -> None:
         params = {"objective": lightgbm_objective("listmle@3"), "verbosity": -1, "num_threads": 1}
         trees.append(lgb.train(params, train, 5).predict(X))
     np.testing.assert_array_equal(*trees)
+
+
+def test_losses_of_groups_by_row_still_need_groups() -> None:
+    """group-logistic weighs rows alike, and reads groups all the same."""
+    y = np.arange(6) % 2.0
+    with pytest.raises(ArgumentError, match="needs groups, but the data has none"):
+        lightgbm_objective("group-logistic(per=row)")(y, np.zeros(6))

@@ -17,14 +17,19 @@ from podium._forks import Pool
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _draws, _fitting, _inputs
-from podium.rankers._content import by_content
+from podium.rankers import _fitting, _inputs
 from podium.rankers._estimator import Ranker
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
-from podium.rankers.boosting._training import Course, ModelBytes, Part, Plan, Training, grow
+from podium.rankers.boosting._training import (
+    Course,
+    ModelBytes,
+    Part,
+    Plan,
+    Training,
+    grow,
+    score_space,
+)
 from podium.rankers.boosting.metrics import MeasureOnRows
-from podium.rankers.boosting.objectives import ScoreSpace
-from podium.rankers.objective import Labels
 from podium.types import Loss, PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # that both libraries take
@@ -117,7 +122,7 @@ class BoostedRanker(Ranker):
         if loss in self._binary:
             train = replace(train, relevance=positive)
         valid = None if eval_set is None else self._valid(eval_set)
-        objective = loss if isinstance(loss, str) else _score_space(loss, train)
+        objective = loss if isinstance(loss, str) else score_space(loss, train)
         training = self._training(Plan(objective, **settings), train, valid)
         validate = None if valid is None else self._validate(measure, valid)
         self._keep(
@@ -302,14 +307,6 @@ class BoostedRanker(Ranker):
 
 
 _OPENMP = Pool("LightGBM or XGBoost")
-
-
-def _score_space(loss: Loss, train: Part) -> ScoreSpace:
-    """Return the loss on these rows; one that draws an order of ties draws by their features."""
-    drawn = None
-    if _draws.draws(loss):
-        drawn = by_content(train.features, train.relevance, train.groups)
-    return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))
 
 
 def _positive(value: Any, name: str) -> float:

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
+from podium.rankers import _draws
+from podium.rankers._content import by_content
 from podium.rankers.boosting.objectives import ScoreSpace
-from podium.types import PerRow, Progress
+from podium.rankers.objective import Labels
+from podium.types import Loss, PerRow, Progress
 
 ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
 
@@ -126,3 +129,11 @@ def grow(
         loss(training.scores(valid=False))
         course.objective.append(loss.objective)
     return course
+
+
+def score_space(loss: Loss, train: Part) -> ScoreSpace:
+    """Return the loss on these rows; one that draws an order of ties draws by their features."""
+    drawn = None
+    if _draws.draws(loss):
+        drawn = by_content(train.features, train.relevance, train.groups)
+    return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))

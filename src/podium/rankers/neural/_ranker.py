@@ -94,9 +94,9 @@ class NeuralRanker(Ranker):
     minima: compare several values of random_state before believing a difference.
 
     A refit gives the same bits on the same machine, whatever the number of threads; row order
-    matters as in `LinearRanker`. Sparse features are read as
-    CSR, a batch at a time made dense. Sums are in float64. Equal rows get equal scores. Cost: an
-    epoch is some six products of the features with the first layer.
+    matters as in `LinearRanker`. Sparse features are read as CSR, a batch at a time made dense.
+    Sums are in float64. Equal rows get equal scores. Cost: an epoch is some six products of the
+    features with the first layer.
 
     References
     ----------
