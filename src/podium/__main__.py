@@ -23,11 +23,11 @@ def main() -> NoReturn:
         cli.main()
     except KeyboardInterrupt:
         print("podium: interrupted.", file=sys.stderr)  # noqa: T201 (a word of the command line)
+        sys.exit(130)
+    finally:
         # An interrupt inside an exec() of the library's is marked as unhandled for good, and Python
         # would end by a signal of its own: the next exec() takes the mark away.
         exec("")
-        sys.exit(130)
-    finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is signal.default_int_handler:
                 signal.signal(number, signal.SIG_IGN)
