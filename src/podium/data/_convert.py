@@ -72,6 +72,7 @@ def to_scores(table: Source, name: str, column: Column, user: Ids | None) -> NDA
     values = finite(to_numbers(column, name, table, user), name, user, table)
     if not values.size or np.abs(values).max() < _EXACT:
         return values
+    POLARS.enter()
     exact = pl.Series(table.fetch({name: "id"})[name] if table.text else column)
     if exact.dtype == pl.String:
         exact = exact.str.strip_chars().cast(pl.Int128, strict=False)

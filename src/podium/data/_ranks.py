@@ -43,7 +43,7 @@ def refuse_contradiction(
     column = pl.Series(ranks)
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
         return
-    places = column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    places = column.cast(pl.Float64, strict=False).to_numpy()  # nan where missing
     groups = Groups.from_qid(user if isinstance(user, np.ndarray) else codes_of(user)[0])
     order = np.arange(groups.n_rows) if groups.order is None else groups.order
     # Down a user's scores, ranks must not fall. Most files are in that order already.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
@@ -17,6 +17,8 @@ from podium.errors import DataError, PodiumWarning
 
 _FEW = 0.05
 """Of the table with fewer ids, the share in both from which two tables are of the same ids."""
+
+_NUMBER = re.compile(r"^(-?)\+?0*(\d+)(?:\.0*)?$")
 
 
 class Side(NamedTuple):
@@ -112,19 +114,12 @@ def _twins(shared: Shared, met: Met) -> tuple[int, str, str] | None:
     """Return how many ids of the left are numbers that the right writes otherwise, and a pair."""
     if shared.names is None or not (met.left.size and met.right.size):
         return None
-    left, right = (
-        pl.DataFrame({"code": codes, "text": shared.names.gather(codes)}).with_columns(
-            bare=_bare(pl.col("text"))
-        )
-        for codes in (met.left, met.right)
-    )
-    pairs = left.join(right, on="bare").sort("code")
-    if not pairs.height:
-        return None
-    return pairs["code"].n_unique(), pairs["text"][0], pairs["text_right"][0]
+    left, right = (shared.names.gather(codes).to_list() for codes in (met.left, met.right))
+    known = {_bare(text): text for text in reversed(right)}
+    pairs = [(text, known[bare]) for text in left if (bare := _bare(text)) in known]
+    return (len(pairs), *pairs[0]) if pairs else None
 
 
-def _bare(text: pl.Expr) -> pl.Expr:
+def _bare(text: str) -> str:
     """Leave out blanks around an id, and leading zeros and a fraction of 0 of a number."""
-    bare = text.str.strip_chars()
-    return bare.str.replace(r"^(-?)\+?0*(\d+)(\.0*)?$", "$1$2")
+    return _NUMBER.sub(r"\1\2", text.strip())
