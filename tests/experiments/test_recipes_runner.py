@@ -371,3 +371,12 @@ def test_data_without_a_known_checksum_still_tell_cells_apart(toy, recipe, tmp_p
         outcome = reproduce(needs, tmp_path / "out", data=tmp_path)
         assert outcome.resumed == 0
     assert outcome.others == 6
+
+
+def test_results_are_not_written_among_the_data(toy, recipe, tmp_path):
+    (tmp_path / "toy").mkdir()
+    put(tmp_path / "toy" / "set", "plain")
+    for place in (tmp_path / "toy" / "set", tmp_path / "toy"):
+        with pytest.raises(ArgumentError, match=r"lies in .*toy, where results are written\. Pass"):
+            reproduce(replace(recipe, data=(DATA,)), tmp_path, data=place)
+    assert toy.done == []

@@ -129,7 +129,7 @@ def reproduce(
     recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
     jobs = _check.cutoff(jobs, name="jobs")
     paths, sums = _datasets.locate(recipe, None if data is None else Path(data))
-    folder = _prepared(Path(out) / recipe.name)
+    folder = _prepared(Path(out) / recipe.name, paths)
     study = study_of(recipe)
     keys = list(study.cells(recipe))
     begun = Begun(recipe.fingerprint, _hash(recipe, sums), recipe.repeats, len(keys))
@@ -171,9 +171,14 @@ def _status(recipe: Recipe, out: Path) -> str:
     return f"done: {overall}{few}"
 
 
-def _prepared(folder: Path) -> Path:
+def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
     """Make the folder and see that a page can be rendered, before the work that it is for."""
     _recipe_page.require_renderer()
+    for place in paths.values():
+        if place.resolve().is_relative_to(folder.resolve()):
+            raise ArgumentError(
+                f"data {place} lies in {folder}, where results are written. Pass another out."
+            )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
