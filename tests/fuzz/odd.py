@@ -68,7 +68,8 @@ def _length(rng: random.Random, usual: NDArray[Any]) -> Any:
 def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
     ragged = [*usual.tolist()[1:], [1, 2]]
     return rng.choice((
-        usual.tolist(), tuple(usual.tolist()), usual[::-1], np.ma.masked_array(usual, usual == usual),
+        usual.tolist(), tuple(usual.tolist()), usual[::-1],
+        np.ma.masked_array(usual, usual == usual),
         pl.Series(usual.ravel().tolist()), iter(usual.tolist()), ragged, memoryview(usual.copy()),
         np.asfortranarray(usual), [None, *usual.tolist()[1:]], [str(v) for v in usual.tolist()],
         dict(enumerate(usual.tolist())), sparse.csr_array(usual.reshape(1, -1).astype(float)),
