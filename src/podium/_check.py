@@ -109,12 +109,20 @@ def one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def equal_length(**arrays: Any) -> None:
     """Raise unless all the named arrays have the length of the first."""
-    (first, reference), *others = arrays.items()
-    for name, array in others:
-        if len(array) != len(reference):
+    lengths = {name: _length(name, array) for name, array in arrays.items()}
+    first, reference = next(iter(lengths.items()), ("", 0))
+    for name, length in lengths.items():
+        if length != reference:
             raise ArgumentError(
-                f"{first} and {name} must have equal length, got {len(reference)} and {len(array)}."
+                f"{first} and {name} must have equal length, got {reference} and {length}."
             )
+
+
+def _length(name: str, values: Any) -> int:
+    try:
+        return len(values)
+    except TypeError:  # of a number, an iterator, and a sparse matrix
+        raise ArgumentError(f"{name} must be a column of values, got {values!r}.") from None
 
 
 def finite(values: NDArray[np.float64], name: str, qid: Any = None, *, advice: str) -> None:

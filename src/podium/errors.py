@@ -22,6 +22,7 @@ A message is one line, whatever it quotes.
 import re
 
 _BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_LONGEST = 1500  # letters of a message; what is quoted in the middle of a longer one is cut
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
@@ -77,11 +78,16 @@ class CostWarning(PodiumWarning):
 
 
 def one_line(text: str) -> str:
-    r"""Return text on one line: what a message quotes may have several, or move the cursor.
+    r"""Return text on one line: what a message quotes may be long, or move the cursor.
 
     Examples
     --------
     >>> one_line("a file of\n  two lines")
     'a file of two lines'
+    >>> len(one_line("x" * 70000))
+    1500
     """
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text.strip()))
+    line = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text.strip()))
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 + 3 :]}"

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from podium import data
 from podium.data import delimited
@@ -434,3 +435,11 @@ def test_column_that_is_none_is_named_in_one_line(column: str, values: Any, mess
 def test_integers_beyond_64_bits_are_strings() -> None:
     run = data.read_run({"user": [1, 2], "item": [1, 2**65], "score": [1, 2]})
     assert list(run.item) == ["1", str(2**65)]
+
+
+@pytest.mark.parametrize("column", [3, np.array(3), sparse.csr_array(np.eye(2)), iter([1])])
+def test_what_has_no_length_is_no_column(column: Any) -> None:
+    with pytest.raises(ArgumentError, match="user must be a column of values"):
+        data.to_frame({"user": column, "item": [1, 2]})
+    with pytest.raises(DataError, match="user must be a column of values"):
+        data.read_run({"user": column, "item": [1, 2], "score": [1.0, 2.0]})

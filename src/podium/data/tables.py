@@ -92,7 +92,7 @@ def _collected(lazy: pl.LazyFrame, kinds: Mapping[str, Kind]) -> Mapping[str, Co
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
     named = {str(key): values for key, values in columns.items()}
     for key, values in named.items():
-        if isinstance(values, str | bytes) or not hasattr(values, "__len__") or _is_scalar(values):
+        if isinstance(values, str | bytes) or _has_no_length(values):
             raise DataError(
                 f"{name}: {key} must be a column of values, got {values!r}. Put it into a list."
             )
@@ -106,9 +106,13 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
     return replace(bare, fetch=fetch)
 
 
-def _is_scalar(values: Any) -> bool:
-    """Tell an array without an axis, which has a length in name only."""
-    return getattr(values, "shape", None) == ()
+def _has_no_length(values: Any) -> bool:
+    """Tell a number and an iterator; a sparse matrix has a length in name only."""
+    try:
+        len(values)
+    except TypeError:
+        return True
+    return False
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -50,7 +50,11 @@ def users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """Return a label of each row, or None."""
     if user is None:
         return None
-    labels = _check.one_dimensional(np.array(user), "user")
+    try:
+        column = np.array(user)
+    except ValueError as wrong:  # of lists of several lengths
+        raise ArgumentError(f"user must be a column of labels: {wrong}") from None
+    labels = _check.one_dimensional(column, "user")
     if labels.size != n_rows:
         raise ArgumentError(
             f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
