@@ -6,10 +6,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import data
+from podium.data.ids import distinct
 
 Rows = list[tuple[Any, Any, float]]
 
@@ -140,3 +142,13 @@ def test_oracle_sees_ties_whole_lists_and_gaps() -> None:
 
 def _few(rng: np.random.Generator, n: int) -> Any:
     return rng.choice(2000, size=n, replace=False)
+
+
+@pytest.mark.parametrize("n_ids", [1, 1_000, 60_000, 300_000])
+@pytest.mark.parametrize("span", [2, 2**62])
+def test_distinct_ids_are_those_of_a_set(n_ids: int, span: int) -> None:
+    rng = np.random.default_rng(n_ids)
+    ids = rng.integers(-span, span, n_ids)
+    codes = np.append(ids[rng.integers(0, n_ids, 600_000)], [0, -1, np.iinfo(np.int64).min])
+    assert distinct(codes).tolist() == sorted(set(codes.tolist()))
+    assert distinct(codes[:0]).tolist() == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel
+from podium._kernels import kernel, mix
 
 NEGATIVE, SKIP, ERROR = 0, 1, 2  # what to do with items outside the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
@@ -32,6 +32,24 @@ def _slot(item, generation, keys, marks, mask, shift):
     while marks[slot] >> 2 == generation and keys[slot] != item:
         slot = (slot + 1) & mask
     return slot
+
+
+@kernel
+def collect_distinct(codes, shift, keys, taken):
+    """Enter each code in a hash table once; return whether half of its slots were enough."""
+    mask, room = keys.size - 1, keys.size // 2
+    for code in codes:
+        slot = np.int64(mix(np.uint64(code)) >> shift)
+        while taken[slot] and keys[slot] != code:
+            slot = (slot + 1) & mask
+        if taken[slot]:
+            continue
+        if room == 0:
+            return False
+        room -= 1
+        taken[slot] = True
+        keys[slot] = code
+    return True
 
 
 @kernel
