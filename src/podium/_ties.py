@@ -25,7 +25,10 @@ _TIE_DRAW = 1  # purpose number in the seed of random ties
 
 def in_order(scores: ArrayLike) -> ArrayLike:
     """Return scores, or the places of integers that float64 would round, in rising order."""
-    array = np.asarray(scores)
+    try:
+        array = np.asarray(scores)
+    except ValueError:  # of lists of several lengths, which are refused where scores are read
+        return scores
     if array.dtype.kind not in "iu" or not array.size:
         return scores
     if max(-int(array.min()), int(array.max())) <= _EXACT:

@@ -481,3 +481,9 @@ def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
         ranker(make, None, pool_share=1.5).fit(X, y, qid, item=item)
     with pytest.raises(ArgumentError, match="length"):
         ranker(make, None).fit(X, y, qid, item=item[:-1])
+
+
+@pytest.mark.parametrize("kind", [LightGBMRanker, XGBoostRanker])
+def test_label_that_the_library_cannot_hold_is_refused(kind: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"y must be at most 3\.4e\+38"):
+        kind(n_trees=1).fit([[0.0], [1.0]], [0.0, 1e155], qid=[1, 1])

@@ -360,3 +360,8 @@ def test_permutation_cross_entropy_at_scores_near_the_largest_double() -> None:
 
 def _log_sum(values: list[float]) -> float:
     return math.log(sum(math.exp(v) for v in values))
+
+
+def test_cutoff_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="k must be an integer"):
+        preserved_pairs(Space.plackett_luce([0.0, 1.0]), k=np.array([1, 2]))  # pyright: ignore[reportArgumentType]

@@ -242,3 +242,8 @@ def test_every_tie_rule_is_accepted() -> None:
         r = Ranking.from_scores(*TIED, ties=ties, item=[1, 2, 3, 4])
         assert r.ties == ties
         assert sorted(r.relevance.tolist()) == [0, 0, 1, 2]
+
+
+def test_lists_of_several_lengths_are_no_scores() -> None:
+    with pytest.raises(ArgumentError, match="scores"):
+        Ranking.from_scores([1.0, [2.0, 3.0]], [1, 0])

@@ -37,6 +37,7 @@ def is_order_preserving(space: Space, i: int, j: int, k: int) -> bool:
     (True, False)
     """
     i, j = _orders.objects(i, j, space.n)
+    k = _orders.depth(k, space.n)
     found = space.subgroups(k)[1]
     held = np.flatnonzero(_orders.is_before(space.n, k, i, j))
     return bool((found[held] > found[_orders.exchanged(space.n, k, i, j)[held]]).all())

@@ -57,6 +57,8 @@ def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     >>> to_frame({"user": [1, 2], "score": [0.5, 0.25]}).shape
     (2, 2)
     """
+    if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"columns must be a mapping of names to columns, got {columns!r}.")
     _check.equal_length(**columns)
     return pl.DataFrame({name: pl.Series(name, values) for name, values in columns.items()})
 

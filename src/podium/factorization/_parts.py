@@ -190,13 +190,15 @@ def descend(
     """Take the steps of some users inside a block; users, block, mean costs and sums change."""
     f = np.float32
     cells, number = cell
+    with np.errstate(over="ignore"):  # where this is infinite, the pass is found to diverge
+        shrinkage = f(1.0 - rate * settings.l2)
     _kernels.descend(
         KINDS[settings.loss],
         settings.n_negatives,
         settings.only_unseen,
         learn_items,
         f(rate),
-        f(1.0 - rate * settings.l2),
+        shrinkage,
         f(settings.memory),
         seed,
         1 if learn_items else 0,

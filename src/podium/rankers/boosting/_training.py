@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers import _draws
 from podium.rankers._content import by_content
@@ -18,6 +19,8 @@ from podium.rankers.objective import Labels
 from podium.types import Loss, PerRow, Progress
 
 ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,14 @@ class Part:
     groups: Groups
     start: PerRow
     weights: PerRow | None = None
+
+    def __post_init__(self) -> None:
+        for name, values in (("y", self.relevance), ("sample_weight", self.weights)):
+            if values is not None and values.max(initial=0.0) > _LARGEST:
+                raise ArgumentError(
+                    f"{name} must be at most {_LARGEST:.2g}, the largest number that the library "
+                    f"holds, got {values.max():g}."
+                )
 
 
 @dataclass(frozen=True, eq=False)
