@@ -312,7 +312,7 @@ def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_pat
                 _likes(),
                 executor=executor,
                 checkpoint=path,
-                resume=True,
+                resume=path.exists(),
                 progress=_stop_after(n_passes),
             )
     ended = _model().fit(_likes(), executor=_ray(3), checkpoint=path, resume=True)
