@@ -306,7 +306,7 @@ BAD_FILES = {
     ),
     "cut.txt.gz": (
         gzip.compress("".join(rows_of(3)).encode())[:-40],
-        r"^cut\.txt\.gz can't be read: .* It may be truncated",
+        r"^cut\.txt\.gz can't be read: .* It may be damaged",
     ),
     "label.txt": (
         b"1 qid:1 1:1\ngood qid:1 1:2\n",
