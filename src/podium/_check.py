@@ -91,8 +91,18 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
+def array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return values as an array, unless they are lists of several lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ArgumentError(f"{name} must be an array, got lists of several lengths.") from None
+
+
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a contiguous one-dimensional float64 array."""
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     try:
         array = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):

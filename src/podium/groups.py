@@ -135,7 +135,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 def _labels(qid: ArrayLike) -> NDArray[Any]:
-    labels = _check.one_dimensional(np.asarray(qid), "qid")
+    labels = _check.one_dimensional(_check.array(qid, "qid"), "qid")
     if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
         labels = labels.astype(str)
     if labels.dtype.kind not in "iuU" and labels.size:

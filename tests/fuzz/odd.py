@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import random
 from typing import Any
 
@@ -15,6 +16,7 @@ _SCALARS: tuple[Any, ...] = (
     *("", "x", "worst", "ndcg@3", "3", (), [], {}, [1, 2], {"ndcg": 10}, ["x"], [None]),
     *(np.float32(2), np.int64(3), np.nan, np.array(3)),
 )
+_BUFFER = array.array("d", [1.0, 2.0])
 _NUMBERS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e155, 5e-324, -0.0, 2.0**53 + 2, -1.0, 0.5)
 _KINDS = ("f8", "f4", "f2", "i8", "i4", "i1", "u1", "u8", "?", "O", "U4", "S4", "c16", ">f8", "g")
 _KINDS += ("M8[s]", "m8[s]")
@@ -70,7 +72,7 @@ def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
     return rng.choice((
         usual.tolist(), tuple(usual.tolist()), usual[::-1],
         np.ma.masked_array(usual, usual == usual),
-        pl.Series(usual.ravel().tolist()), iter(usual.tolist()), ragged, memoryview(usual.copy()),
+        pl.Series(usual.ravel().tolist()), iter(usual.tolist()), ragged, _BUFFER,
         np.asfortranarray(usual), [None, *usual.tolist()[1:]], [str(v) for v in usual.tolist()],
         dict(enumerate(usual.tolist())), sparse.csr_array(usual.reshape(1, -1).astype(float)),
     ))  # fmt: skip
@@ -79,6 +81,7 @@ def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
 def _matrix(rng: random.Random, usual: Any) -> Any:
     if rng.random() < 0.4:
         changed = usual.astype(float).copy()
+        changed = changed.tocoo()
         changed.data = odd_numbers(rng, changed.data)
         return changed
     return rng.choice((

@@ -487,3 +487,9 @@ def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
 def test_label_that_the_library_cannot_hold_is_refused(kind: Any) -> None:
     with pytest.raises(ArgumentError, match=r"y must be at most 3\.4e\+38"):
         kind(n_trees=1).fit([[0.0], [1.0]], [0.0, 1e155], qid=[1, 1])
+
+
+def test_feature_that_xgboost_cannot_hold_is_refused() -> None:
+    model = XGBoostRanker(n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
+    with pytest.raises(ArgumentError, match="X can't be held by XGBoost"):
+        model.predict([[1e308]])

@@ -106,3 +106,9 @@ def test_letor_query_level_norm_is_reproduced(
     scaled = normalize_by_query(raw.X, raw.qid)
     assert np.abs(scaled - published.X).max() < 0.5e-6 + 1e-9  # six digits are printed
     assert published.X.max() == 1.0
+
+
+def test_queries_may_be_a_series_of_integers() -> None:
+    X = [[1.0], [3.0], [2.0]]
+    found = normalize_by_query(X, pl.Series([7, 7, 8]))
+    assert found.tolist() == normalize_by_query(X, [7, 7, 8]).tolist()

@@ -76,7 +76,8 @@ def normalize_by_query(
 
 def _labels(qid: Any) -> Any:
     """Return ids as an array; a Polars Series of strings stays one."""
-    return qid if hasattr(qid, "to_physical") else np.asarray(qid)
+    is_text = hasattr(qid, "to_physical") and not qid.dtype.is_numeric()
+    return qid if is_text else _check.array(qid, "qid")
 
 
 def _floats(X: Any, *, copy: bool) -> Any:

@@ -240,7 +240,7 @@ def _share_of_positives(label: PerRow) -> float:
 
 
 def _codes(values: ArrayLike, name: str) -> RowIndex:
-    array: NDArray[Any] = _check.one_dimensional(np.asarray(values), name)
+    array: NDArray[Any] = _check.one_dimensional(_check.array(values, name), name)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
         array = array.astype(np.str_)
     if array.size and array.dtype.kind not in "iuU":

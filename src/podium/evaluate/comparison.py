@@ -104,6 +104,8 @@ def compare(
     ----------
     smucker2007; holm1979.
     """
+    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"runs must be a mapping of names to runs, got {runs!r}.")
     if len(runs) < 2:
         raise ArgumentError(f"runs must hold at least two runs, got {len(runs)}.")
     parsed = parse_all(measures)

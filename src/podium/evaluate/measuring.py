@@ -183,6 +183,8 @@ def divide(
     """
     from podium import data
 
+    if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
     if users is not None and all(name in BUILT_IN for name in by):
         raise ArgumentError("users is a table to divide by: name one of its columns in by.")
     for name in by:

@@ -122,7 +122,8 @@ def listed_measures(
     """Return measures as a list, before they are parsed."""
     if isinstance(measures, str | Measure):
         return [measures]
-    if isinstance(measures, Mapping) or not isinstance(measures, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+    has_none = not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ()  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(measures, Mapping) or has_none:
         raise ArgumentError(
             f"measures must be a text or a list of texts, as ['ndcg@10'], got {measures!r}."
             f"{_as_texts(measures)}"

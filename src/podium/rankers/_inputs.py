@@ -40,7 +40,7 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
     `reader` names what reads groups. Where it is empty, rows without groups are one group.
     """
     n_rows = int(features.shape[0])
-    labels = None if qid is None else np.asarray(qid)
+    labels = None if qid is None else _check.array(qid, f"{where}qid")
     groups = _groups(n_rows, labels, group, reader, where)
     finite_features(features, labels, f"{where}X")
     if y is None:

@@ -178,8 +178,9 @@ def _read(user_items: Any) -> sparse.csr_array[Any]:
             f"user_items must be a sparse matrix of users x items, got {type(user_items).__name__}."
             " Make one with scipy.sparse.csr_array((values, (user, item)))."
         )
-    pairs: Any = sparse.csr_array(user_items.tocsr(), dtype=np.float32, copy=True)
-    pairs.sum_duplicates()
+    with np.errstate(over="ignore"):  # what float32 can't hold is refused as infinite
+        pairs: Any = sparse.csr_array(user_items.tocsr(), dtype=np.float32, copy=True)
+        pairs.sum_duplicates()
     bad = ~np.isfinite(pairs.data) | (pairs.data < 0)
     if bad.any():
         first = int(np.argmax(bad))

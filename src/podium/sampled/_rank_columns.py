@@ -50,11 +50,11 @@ def users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """Return a label of each row, or None."""
     if user is None:
         return None
-    try:
-        column = np.array(user)
-    except ValueError as wrong:  # of lists of several lengths
-        raise ArgumentError(f"user must be a column of labels: {wrong}") from None
-    labels = _check.one_dimensional(column, "user")
+    labels = _check.one_dimensional(_check.array(user, "user").copy(), "user")
+    if labels.dtype.kind == "O":
+        if not all(isinstance(label, str) for label in labels):
+            raise ArgumentError("user must hold integers or strings, got other objects.")
+        labels = labels.astype(str)
     if labels.size != n_rows:
         raise ArgumentError(
             f"user must have one label for each of the {n_rows} ranks, got {labels.size}."

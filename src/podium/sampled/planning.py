@@ -79,7 +79,8 @@ class Plan:
     @property
     def n_users_needed(self) -> int:
         """Users with whom ranking all items reaches the goal."""
-        return max(1, int(np.ceil(self.n_users * (self.everything.std_error / self.goal) ** 2)))
+        times = min(float(self.everything.std_error) / float(self.goal), 1e9)  # nobody has more
+        return max(1, int(np.ceil(self.n_users * times**2)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/plan.json)."""

@@ -226,7 +226,7 @@ class BoostedRanker(Ranker):
             ),
             "seed": _fitting.seed_of(self.random_state) % _LARGEST_SEED,
             "n_threads": threads,
-            "options": dict(self.options or {}),
+            "options": _options(self.options),
         }
 
     def _min_relevance(self) -> float:
@@ -307,6 +307,12 @@ class BoostedRanker(Ranker):
 
 
 _OPENMP = Pool("LightGBM or XGBoost")
+
+
+def _options(value: Any) -> dict[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise ArgumentError(f"options must be a mapping of names to values, got {value!r}.")
+    return dict(cast("Mapping[str, Any]", value or {}))
 
 
 def _positive(value: Any, name: str) -> float:

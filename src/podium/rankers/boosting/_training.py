@@ -35,10 +35,11 @@ class Part:
 
     def __post_init__(self) -> None:
         for name, values in (("y", self.relevance), ("sample_weight", self.weights)):
-            if values is not None and values.max(initial=0.0) > _LARGEST:
+            highest = 0.0 if values is None else float(np.max(values, initial=0.0))
+            if highest > _LARGEST:
                 raise ArgumentError(
                     f"{name} must be at most {_LARGEST:.2g}, the largest number that the library "
-                    f"holds, got {values.max():g}."
+                    f"holds, got {highest:g}."
                 )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
@@ -144,7 +145,7 @@ class XGBoostRanker(BoostedRanker):
         return (self._library().core.XGBoostError,)
 
     def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow:
-        data = self._library().DMatrix(features, base_margin=start, nthread=self.n_threads or 0)
+        data = _held(self._library(), features, base_margin=start, nthread=self.n_threads or 0)
         return _margins(booster, data)
 
 
@@ -199,6 +200,15 @@ def _params(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _held(library: Any, features: Any, *labels: Any, **more: Any) -> Any:
+    try:
+        return library.DMatrix(features, *labels, **more)
+    except library.core.XGBoostError as wrong:
+        raise ArgumentError(
+            f"X can't be held by XGBoost, whose numbers are float32 ({str(wrong).splitlines()[0]})."
+        ) from None
+
+
 def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
     """Make a DMatrix; XGBoost's own ranking objectives read rows, and weights, by group."""
     features, relevance, start, weights = part.features, part.relevance, part.start, part.weights
@@ -207,7 +217,8 @@ def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
         features, relevance, start = (groups.gather(a) for a in (features, relevance, start))
     if grouped and weights is not None:
         weights = np.bincount(groups.index, weights, groups.n_groups) / groups.sizes
-    return library.DMatrix(
+    return _held(
+        library,
         features,
         relevance,
         weight=weights,
