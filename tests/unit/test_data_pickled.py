@@ -185,6 +185,10 @@ HOSTILE = {
         _frombuffer(_raw(_POINTER), _dtype("f8")),
         _name("builtins", "slice") + b"K\x00J\xff\xff\xff\x7fK\x01\x87R",
     ),
+    "columns without rows beyond memory": _hostile(
+        _frombuffer(_raw(b""), _dtype("f8"), b"J\xff\xff\xff\x7fK\x00\x86"),
+        _name("builtins", "slice") + b"K\x00J\xff\xff\xff\x7fK\x01\x87R",
+    ),
     "a step of nothing": _hostile(
         _frombuffer(_raw(_POINTER), _dtype("f8")),
         _name("builtins", "slice") + b"K\x00K\x01K\x00\x87R",

@@ -21,6 +21,7 @@ import polars as pl
 from podium import _check
 from podium.data._pool import POLARS
 from podium.data._source import FORMATS, Column, Kind, Source
+from podium.data._swelling import ROOM, SWELLS, refuse_swollen, refuse_texts, texts, whole
 from podium.errors import DataError
 
 # Polars panics, which is no PolarsError, on some damaged files.
@@ -31,8 +32,6 @@ DAMAGED = (
     ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
 )  # fmt: skip
 
-_SWELLS = 100  # times that a file may swell as it is unpacked: tables take 3 to 50
-_ROOM = 1 << 26  # bytes that any file may unpack to
 _LONGEST = 300  # letters of another library's error
 
 _SUFFIXES = {
@@ -160,7 +159,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
         super().__init__()
         self._stream, self._name, self._n_read = stream, name, 0
-        self._most = max(_ROOM, _SWELLS * n_packed)
+        self._most = max(ROOM, SWELLS * n_packed)
 
     def readable(self) -> bool:
         return True
@@ -171,7 +170,7 @@ class _Unpacked(io.RawIOBase):
         self._n_read += len(part)
         if self._n_read > self._most:
             raise DataError(
-                f"{self._name} unpacks to more than {self._most >> 20} MiB, over {_SWELLS} times "
+                f"{self._name} unpacks to more than {self._most >> 20} MiB, over {SWELLS} times "
                 "its size, as files do that are made to fill memory. If you expected that, unpack "
                 "it and pass what comes out."
             )
@@ -195,10 +194,12 @@ def open_parquet(path: Path) -> Source:
     parquet: Any = import_module("pyarrow.parquet")
     with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
         names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
+        of_text = texts(file.schema_arrow)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        _refuse_swollen(path, n_rows * len(kinds))
+        refuse_swollen(path, n_rows * len(kinds))
         with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
+            refuse_texts(path, [name for name in of_text if name in kinds])
             return _frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
 
     return Source(str(path), names, fetch)
@@ -211,7 +212,7 @@ def open_arrow(path: Path) -> Source:
     ipc: Any = import_module("pyarrow.ipc")
     opened = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
     with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        frame = _frame(opened(file).read_all())
+        frame = _frame(whole(path, opened(file)))
     return Source(
         str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
     )
@@ -225,6 +226,8 @@ def _reading(path: Path, format: str) -> Generator[None]:
     """
     try:
         yield
+    except DataError:
+        raise
     except DAMAGED as error:
         raise unreadable(path, format, error) from error
 
@@ -237,15 +240,6 @@ def _frame(table: Any) -> pl.DataFrame:
         for text in itertools.chain.from_iterable(metadata.items()):
             text.decode()
     return pl.DataFrame(table.replace_schema_metadata(None))
-
-
-def _refuse_swollen(path: Path, n_values: int) -> None:
-    """Raise where a small file says that it holds what would fill memory."""
-    if 8 * n_values > max(8 * _ROOM, _SWELLS * path.stat().st_size):
-        raise DataError(
-            f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
-            "do that are made to fill memory. If it is right, write it again as CSV."
-        )
 
 
 def unreadable(path: Path, format: str, error: BaseException) -> DataError:

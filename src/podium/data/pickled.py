@@ -44,7 +44,8 @@ _ALLOWED = {
 }
 _KINDS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O8", "O")
 _PLAIN = (str, int, float, bool, type(None))  # in a column of objects
-_MOST = 2**31  # rows, or columns
+_MOST = 2**31  # rows
+_MOST_COLUMNS = 2**16  # an empty table may name any number of them in a few bytes
 
 
 def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
@@ -86,6 +87,8 @@ def _columns(table: Any) -> dict[str, NDArray[Any]]:
     columns: dict[int, NDArray[Any]] = {}
     for values, places in blocks:
         columns |= _block(values, places)
+        if len(columns) > _MOST_COLUMNS:
+            raise PickleError(f"it says that it has over {_MOST_COLUMNS} columns")
     names = _labels(axes, len(columns))
     if sorted(columns) != list(range(len(names))):
         raise PickleError("its blocks are not the columns that it names")
@@ -112,6 +115,8 @@ def _block(values: Any, places: Any) -> dict[int, NDArray[Any]]:
     where = _slice(places) if _is_made(places, "slice") else _numbered(places)
     if block.ndim != 2 or len(block) != len(where):
         raise PickleError(f"a block of {len(where)} columns has the shape {block.shape}")
+    if len(where) > _MOST_COLUMNS:
+        raise PickleError(f"it says that it has {len(where)} columns")
     return dict(zip(where, block, strict=True))
 
 

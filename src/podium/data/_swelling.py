@@ -1,0 +1,108 @@
+"""Files that hold little and unpack to what would fill memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from podium.errors import DataError
+
+SWELLS = 100
+"""Times that a file may swell as it is unpacked: tables take 3 to 50."""
+
+ROOM = 1 << 26
+"""Bytes that any packed file may unpack to; tables in memory may take eight times as many."""
+
+
+def refuse_swollen(path: Path, n_values: int) -> None:
+    """Raise where a small file says that it holds what would fill memory."""
+    if 8 * n_values > _most(path):
+        raise DataError(
+            f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
+            "do that are made to fill memory. If it is right, write it again as CSV."
+        )
+
+
+def refuse_texts(path: Path, names: list[str]) -> None:
+    """Raise where a small parquet file holds texts that would fill memory.
+
+    It may hold a long text once and repeat it, or pack alike ones.
+    """
+    parquet: Any = import_module("pyarrow.parquet")
+    with parquet.ParquetFile(path, read_dictionary=names) as file:
+        _check(path, _unpacked(file.metadata, names))
+        if sum(_longest(file, names)) > _most(path):
+            _check(path, sum(n_bytes(column) for column in file.read(columns=names).columns))
+
+
+def whole(path: Path, reader: Any) -> Any:
+    """Return an Arrow file's table, or raise where its batches would fill memory."""
+    arrow: Any = import_module("pyarrow")
+    batches: list[Any] = []
+    taken = 0
+    for batch in _batches(reader):
+        taken += sum(n_bytes(arrow.chunked_array([column])) for column in batch.columns)
+        _check(path, taken)
+        batches.append(batch)
+    return arrow.Table.from_batches(batches, schema=reader.schema)
+
+
+def n_bytes(column: Any) -> int:
+    """Return the bytes that a column of Arrow takes, with each text as often as it is there."""
+    arrow: Any = import_module("pyarrow")
+    compute: Any = import_module("pyarrow.compute")
+    if not arrow.types.is_dictionary(column.type) or not _is_text(column.type):
+        return column.nbytes
+    lengths = (compute.binary_length(c.dictionary).take(c.indices) for c in column.chunks)
+    return sum(compute.sum(each.cast("int64")).as_py() or 0 for each in lengths)
+
+
+def texts(schema: Any) -> list[str]:
+    """Return the names of the columns of texts, numbered ones too."""
+    return [field.name for field in schema if _is_text(field.type)]
+
+
+def _most(path: Path) -> int:
+    return max(8 * ROOM, SWELLS * path.stat().st_size)
+
+
+def _check(path: Path, n_bytes: int) -> None:
+    if n_bytes > _most(path):
+        raise DataError(
+            f"{path} unpacks from {path.stat().st_size} bytes to more than {_most(path) >> 20} "
+            "MiB, as files do that are made to fill memory. If it is right, write it again as CSV."
+        )
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    if not hasattr(reader, "num_record_batches"):
+        return iter(reader)
+    return (reader.get_batch(place) for place in range(reader.num_record_batches))
+
+
+def _longest(file: Any, names: list[str]) -> Iterator[int]:
+    """Yield, for each group of rows, the bytes that its texts take if all are as its longest."""
+    compute: Any = import_module("pyarrow.compute")
+    for group in range(file.num_row_groups):
+        n_rows = file.metadata.row_group(group).num_rows
+        batch = next(file.iter_batches(1, row_groups=[group], columns=names), None)
+        columns: list[Any] = [] if batch is None else batch.columns
+        for column in columns:
+            yield n_rows * (compute.max(compute.binary_length(column.dictionary)).as_py() or 0)
+
+
+def _unpacked(metadata: Any, names: list[str]) -> int:
+    """Return the bytes that the parts of columns take as they lie, once they are unpacked."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    parts = (group.column(number) for group in groups for number in range(group.num_columns))
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema in names)
+
+
+def _is_text(kind: Any) -> bool:
+    arrow: Any = import_module("pyarrow")
+    if arrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    known = ("is_string", "is_large_string", "is_binary", "is_large_binary")
+    return any(getattr(arrow.types, each)(kind) for each in known)
