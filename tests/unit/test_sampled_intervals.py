@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, norm
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from podium.sampled import (
@@ -83,6 +83,19 @@ def test_intervals_hold_what_rises_steeply() -> None:
         )
         held += low <= truth <= high
     assert held >= 9
+
+
+def test_intervals_hold_a_peak_at_rank_1() -> None:
+    """Half of the users' top ten is at rank 1, which no sample shows: ndcg was held in .4."""
+    law, held = beta.cdf(np.arange(1, 3707) / 3706, 0.3, 4), 0
+    for seed in range(10):
+        exact = np.searchsorted(law, np.random.default_rng(seed).random(6040)) + 1
+        truth = RankDistribution.of_ranks(exact, 3706).expect("ndcg@10")
+        low, high = (
+            Smooth().posterior(simulate_ranks(exact, 3706, 99, seed=seed)).interval("ndcg@10")
+        )
+        held += low <= truth <= high
+    assert held >= 7
 
 
 def test_intervals_are_nested() -> None:

@@ -65,7 +65,8 @@ def test_catalogues_of_nearly_one_size_give_the_errors_of_one(told: bool) -> Non
     several = Smooth().posterior(SampledRanks(ranks, 99, sizes, **options))
     assert several.expect("recall@10") == pytest.approx(one.expect("recall@10"), rel=0.01)
     assert several.std_error("recall@10") == pytest.approx(one.std_error("recall@10"), rel=0.02)
-    assert several.interval("recall@10") == pytest.approx(one.interval("recall@10"), rel=0.02)
+    low, high = one.interval("recall@10")  # ends are quantiles of draws, others for each
+    assert several.interval("recall@10") == pytest.approx((low, high), abs=0.2 * (high - low))
     moved = [np.std(fit.influences("recall@10")) for fit in (one, several)]
     assert moved[1] == pytest.approx(moved[0], rel=0.03)
 
@@ -127,9 +128,11 @@ def test_estimate_of_next_to_nothing_has_the_error_of_its_interval() -> None:
     assert found.std_error("ndcg@1") == pytest.approx((high - low) / (2 * 1.959964), rel=1e-6)
 
 
-def test_sure_estimates_have_the_error_of_their_logarithm() -> None:
+def test_sure_estimates_have_about_the_error_of_their_interval() -> None:
+    """The error is computed to first order, and the ends of the interval are drawn."""
     ranks = simulate_ranks(from_law(3000, 3000, 20.0, 1.0), 3000, 99, seed=0)
     found = Smooth().posterior(ranks)
     low, high = found.interval("recall@100")
     deviation = np.log(high / low) / (2 * 1.959964)
-    assert found.std_error("recall@100") == pytest.approx(found.expect("recall@100") * deviation)
+    error = found.expect("recall@100") * deviation
+    assert found.std_error("recall@100") == pytest.approx(error, rel=0.1)

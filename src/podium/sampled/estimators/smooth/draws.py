@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from podium.sampled.estimators.smooth.fit import Mode, Sample, modes, penalties
-from podium.sampled.estimators.smooth.prior import ANY_HEAD, Prior, plain, with_history
+from podium.sampled.estimators.smooth.prior import ANY_HEAD, Prior, plain, with_history, with_peak
 from podium.sampled.estimators.smooth.state import State
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,7 @@ _WORK = 10**9  # products of chances, beyond which there are fewer
 _KNOWN = 0.02  # of a user's variance at a cell, below which the sampled rank tells the cell
 _OPEN = 20.0  # times its lower end at which an upper end leaves the size open
 _FIRST = 10  # ranks of which this has to hold, for the prior to decide
+_POINTED = 0.7  # standard deviations of a peak at rank 1 from which a sample points to it
 _TAILS = 0.025, 0.975
 _TINY = 1e-300
 
@@ -82,8 +83,8 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
 
 def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw coefficients near each mode, weighted by how much likelier they are than drawn."""
-    sample, prior = state.sample, _free(state)
-    found, shares = modes(prior, sample)
+    sample = state.sample
+    prior, found, shares = _any_top(state)
     work = sample.chances.size * len(sample.counts)
     n = int(np.clip(_WORK // work, _LEAST, _MOST))
     counts = rng.multinomial(n // 2, shares)
@@ -97,6 +98,22 @@ def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     weights = np.exp(logs - logs.max())
     weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # one draw is not all
     return masses, weights / weights.sum()
+
+
+def _any_top(state: State) -> tuple[Prior, list[Mode], Floats]:
+    """Return the family with any slope at rank 1, its modes and their weights.
+
+    And with a peak at rank 1 alone, where the sample points to one: no sample shows it, but it
+    draws the density of the first ranks up, more steeply than that of those below.
+    """
+    free = _free(state)
+    peaked = with_peak(free)
+    found, shares = modes(peaked, state.sample)
+    mode = found[int(np.argmax(shares))]
+    deviation = np.sqrt(np.linalg.inv(mode.precision)[-1, -1])
+    if mode.coefficients[-1] > _POINTED * deviation:
+        return peaked, found, shares
+    return free, *modes(free, state.sample)
 
 
 def _free(state: State) -> Prior:

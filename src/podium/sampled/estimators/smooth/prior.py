@@ -25,6 +25,7 @@ _UNIT = 0.36  # knot spacing in whose second differences the roughness is counte
 _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # standard deviation of d log density / d log rank at rank 1, about 0
 ANY_HEAD = 2.0  # the same where the data alone are to say it: intervals take little for granted
+_PEAK = 1.0  # standard deviation of the log density of rank 1 about that of its neighbours
 _TAIL = 5.0  # standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # the same two for the change with the log of a user's number of items
 _HISTORY_TAIL = 2.0
@@ -99,6 +100,18 @@ def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HE
         np.log(cells.sizes),
         block_diag(rough, _HISTORY_ROUGHNESS * rough, np.zeros((1, 1))),
         fixed,
+    )
+
+
+def with_peak(prior: Prior) -> Prior:
+    """Return the family in which rank 1 has any density of its own: the last coefficient."""
+    first = np.zeros((*prior.design.shape[:2], 1))
+    first[:, 0] = 1.0
+    return Prior(
+        np.concatenate([prior.design, first], axis=2),
+        prior.sizes,
+        block_diag(prior.rough, np.zeros((1, 1))),
+        block_diag(prior.fixed, np.full((1, 1), 1.0 / _PEAK**2)),
     )
 
 
