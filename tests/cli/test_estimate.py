@@ -292,6 +292,23 @@ def test_what_is_no_argument_stays(text: str) -> None:
     assert as_options(text) == text
 
 
+def test_table_says_which_measures_depend_on_an_order_that_is_assumed(
+    podium: Callable[..., Any], files: Path
+) -> None:
+    """Of 1,000 items and 99 negatives, the first ten look nearly alike; of 150 none does."""
+    ranks = np.minimum(1 + np.random.default_rng(0).geometric(0.1, 500), 100)
+    (files / "near.csv").write_text("rank\n" + "\n".join(map(str, ranks)) + "\n")
+
+    def said(items: int, *files: str) -> str:
+        measures = ("-m", "recall@10", "-m", "ndcg@10", "-m", "ap")
+        argv = ("estimate", *files, f"--items={items}", "--negatives=99", "--no-bounds", *measures)
+        return " ".join(podium(*argv).out.split())
+
+    assert "their order, on which ndcg@10, ap depends, is assumed" in said(1000, "near.csv")
+    assert "on which ndcg@10, ap depends" in said(1000, "near.csv", "near.csv")
+    assert "is assumed" not in said(150, "near.csv")
+
+
 def test_table_says_where_the_prior_decides(podium: Callable[..., Any], files: Path) -> None:
     """Of 99 among 100,000 items, ranks say nothing of the first ten."""
     ranks = np.minimum(1 + np.random.default_rng(0).geometric(0.1, 500), 100)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MEAN = (
     *("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from"),
-    "prior_decides",
+    *("prior_decides", "order_assumed"),
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _CERTAIN = 0.9995  # what three decimals would show as 1
@@ -161,6 +161,9 @@ def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     means = result["measures"].items()
     yield from _estimates.about_prior(
         {f"{name} of {run}": one for name, each in means for run, one in each["means"].items()}
+    )
+    yield from _estimates.about_order(
+        {name: next(iter(each["means"].values())) for name, each in means}
     )
     if first["bounds"] is None:
         return

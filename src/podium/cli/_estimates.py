@@ -23,10 +23,15 @@ PRIOR = (
     "The ranks say next to nothing of {}: what {} assumes decides the mean, and the interval is "
     "all that the ranks allow."
 )
+ORDER = (
+    "Samples hardly tell the first ranks apart, N / negatives of them: their order, on which {} "
+    "depends, is assumed."
+)
 _NOTHING = "–"
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
     *("interval_of", "error_from", "lowest", "highest", "prior_decides"),
+    "order_assumed",
 )
 _OPTIONS = {
     "n_items": "--items",
@@ -182,7 +187,7 @@ def _note(result: Mapping[str, Any], given: Given) -> str:
         outside = [name for name, found in result["measures"].items() if is_impossible(found)]
         if outside:
             said.append(f"{first['method']} gives an impossible value of {', '.join(outside)}.")
-    said += about_prior(result["measures"])
+    said += [*about_prior(result["measures"]), *about_order(result["measures"])]
     return f"{' '.join(said)}\n{' '.join(given.again(result['conventions']))}"
 
 
@@ -208,6 +213,13 @@ def about_prior(found: Mapping[str, Any]) -> Iterator[str]:
     names = [name for name, each in found.items() if each["prior_decides"]]
     if names:
         yield PRIOR.format(", ".join(names), found[names[0]]["method"])
+
+
+def about_order(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say which estimates of the exact mean, by name, depend on an order that no sample shows."""
+    names = [name for name, each in found.items() if each["order_assumed"]]
+    if names and found[names[0]]["interval_of"] == "exact":
+        yield ORDER.format(", ".join(names))
 
 
 def is_impossible(found: Mapping[str, Any]) -> bool:

@@ -79,6 +79,12 @@ def all_rank_weights(measure: Measure, n_items: int) -> NDArray[np.float64]:
     return weights
 
 
+def orders(measure: Measure, n_items: int, depth: int) -> bool:
+    """Whether a measure depends on the order of those of the first ranks that it counts."""
+    first = rank_weights(measure, n_items)[:depth]
+    return bool(np.unique(first[first != 0.0]).size > 1)
+
+
 @_weights("hit_rate")
 @_weights("recall")
 def _recall(depth: int, _items: int, _k: int | None, **_norm: Any) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from podium.errors import ArgumentError
 from podium.evaluate._json import number
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
-from podium.sampled._measures import read_measure
+from podium.sampled._measures import orders, read_measure
 from podium.sampled._request import conventions, name_of, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
@@ -53,6 +53,9 @@ class Estimate:
         Whether the method's prior decides more of the estimate than the ranks, which leave the
         share of users at the top open by a factor of 20 or more. The interval is then all that
         the ranks allow there. `Smooth` alone says so.
+    order_assumed : bool
+        Whether the measure depends on the order of the first n_items / n_negatives ranks, whatever
+        the method. Samples hardly tell these apart: a peak at rank 1 is assumed, not observed.
     """
 
     mean: float
@@ -66,6 +69,7 @@ class Estimate:
     error_from: ErrorFrom
     bounds: Bounds | None
     prior_decides: bool = False
+    order_assumed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form in JSON: None for nan, a list for an interval."""
@@ -202,9 +206,16 @@ def evaluate(
         *_uncertainty.interval_kind(method, (ranks,)),
         source,
     )
+    n_alike = min(design.n_items // design.n_negatives for design, _ in ranks.designs)
     return SampledEvaluation(
         {
-            str(each): Estimate(*one[:3], *about, limit, one.prior_decides)
+            str(each): Estimate(
+                *one[:3],
+                *about,
+                limit,
+                one.prior_decides,
+                orders(each, ranks.most_items, n_alike),
+            )
             for each, one, limit in zip(wanted, found, limits, strict=True)
         },
         conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
