@@ -86,7 +86,7 @@ def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
     assert podium("train", "ratings.csv", *options).status == 0
     assert load("m").eval_measure == "ndcg@10"
     done = podium("train", "ratings.csv", *options, "--eval-measure", "pap@3")
-    assert done.message.startswith("ratings.csv holds ratings, each of which pap@3 takes for posi")
+    assert done.message.startswith("ratings.csv holds ratings, and pap@3 takes each of them")
 
 
 def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
@@ -117,6 +117,7 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
     for options, name in (
         ((), "pap-logistic"),
         (("--loss", "pap-ramp@3"), "pap-ramp@3"),
+        (("--max-iter", "1"), "pap-logistic"),  # before the warning that it did not converge
         (("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"), "pap-ramp"),
     ):
         done = podium(*argv, *options, "-k", "3")
@@ -155,4 +156,4 @@ def test_objective_is_validated_by_what_it_reads(
 def test_objective_that_cannot_be_told_the_threshold_refuses_ratings(podium: Run) -> None:
     pytest.importorskip("lightgbm", reason="of the extra boosting")
     done = podium("train", "ratings.csv", "--model", "lightgbm", "--loss", "binary", "-o", "m")
-    assert done.message.startswith("ratings.csv holds ratings, each of which binary takes for pos")
+    assert done.message.startswith("ratings.csv holds ratings, and binary takes each of them")

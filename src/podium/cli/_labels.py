@@ -29,12 +29,13 @@ def labels(path: Path, rows: Features) -> PerRow:
 
 
 def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> None:
-    """Refuse ratings where something counts positives and was not told from which rating on.
+    """Refuse ratings where something counts positives without a threshold.
 
     Raises
     ------
     ArgumentError
-        As `podium.data.ranking` does, or where the loss or the measure can't be told.
+        If a loss counts positives and no threshold is given, or if a library's own loss or the
+        measure of validation counts positives and takes no threshold.
     """
     from podium.data.ratings import threshold
     from podium.errors import ArgumentError
@@ -44,7 +45,7 @@ def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> 
     for _, loss in losses:
         if isinstance(loss, str) and _counts_positives(loss, estimator):
             raise ArgumentError(
-                f"{path} holds ratings, each of which {loss} takes for positive. Pass --loss "
+                f"{path} holds ratings, and {loss} takes each of them for positive. Pass --loss "
                 "logistic with --min-relevance, or another loss of podium's."
             )
         if _counts_positives(loss, estimator) and _low(loss, estimator) == 1.0:
@@ -52,7 +53,7 @@ def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> 
     graded = all(not _counts_positives(loss, estimator) for _, loss in losses)
     if validated and graded and not parse(estimator.eval_measure).metric.graded:
         raise ArgumentError(
-            f"{path} holds ratings, each of which {estimator.eval_measure} takes for positive. "
+            f"{path} holds ratings, and {estimator.eval_measure} takes each of them for positive. "
             "Pass --eval-measure ndcg@K, which reads grades as the loss does."
         )
 

@@ -74,6 +74,8 @@ def train(
         check_scalable(data, rows)
     given = (rows.X, learned, rows.qid)
     item = rows.item if _models.pools(estimator) and rows.names_items else None
+    for note in notes:
+        _messages.say(note)
     if tuning.tune or validation.of_data:
         found = _search(estimator, given, item, grid, model, validation, tuning, eval_set, times)
         _tuning.save(found, tuning.tune_table)
@@ -81,8 +83,6 @@ def train(
     else:
         fitted, said = _fit(estimator, given, item, eval_set), ""
     fitted = _finished(fitted, rows, query_norm=model.query_norm)
-    for note in notes:
-        _messages.say(note)
     _finish(fitted, rows, validation.valid, said, out, pooled=item is not None)
 
 
