@@ -1,7 +1,7 @@
 """Arrays and a description in one file: safetensors, with JSON in its header.
 
 Reading such a file runs no code from it, whoever wrote it. A digest in the header tells a file
-that was damaged; it does not tell one that was made to deceive.
+that was damaged; it does not reveal one that was made to deceive.
 """
 
 from __future__ import annotations

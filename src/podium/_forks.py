@@ -58,7 +58,7 @@ class Pool:
 
 
 def thread_named(start: str) -> bool:
-    """Return whether a thread of this process has a name with this start, where Linux tells it."""
+    """Return whether Linux shows a thread of this process whose name has this start."""
     return any(_name(thread).startswith(start) for thread in Path("/proc/self/task").glob("*/comm"))
 
 

@@ -127,7 +127,7 @@ class Reader:
         samples, columns = self.samples, self.columns
         if samples.drop_seen:
             raise ArgumentError(
-                f"--drop-seen is for candidates, and {path} has ranks: they don't tell which items "
+                f"--drop-seen is for candidates, and {path} has ranks: they don't show which items "
                 "were drawn."
             )
         if samples.seen is not None and columns.item_col is not None:
@@ -157,7 +157,7 @@ class Reader:
 
         samples = self.samples
         if samples.stages is not None:
-            raise ArgumentError("--stages is for ranks: scores don't tell when a sample grew.")
+            raise ArgumentError("--stages is for ranks: scores don't show when a sample grew.")
         found = sampled.read_candidate_scores(
             path,
             n_items=samples.items,

@@ -14,7 +14,7 @@ def idle_threads_sleep() -> Generator[None]:
     """Let threads of libraries that are loaded meanwhile sleep while they wait for work.
 
     OpenMP's wait in a loop instead, for milliseconds, also while a loss is computed between two
-    trees; where other work wants the cores, two threads so took several times as long as one.
+    trees; on a busy machine, two threads so took several times as long as one.
     OpenMP reads the environment once, when it is loaded. What a user has set there stays.
     """
     given = _POLICY in os.environ

@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Notes
     -----
     Nothing in the file is run. LightGBM and XGBoost trust the trees that they are given, though:
-    the digest in the file tells damage, not intent. Load boosted models of people you trust.
+    the digest in the file shows damage, not intent. Load boosted models of people you trust.
     """
     header, arrays = read_arrays(path, _KIND, FORMAT)
     try:
@@ -149,7 +149,7 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         params["loss"] = losses.from_spec(params["loss"])
     model = getattr(importlib.import_module(MODELS[name]), name)(**params)
     if getattr(model, "needs_digest", False) and "digest" not in header:
-        raise ArgumentError("trees of an earlier version, without the digest that tells damage")
+        raise ArgumentError("trees of an earlier version, without the digest that shows damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
     plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}

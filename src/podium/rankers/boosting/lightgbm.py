@@ -56,9 +56,9 @@ class LightGBMRanker(BoostedRanker):
     random_state : int
         For the draws of rows and features.
     n_threads : int, optional
-        None for all cores. Trees do not depend on it. Where other work wants the cores, threads
-        that wait must sleep: podium sees to it, but if scikit-learn was imported before podium,
-        set ``OMP_WAIT_POLICY=passive`` in the environment.
+        None for all cores. Trees do not depend on it. On a busy machine, threads that wait must
+        sleep. podium sets this up, unless scikit-learn was imported before podium: then set
+        ``OMP_WAIT_POLICY=passive`` in the environment.
     options : mapping, optional
         Further parameters as LightGBM names them; they win over those above.
     one_group : bool
