@@ -83,10 +83,14 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
 def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct codes, rising."""
     from podium.data import _kernels
-    from podium.groups import encode
 
-    if not codes.size or int(codes.max()) - int(codes.min()) < 4 * codes.size:
-        return encode(codes)[1]
+    if not codes.size:
+        return codes
+    low, high = int(codes.min()), int(codes.max())
+    if high - low < 4 * codes.size:
+        present = np.zeros(high - low + 1, np.bool_)
+        present[codes - low] = True
+        return np.flatnonzero(present) + low
     bits = _FIRST_BITS
     while 4 << bits < codes.size:  # most columns name each id often, so a small table does
         keys, taken = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.bool_)
