@@ -66,7 +66,7 @@ class Groups:
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
         """Group consecutive rows by the size of each group (LightGBM's form), labelled from 0."""
-        counts = np.asarray(sizes)
+        counts = _check.array(sizes, "sizes")
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
             raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -79,6 +79,7 @@ def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
 
 
 def _matrix(rng: random.Random, usual: Any) -> Any:
+    usual = usual.tocsr()
     if rng.random() < 0.4:
         changed = usual.astype(float).copy()
         changed = changed.tocoo()

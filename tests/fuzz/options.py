@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -58,28 +59,28 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
     """Return a command with one to three options that have odd values."""
     command = rng.choice(list(_BASES))
     argv = [command, *_BASES[command]]
-    case = Case(files=_files(rng, corpus), outputs={"made"} if "made" in argv else set())
-    case.kept.add("made.checkpoint")
+    case = Case(files=_files(rng, corpus))
     for _ in range(rng.choice((1, 1, 2, 3))):
         name, is_flag = rng.choice(_options(command))
-        argv += [name] if is_flag else _given(case, rng, name)
+        argv += [name] if is_flag else _given(rng, name)
     if rng.random() < 0.1:
         argv[rng.randrange(len(argv))] = _text(rng)
     if rng.random() < 0.1:
         argv.insert(rng.randrange(1, len(argv) + 1), _text(rng))
     case.argv = argv
+    case.outputs = {word for option, word in pairwise(argv) if option in _OUTPUTS}
+    case.kept = {f"{name}.checkpoint" for name in case.outputs}
     case.outputs -= {name for name in case.files if argv.count(name) > 1}
     if command == "reproduce":
         case.kept |= {"reproduce"}
     return case
 
 
-def _given(case: Case, rng: random.Random, name: str) -> list[str]:
+def _given(rng: random.Random, name: str) -> list[str]:
     """Return an option with a value; a file that it names may be one that is read."""
     if name in _OUTPUTS:
         suffix = rng.choice((".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz"))
         place = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
-        case.outputs.add(place)
         return [name, place]
     if name in _WORK | _FOLDS:
         return [name, rng.choice(("0", "1", "2", "-1", "1.5", "nan", "", "many", "9" * 30))]

@@ -344,3 +344,8 @@ def test_pieces_are_dropped_as_the_matrix_fills() -> None:
     wide = parse(b"1 qid:1 9:2\n")
     assert wide.matrix(9).toarray().tolist() == [[0.0] * 8 + [2.0]]
     assert wide.pieces == []
+
+
+def test_list_of_what_is_no_path_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="A list must hold paths of svmlight files"):
+        data.read_features([None])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -107,3 +109,9 @@ def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> N
     codes, distinct = encode(labels)
     assert distinct[codes].tolist() == labels.tolist()
     assert distinct.tolist() == sorted(set(labels.tolist()))
+
+
+@pytest.mark.parametrize("make", [Groups.from_sizes, Groups.from_qid])
+def test_lists_of_several_lengths_are_refused(make: Any) -> None:
+    with pytest.raises(ArgumentError, match="got lists of several lengths"):
+        make([1, [2, 3]])

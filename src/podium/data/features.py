@@ -187,6 +187,8 @@ def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
     if not isinstance(source, list | str | Path):
         return []
     listed = cast("list[Any]", source) if isinstance(source, list) else [source]
+    if not all(isinstance(path, str | Path) for path in listed):
+        raise ArgumentError(f"A list must hold paths of svmlight files, got {source!r}.")
     paths = [Path(path) for path in listed]
     formats = [format_of(path, "features", format) for path in paths]
     if isinstance(source, list) and set(formats) != {"svmlight"}:
