@@ -94,7 +94,7 @@ def _outcome(case: Case) -> tuple[int | None, BaseException | None]:
         with warnings.catch_warnings():
             for said in (PodiumWarning, SklearnWarning):
                 warnings.simplefilter("ignore", said)
-            warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)
+            warnings.filterwarnings("ignore", "(overflow|invalid)", RuntimeWarning)
             case.call()
     except SystemExit as end:
         return (end.code, None) if isinstance(end.code, int) else (None, end)
