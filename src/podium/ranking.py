@@ -113,7 +113,7 @@ class Ranking:
             For lengths that differ, a non-finite score, a negative relevance, an unknown rule,
             or more items in a group than n_items.
         """
-        labels = None if qid is None else np.asarray(qid)
+        labels = None if qid is None else _check.array(qid, "qid")
         score_column = _check.scores(in_order(scores), labels)
         grades = _check.relevance(relevance, labels)
         if labels is None:
@@ -271,7 +271,7 @@ def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] |
 
 
 def _item(item: ArrayLike, n_rows: int) -> NDArray[Any]:
-    ids = _check.one_dimensional(np.asarray(item), "item")
+    ids = _check.one_dimensional(_check.array(item, "item"), "item")
     if ids.size != n_rows:
         raise ArgumentError(f"scores and item must have equal length, got {n_rows} and {ids.size}.")
     return ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -82,3 +83,9 @@ def test_columns_of_different_length_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="x and y must have equal length, got 2 and 1"):
         data.write_table({"x": [1, 2], "y": [1]}, tmp_path / "a.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", [[{"a": 1}, "b"], [1, "two"], [2**200, 1.5, None, "x"]])
+def test_columns_of_several_kinds_are_refused(values: list[Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"^column 'item' must hold numbers, texts or times"):
+        data.to_frame({"item": values})

@@ -207,7 +207,7 @@ def _size(value: Any, name: str) -> int:
 
 
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = _check.array(values, name)
     if array.dtype.kind not in "fiub":
         got = type(values).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
         raise ArgumentError(f"{name} must be a dense matrix of numbers, got {got}.")

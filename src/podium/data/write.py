@@ -60,7 +60,16 @@ def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"columns must be a mapping of names to columns, got {columns!r}.")
     _check.equal_length(**columns)
-    return pl.DataFrame({name: pl.Series(name, values) for name, values in columns.items()})
+    return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    try:
+        return pl.Series(name, values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise ArgumentError(
+            f"column {name!r} must hold numbers, texts or times, all of one kind."
+        ) from None
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:

@@ -126,7 +126,7 @@ class Evaluation:
         if k is not None and (key is not None or by != "engagement"):
             raise ArgumentError(f"k divides by 'engagement' only, got k={k} with by={by!r}.")
         if key is not None:
-            new = by_value(by, np.asarray(key), self.n_groups)
+            new = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
             new = by_engagement(self.n_pos, self._cutoff(k))
         elif by == "n_pos":

@@ -15,7 +15,7 @@ _HIGHEST = 2**53 - 1  # the largest that float64 tells from its neighbours
 
 def integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return whole numbers as int64."""
-    array = np.asarray(values)
+    array = _check.array(values, name)
     if array.dtype.kind in "iu":
         numbers = _check.one_dimensional(array, name)
         whole = numbers <= _HIGHEST

@@ -155,7 +155,7 @@ class Design:
         ----------
         jin2021, equation 16.
         """
-        asked = np.arange(1, self.n_items + 1) if ranks is None else np.asarray(ranks)
+        asked = np.arange(1, self.n_items + 1) if ranks is None else _check.array(ranks, "ranks")
         better = asked.astype(np.float64) - 1.0
         worse = self.n_items - 1.0 - better
         below = self.sizes - self.above

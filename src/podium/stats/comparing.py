@@ -137,7 +137,8 @@ def detectable(
     0.028
     """
     alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
-    return (_t.t_quantile(1 - alpha / 2, n_groups) + _t.t_quantile(power, n_groups)) * std_error
+    error = float(_check.column([std_error], "std_error")[0])
+    return (_t.t_quantile(1 - alpha / 2, n_groups) + _t.t_quantile(power, n_groups)) * error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -213,7 +213,7 @@ def margins(
     >>> [name for name, sure in m.guarantees().items() if sure[0]]
     ['pap-avg']
     """
-    labels = None if qid is None else np.asarray(qid)
+    labels = None if qid is None else _check.array(qid, "qid")
     column = _check.scores(scores, labels)
     grades = _check.relevance(relevance, labels)
     _check.equal_length(scores=column, relevance=grades)

@@ -94,8 +94,8 @@ def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: 
     kind = "positive" if counted.any() else "negative"
     raise ArgumentError(
         f"y has one class: {counted.size} rows of weight > 0, n_samples={positive.size}, are all "
-        f"{kind} at min_relevance={min_relevance:g}. Logistic regression needs both classes: "
-        "check min_relevance and y."
+        f"{kind} at min_relevance={float(min_relevance):g}. Logistic regression needs both "
+        "classes: check min_relevance and y."
     )
 
 

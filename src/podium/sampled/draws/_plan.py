@@ -138,7 +138,7 @@ def read_plan(
     wanted, _ = split_overlap(read_relevant(targets, "targets", shape), "targets", seen, overlap)
     if not wanted.items.size:
         raise ArgumentError("targets must hold at least one user's target, got none.")
-    labels = np.arange(shape[0]) if users is None else np.asarray(users)
+    labels = np.arange(shape[0]) if users is None else _check.array(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
             f"users must name each of the {shape[0]} rows, got shape {labels.shape}."
