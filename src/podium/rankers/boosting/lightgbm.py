@@ -42,6 +42,7 @@ class LightGBMRanker(BoostedRanker):
         Penalty on the values of leaves, >= 0, in units of rows (see Notes).
     row_share, feature_share : float
         Share of the rows and of the features that each tree is grown on, drawn anew for it.
+        Rows are drawn by their place in X: in another order, below 1, they give other trees.
     min_hessian_in_leaf : float
         Sum of the Hessian in a leaf at least, in units of rows.
     pool_share : float
