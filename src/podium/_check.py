@@ -197,7 +197,9 @@ def label(value: Any) -> str:
 
 
 def _group(qid: Any, row: Any) -> str:
-    return "" if qid is None or row >= len(qid) else f" (qid {label(qid[row])})"
+    if qid is None or np.shape(qid) == () or row >= len(qid):
+        return ""
+    return f" (qid {label(qid[row])})"
 
 
 def _kind(values: Any) -> str:
@@ -254,6 +256,11 @@ def probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def seed(value: Any, name: str = "seed") -> int:
     """Return a seed as an int >= 0."""
+    return count(value, name)
+
+
+def count(value: Any, name: str) -> int:
+    """Return value as an int >= 0."""
     try:
         result = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,3 +220,11 @@ def test_holm_ignores_nan_and_stops_at_one() -> None:
 def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("std_error", "n_groups"), [([0.1, 0.2], 9), ("a", 9), (0.1, [9]), (1, -1)]
+)
+def test_detectable_refuses_what_is_no_number(std_error: Any, n_groups: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^(std_error|n_groups) must"):
+        stats.detectable(std_error, n_groups)

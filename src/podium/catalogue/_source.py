@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -169,7 +168,10 @@ def read_function(scores: ScoreFunction) -> Source:
     dtype: np.dtype[Any] = np.dtype(scores.dtype)
     if dtype.name not in ("float32", "float64"):
         raise ArgumentError(f"dtype must be float32 or float64, got {dtype}.")
-    n_users, n_items = _size(scores.n_users, "n_users"), _size(scores.n_items, "n_items")
+    n_users, n_items = (
+        _check.count(scores.n_users, "n_users"),
+        _check.count(scores.n_items, "n_items"),
+    )
     return _Function(n_users, n_items, dtype, scores.function)
 
 
@@ -198,12 +200,6 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
                 "Fit the model anew, or drop that row."
             )
     return _Factors(users.shape[0], items.shape[0], dtype, users, items)
-
-
-def _size(value: Any, name: str) -> int:
-    if not isinstance(value, Integral) or value < 0:
-        raise ArgumentError(f"{name} must be an integer >= 0, got {value!r}.")
-    return int(value)
 
 
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:

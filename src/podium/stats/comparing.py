@@ -138,7 +138,8 @@ def detectable(
     """
     alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
     error = float(_check.column([std_error], "std_error")[0])
-    return (_t.t_quantile(1 - alpha / 2, n_groups) + _t.t_quantile(power, n_groups)) * error
+    n = _check.count(n_groups, "n_groups")
+    return (_t.t_quantile(1 - alpha / 2, n) + _t.t_quantile(power, n)) * error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -39,6 +39,9 @@ class Candidate:
     shares: Coefficients
 
 
+_FINEST = 1_000_000  # points of the grid; far more would fill memory
+
+
 class GreedyPAp(LinearBaseline):
     """Greedy-pAp@k: base classifiers, best first, merged one after the other by pAp@k itself.
 
@@ -188,6 +191,6 @@ def _places(task: Task) -> RowIndex:
 
 def _grid(n_grid: Any) -> PerRow:
     n = _check.cutoff(n_grid, name="n_grid")
-    if n < 2:
-        raise ArgumentError("n_grid must be at least 2, for 0 and 1, got 1.")
+    if not 2 <= n <= _FINEST:
+        raise ArgumentError(f"n_grid must be >= 2, for 0 and 1, and <= {_FINEST}, got {n}.")
     return np.linspace(0.0, 1.0, n)
