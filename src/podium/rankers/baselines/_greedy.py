@@ -59,7 +59,7 @@ class GreedyPAp(LinearBaseline):
     C : float
         Inverse of their penalty, > 0, as in `LogisticRanker`.
     n_grid : int
-        Values of a, at least 2, from 0 to 1.
+        Values of a, from 0 to 1; at least 2 and at most 1,000,000.
     eval_measure : str or Measure, optional
         What is maximised and what `score` returns; pap at k without one.
     clip : bool
@@ -192,5 +192,7 @@ def _places(task: Task) -> RowIndex:
 def _grid(n_grid: Any) -> PerRow:
     n = _check.cutoff(n_grid, name="n_grid")
     if not 2 <= n <= _FINEST:
-        raise ArgumentError(f"n_grid must be >= 2, for 0 and 1, and <= {_FINEST}, got {n}.")
+        raise ArgumentError(
+            f"n_grid must be at least 2, for 0 and 1, and at most {_FINEST}, got {n}."
+        )
     return np.linspace(0.0, 1.0, n)
