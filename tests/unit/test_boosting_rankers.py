@@ -493,3 +493,11 @@ def test_feature_that_xgboost_cannot_hold_is_refused() -> None:
     model = XGBoostRanker(n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
     with pytest.raises(ArgumentError, match="X can't be held by XGBoost"):
         model.predict([[1e308]])
+
+
+@pytest.mark.parametrize("ranker", [LightGBMRanker, XGBoostRanker])
+def test_infinite_features_are_an_error_of_podiums_own(ranker: Any) -> None:
+    X, y, qid = np.arange(8.0)[:, None], np.tile([0, 1], 4), np.repeat([0, 1], 4)
+    model = ranker("group-logistic", n_trees=2).fit(X, y, qid=qid)
+    with pytest.raises(ArgumentError, match="infinity"):
+        model.predict(np.where(X > 6, np.inf, X))

@@ -233,14 +233,17 @@ class BoostedRanker(Ranker):
         return float(getattr(self._loss(), "min_relevance", 1.0))
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if self._takes_sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if self._takes_sparse else False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )
+        except ValueError as wrong:  # the command line shows podium's own errors in one line
+            raise ArgumentError(str(wrong)) from wrong
 
     def _part(self, features: Any, rows: _inputs.Rows, weights: PerRow | None = None) -> Part:
         start = start_scores(self.start_, features)
