@@ -112,3 +112,8 @@ def test_queries_may_be_a_series_of_integers() -> None:
     X = [[1.0], [3.0], [2.0]]
     found = normalize_by_query(X, pl.Series([7, 7, 8]))
     assert found.tolist() == normalize_by_query(X, [7, 7, 8]).tolist()
+
+
+def test_lists_of_several_lengths_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of several lengths"):
+        normalize_by_query([[1.0, 2.0], [3.0]], [1, 1])

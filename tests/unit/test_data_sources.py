@@ -254,6 +254,22 @@ def test_interactions_carry_value_and_time(tmp_path: Path) -> None:
     assert dated.value is None
 
 
+def test_times_are_read_in_any_unit_and_never_wrapped() -> None:
+    table = {"user": [1, 2], "item": [1, 2]}
+    for unit in ("h", "s"):
+        time = np.array([3, 5], f"datetime64[{unit}]")
+        read = data.read_interactions({**table, "time": time}).timestamp
+        assert read is not None
+        assert read.astype(time.dtype).tolist() == time.tolist()
+    with pytest.raises(
+        DataError, match=r"time has times of datetime64\[s\] that microseconds can't"
+    ):
+        data.read_interactions({**table, "time": np.array([2**62, 5], "datetime64[s]")})
+    ids = {"user": np.array([1, 2], "datetime64[s]"), "item": [1, 2]}
+    with pytest.raises(DataError, match="user must hold integers or strings"):
+        data.read_interactions(ids)
+
+
 def test_features_are_the_other_numeric_columns() -> None:
     table = {
         "user_id": ["a", "b", "a"],

@@ -19,15 +19,6 @@ _HIGHEST = np.iinfo(np.int64).max
 _EXACT = 2.0**53  # integers up to here are floats
 
 
-def _series(column: Column, name: str, source: Source) -> pl.Series:
-    if isinstance(column, pl.Series):
-        return column
-    try:
-        return pl.Series(column)
-    except (TypeError, ValueError, OverflowError) as wrong:
-        raise DataError(f"{source.name}: {name} can't be read as a column: {wrong}") from None
-
-
 def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> Ids:
     """Return int64 ids (without a copy where they are int64 already) or a String Series.
 
@@ -35,7 +26,7 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
     stands (no leading zero, sign or blank), so that "007" stays a string, or if every value is
     one with ".0", as a table of floats is written. Without `guess` they stay strings.
     """
-    series = _series(column, name, source)
+    series = pl.Series(column)
     _no_null(series, name, source)
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
@@ -61,7 +52,7 @@ def to_numbers(
 
     `user` is for the message about a missing value.
     """
-    series = _series(column, name, source)
+    series = pl.Series(column)
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
         text = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
@@ -95,7 +86,7 @@ def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
 
     Text is read as ISO dates and times; those without a zone are taken for UTC.
     """
-    series = _series(column, name, source)
+    series = pl.Series(column)
     _no_null(series, name, source)
     if series.dtype == pl.String:
         series = _iso(series, name, source)

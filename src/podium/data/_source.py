@@ -63,6 +63,8 @@ def as_column(values: Any, name: str, source: Source) -> Column:
             f"{source.name}: {name} must have one dimension, got shape {array.shape}. "
             "Pass one of its columns."
         )
+    if array is not None and array.dtype.kind in "mM":
+        return _times(array, name, source)
     # Objects, byte strings and variable strings have no columnar form of their own.
     if array is not None and array.dtype.kind not in "OST":
         return array
@@ -85,6 +87,19 @@ def _series(values: list[Any], name: str, source: Source) -> pl.Series:
             f"got {' and '.join(sorted(kind.__name__ for kind in kinds))}. Convert the column."
         )
     return series
+
+
+def _times(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
+    """Return times in a unit that Polars holds: microseconds, unless theirs is one."""
+    if np.datetime_data(array.dtype)[0] in ("D", "ms", "us", "ns") and array.dtype.kind == "M":
+        return array
+    times = array.astype(f"{array.dtype.kind}8[us]")
+    if not (np.isnat(array) | (times.astype(array.dtype) == array)).all():
+        raise DataError(
+            f"{source.name}: {name} has times of {array.dtype} that microseconds can't hold. "
+            "Convert the column."
+        )
+    return times
 
 
 def _is_missing(value: Any) -> bool:

@@ -66,7 +66,7 @@ def normalize_by_query(
     groups = Groups.from_qid(codes_of(_labels(qid))[0])
     if hasattr(X, "tocsr"):
         return _sparse(_floats(X.tocsr(), copy=False), groups)
-    dense = _floats(np.asarray(X), copy=own)
+    dense = _floats(_check.array(X, "X"), copy=own)
     if dense.ndim != 2:
         raise ArgumentError(f"X must have two dimensions, got shape {dense.shape}.")
     _check_rows(dense, groups, dense)
