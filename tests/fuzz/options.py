@@ -70,7 +70,8 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
     case.argv = argv
     case.outputs = {word for option, word in pairwise(argv) if option in _OUTPUTS}
     case.kept = {f"{name}.checkpoint" for name in case.outputs}
-    case.outputs -= {name for name in case.files if argv.count(name) > 1}
+    read = [word for option, word in pairwise(argv) if option not in _OUTPUTS]
+    case.outputs -= set(read) & case.files.keys()
     if command == "reproduce":
         case.kept |= {"reproduce"}
     return case
