@@ -143,4 +143,4 @@ def _labels(qid: ArrayLike) -> NDArray[Any]:
             f"qid must hold integers or strings, got {labels.dtype}. "
             "Convert the column, or encode it first."
         )
-    return labels if labels.size else labels.astype(np.int64)
+    return labels if labels.size else np.empty(0, np.int64)

@@ -23,6 +23,8 @@ _LEFT_OUT = {
 _WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
 _FOLDS = {"--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table"}
+_READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
+_READ |= {"--negatives-file"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
 _FILES += ("linear", "negatives", "none.csv", ".", "")
 
@@ -70,8 +72,8 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
     case.argv = argv
     case.outputs = {word for option, word in pairwise(argv) if option in _OUTPUTS}
     case.kept = {f"{name}.checkpoint" for name in case.outputs}
-    read = [word for option, word in pairwise(argv) if option not in _OUTPUTS]
-    case.outputs -= set(read) & case.files.keys()
+    read = {word for option, word in pairwise(argv) if option in _READ}
+    case.outputs -= case.files.keys() & {*_BASES[command], *read}
     if command == "reproduce":
         case.kept |= {"reproduce"}
     return case

@@ -117,3 +117,8 @@ def test_queries_may_be_a_series_of_integers() -> None:
 def test_lists_of_several_lengths_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of several lengths"):
         normalize_by_query([[1.0, 2.0], [3.0]], [1, 1])
+
+
+def test_complex_numbers_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"^X must hold real numbers, got complex ones\.$"):
+        normalize_by_query(np.ones((2, 1), complex), [1, 1])

@@ -115,3 +115,7 @@ def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> N
 def test_lists_of_several_lengths_are_refused(make: Any) -> None:
     with pytest.raises(ArgumentError, match="got lists of several lengths"):
         make([1, [2, 3]])
+
+
+def test_no_labels_are_no_groups_whatever_their_kind() -> None:
+    assert Groups.from_qid(np.empty(0, complex)).n_groups == 0

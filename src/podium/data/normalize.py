@@ -82,6 +82,8 @@ def _labels(qid: Any) -> Any:
 
 def _floats(X: Any, *, copy: bool) -> Any:
     """Return float64 or float32; of a dense array, C-ordered and, if asked for, a copy."""
+    if X.dtype.kind == "c":
+        raise ArgumentError("X must hold real numbers, got complex ones.")
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     if hasattr(X, "tocsr"):
         return X.astype(dtype)
