@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import podium
 from benchmarks.losses import form_of
-from podium import catalogue, evaluate, losses, metrics, rankers
+from podium import catalogue, evaluation, losses, metrics, rankers
 
 
 def measure_all(folder: str) -> None:
@@ -36,7 +36,7 @@ def rank_catalogue(rng: np.random.Generator) -> None:
     truth.data[:] = 1
     catalogue.top_k(scores, 10)
     catalogue.ranks(scores, truth)
-    evaluate.evaluate(catalogue.rankings(scores, truth, depth=19), ["pap@10", "ndcg@10"])
+    evaluation.evaluate(catalogue.rankings(scores, truth, depth=19), ["pap@10", "ndcg@10"])
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def plain_metrics(truth: Any, top: Items) -> Values:
 
 def podium_metrics(scores: Any, truth: Any) -> Values:
     from podium.catalogue import rankings
-    from podium.evaluate import evaluate
+    from podium.evaluation import evaluate
 
     # "id" decides between equal float32 scores as no peer does, but like them it does not look
     # at the truth; "worst", the default, costs the same and differs in the sixth decimal.

@@ -102,7 +102,7 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
 def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
     """Measure factors on the pairs that were held out, seen items left out."""
     from podium.catalogue import rankings
-    from podium.evaluate import evaluate
+    from podium.evaluation import evaluate
 
     return evaluate(rankings(factors, data.test, exclude=data.train, depth=10), MEASURES).means
 

@@ -1,8 +1,8 @@
 """podium: measure and train rankings where it counts, at the top of the list.
 
 The names below are all that most programs need; each loads its module when it is first used, so
-that `import podium` costs next to nothing. `podium.evaluate` is the module: its function of that
-name, which starts from a Ranking rather than from files or tables, is `podium.evaluate.evaluate`.
+that `import podium` costs next to nothing. `podium.evaluation` is the module: its function of that
+name, which starts from a Ranking rather than from files or tables, is `podium.evaluation.evaluate`.
 
 Examples
 --------
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
         consistency,
         data,
         errors,
-        evaluate,
+        evaluation,
         factorization,
         losses,
         metrics,
         rankers,
         recommenders,
         sampled,
-        stats,
         theory,
         tuning,
     )
-    from podium.evaluate import Comparison, Evaluation, compare, measure
+    from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
     from podium.groups import Groups
     from podium.rankers import LinearRanker
     from podium.ranking import Ranking
@@ -40,27 +39,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Comparison": "podium.evaluate",
-    "Evaluation": "podium.evaluate",
+    "Comparison": "podium.evaluation",
+    "Evaluation": "podium.evaluation",
     "Groups": "podium.groups",
     "LinearRanker": "podium.rankers",
     "Ranking": "podium.ranking",
-    "compare": "podium.evaluate",
-    "measure": "podium.evaluate",
+    "compare": "podium.evaluation",
+    "evaluate": "podium.evaluation",
+    "measure": "podium.evaluation",
 }
 _SUBMODULES = (
     "catalogue",
     "consistency",
     "data",
     "errors",
-    "evaluate",
+    "evaluation",
     "factorization",
     "losses",
     "metrics",
     "rankers",
     "recommenders",
     "sampled",
-    "stats",
     "theory",
     "tuning",
 )
@@ -78,6 +77,7 @@ __all__ = [
     "data",
     "errors",
     "evaluate",
+    "evaluation",
     "factorization",
     "losses",
     "measure",
@@ -85,7 +85,6 @@ __all__ = [
     "rankers",
     "recommenders",
     "sampled",
-    "stats",
     "theory",
     "tuning",
 ]

@@ -1,6 +1,6 @@
 """Compiled loops over groups: laying rows out by group, and ranking the rows of each group.
 
-`kernel` is the one decorator for all of podium's `_kernels.py` files. Kernels take typed
+`kernel` is the one decorator for all of podium's `*_kernels.py` files. Kernels take typed
 contiguous arrays, write into arrays that they are given, check nothing, and add in float64.
 """
 

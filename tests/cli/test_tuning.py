@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import data, evaluate, losses, tuning
+from podium import data, evaluation, losses, tuning
 from podium.cli._training import MODELS
 from podium.rankers import LinearRanker, load
 from podium.rankers.scaling import folded, standardized
@@ -246,7 +246,7 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
     assert done.err.endswith("wrote model\n")
     assert podium("rank", "model", "valid.csv", "-o", "run.csv").status == 0
     truth = pl.read_csv("valid.csv").filter(pl.col("label") > 0).select("user", "item")
-    found = evaluate.measure(truth, "run.csv", "ap").summary("ap")
+    found = evaluation.measure(truth, "run.csv", "ap").summary("ap")
     assert found.mean > 0.6  # of 3 in 10 at random: about 0.45
 
 

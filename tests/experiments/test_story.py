@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.evaluate import Evaluation, compare_evaluations
+from podium.evaluation import Evaluation, compare_evaluations
 from podium.experiments._story import ALPHA, judge, p_text, table
 
 N = 200

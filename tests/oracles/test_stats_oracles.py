@@ -1,4 +1,4 @@
-"""podium.stats against scipy.stats, and against enumeration in plain Python."""
+"""podium.evaluation.stats against scipy.stats, and against enumeration in plain Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from podium import stats
+from podium.evaluation import stats
 
 
 @pytest.fixture(params=[2, 5, 300])
@@ -62,7 +62,7 @@ def test_drawn_sign_flips_estimate_the_exact_share(
 ) -> None:
     d = np.round(np.random.default_rng(5).normal(shift, 0.1, 15), 2)
     exact = stats.paired(np.zeros(15), d).randomisation_p_value
-    monkeypatch.setattr("podium.stats._resampling._EXACT", 0)
+    monkeypatch.setattr("podium.evaluation.stats._resampling._EXACT", 0)
     drawn = stats.paired(np.zeros(15), d, n_permutations=40_000).randomisation_p_value
     assert 0.01 < exact < 1
     assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.evaluate import evaluate
+from podium.evaluation import evaluate
 from podium.metrics import parse
 from podium.ranking import Ranking
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 from podium.catalogue import ranking, rankings, ranks
 from podium.errors import ArgumentError, UnsettledError
-from podium.evaluate import evaluate
+from podium.evaluation import evaluate
 from podium.metrics import pap
 
 SCORES = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])

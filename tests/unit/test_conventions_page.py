@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podium.data import build
-from podium.evaluate import measuring
+from podium.evaluation import measuring
 from podium.metrics import REGISTRY, choices
 from podium.ranking import TIES
 

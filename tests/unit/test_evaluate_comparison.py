@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import stats
 from podium.errors import ArgumentError
-from podium.evaluate import compare_evaluations, evaluate
-from podium.evaluate.evaluation import Evaluation
+from podium.evaluation import compare_evaluations, evaluate, stats
+from podium.evaluation.evaluation import Evaluation
 from podium.ranking import Ranking
 
 N, SIZE = 24, 6

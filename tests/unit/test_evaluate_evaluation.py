@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import stats
 from podium.errors import ArgumentError, PodiumWarning, UnsettledError
-from podium.evaluate import Evaluation, evaluate
+from podium.evaluation import Evaluation, evaluate, stats
 from podium.metrics import parse
 from podium.ranking import Ranking
 from podium.testing import oracles

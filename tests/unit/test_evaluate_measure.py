@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError, UnsettledError
-from podium.evaluate import compare, measure
+from podium.evaluation import compare, measure
 
 TRUTH = {"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]}
 RUN = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from podium.catalogue import rankings
 from podium.errors import ArgumentError, MissingExtraError
-from podium.evaluate import evaluate
+from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.factorization import RoBiRank
 from podium.recommenders import (

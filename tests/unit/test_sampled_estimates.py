@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import stats
 from podium.errors import ArgumentError, PodiumWarning
+from podium.evaluation import stats
 from podium.metrics import parse
 from podium.sampled import (
     BV,

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from podium import catalogue
 from podium.errors import ArgumentError
-from podium.evaluate import evaluate
+from podium.evaluation import evaluate
 from podium.sampled import Design, RankDistribution, SampledRanks, simulate_ranks
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import stats
 from podium.errors import ArgumentError
+from podium.evaluation import stats
 
 NAN = float("nan")
 
@@ -78,7 +78,7 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
     """Blocks read one stream of draws; where they end leaves no trace in the distribution."""
     values = np.random.default_rng(0).random(30)
     whole = stats.summarize(values, method="bootstrap", n_resamples=900)
-    monkeypatch.setattr("podium.stats._resampling._BLOCK", 30 * 7)
+    monkeypatch.setattr("podium.evaluation.stats._resampling._BLOCK", 30 * 7)
     assert stats.summarize(values, method="bootstrap", n_resamples=900) == whole
 
 

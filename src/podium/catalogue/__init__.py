@@ -2,7 +2,7 @@
 
 Scores are a dense matrix, the product of two factors, or what a function returns; all are read a
 block of users at a time, and items that a user has seen are left out. `rankings` feeds
-``podium.evaluate``.
+``podium.evaluation``.
 """
 
 from podium.catalogue._source import ScoreFunction

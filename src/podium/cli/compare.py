@@ -34,7 +34,7 @@ def compare(
     from podium import report
     from podium.cli import _render
     from podium.errors import ArgumentError
-    from podium.evaluate import compare_evaluations
+    from podium.evaluation import compare_evaluations
     from podium.metrics import parse_all
 
     if len(runs) < 2:

@@ -12,7 +12,7 @@ from podium.cli._options import Columns, Output, Scoring
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
-    from podium.evaluate import Evaluation
+    from podium.evaluation import Evaluation
     from podium.metrics import Measure
 
 
@@ -61,7 +61,7 @@ def measure(
     scoring.check()
     from podium import report
     from podium.cli import _render
-    from podium.evaluate import divide
+    from podium.evaluation import divide
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
@@ -102,7 +102,7 @@ def read_run(path: Path, columns: Columns) -> Run:
 
 def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) -> Evaluation:
     """Measure what has been read; the conventions are all written down, defaults too."""
-    from podium.evaluate import measure as measure_run
+    from podium.evaluation import measure as measure_run
 
     return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
 
@@ -165,7 +165,7 @@ def _check_request(
     """Refuse options that do not go together, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
-    from podium.evaluate import BUILT_IN
+    from podium.evaluation import BUILT_IN
 
     cutoffs = any(m.k is not None for m in measures)
     if pooled and all(m.metric.weights is None for m in measures):

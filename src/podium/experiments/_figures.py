@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.evaluate import Evaluation
+from podium.evaluation import Evaluation
+from podium.evaluation.stats import PairedTest, Summary
 from podium.experiments._features import FEATURES
 from podium.experiments._models import LOGISTIC, PAP, SURROGATE, TARGET, K, Trial
 from podium.experiments._results import MEASURES, Results
 from podium.report.figures import bin_values
-from podium.stats import PairedTest, Summary
 from podium.types import Mask
 
 Figure = dict[str, Any]

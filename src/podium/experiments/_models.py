@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from podium import losses
 from podium.errors import ConvergenceWarning
-from podium.evaluate import measure
+from podium.evaluation import measure
 from podium.experiments._features import BASELINES, Column, Lists
 from podium.experiments._windows import Sparse
 from podium.rankers import LinearRanker

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from podium.evaluation.stats import PairedTest
 from podium.experiments import _figures
 from podium.experiments._features import FEATURES
 from podium.experiments._models import LOGISTIC, PAP, SURROGATE, TARGET, K
@@ -13,7 +14,6 @@ from podium.experiments._results import MEASURES, Results, examples
 from podium.experiments._story import listed, mean_text, p_text
 from podium.experiments._windows import WINDOW_DAYS
 from podium.report import Report, Section, Table
-from podium.stats import PairedTest
 
 _SOURCE = (
     "Data: Online Retail, D. Chen, S. L. Sain and K. Guo, Journal of Database Marketing & Customer "

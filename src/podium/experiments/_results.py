@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.data import OnlineRetail, top_items
-from podium.evaluate import Comparison, Evaluation, compare_evaluations, measure
+from podium.evaluation import Comparison, Evaluation, compare_evaluations, measure
 from podium.experiments._features import Column
 from podium.experiments._models import LOGISTIC, PAP, TARGET, K, Task, Trial
 from podium.experiments._story import Verdict, judge

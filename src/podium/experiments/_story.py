@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from podium import stats
-from podium.evaluate import Comparison, Evaluation, Segment, compare_evaluations
-from podium.stats import PairedTest
+from podium.evaluation import Comparison, Evaluation, Segment, compare_evaluations, stats
+from podium.evaluation.stats import PairedTest
 
 ALPHA = 0.05
 

@@ -10,8 +10,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import stats
 from podium.errors import PodiumWarning
+from podium.evaluation import stats
+from podium.evaluation.stats import Interval
+from podium.evaluation.stats._t import t_interval
 from podium.metrics import Measure
 from podium.sampled._bootstrap import Resampler
 from podium.sampled._likelihood.observed import likelihood
@@ -21,8 +23,6 @@ from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.ranks import SampledRanks
-from podium.stats import Interval
-from podium.stats._t import t_interval
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import _check, stats
+from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluate._json import number
+from podium.evaluation import stats
+from podium.evaluation._json import number
+from podium.evaluation.stats import Interval
+from podium.evaluation.stats._t import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure
@@ -29,8 +32,6 @@ from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP
 from podium.sampled.ranks import SampledRanks
-from podium.stats import Interval
-from podium.stats._t import t_interval, t_p_value, t_statistic
 
 Floats = NDArray[np.float64]
 

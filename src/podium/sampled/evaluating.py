@@ -8,7 +8,8 @@ from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluate._json import number
+from podium.evaluation._json import number
+from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import orders, read_measure
@@ -17,7 +18,6 @@ from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.ranks import SampledRanks
-from podium.stats import Interval
 
 N_BOOTSTRAP = 200
 """Fits to users drawn again: a standard error is then known to some 5 %."""
@@ -175,7 +175,7 @@ def evaluate(
     nothing of the top, `prior_decides` is true, and bounds are computed whatever `bounds` says.
     Those of the others are for what the method gives on average, and say nothing of its bias:
     `interval_of` tells which. Where all items were drawn, ranks are known, and intervals are
-    those of `podium.evaluate`.
+    those of `podium.evaluation`.
     Intervals from the bootstrap are symmetric in the logarithm of the estimate where it is
     positive, users drawn again or not: MLE's of recall@10 on MovieLens 1M, 1,500 users and 99
     negatives, hold its expectation in 94 % of 120 simulations, symmetric ones in 91 %.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from podium import stats
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, MissingExtraError
+from podium.evaluation import stats
 from podium.metrics import Measure
 from podium.ranking import Ranking
 from podium.tuning import fitting

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.evaluate.evaluation import fill
+from podium.evaluation.evaluation import fill
 from podium.experiments.papers._topk_letor_methods import TOP_LISTMLE, Method
 from podium.experiments.rows import Parts, Rows
 from podium.groups import Groups

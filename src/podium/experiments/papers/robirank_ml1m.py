@@ -16,7 +16,7 @@ from podium import _check, data
 from podium.catalogue import rankings
 from podium.data._archive import members, pick
 from podium.errors import DataError
-from podium.evaluate import Evaluation, evaluate
+from podium.evaluation import Evaluation, evaluate
 from podium.experiments.papers import _robirank_ml1m_figures, _robirank_ml1m_page
 from podium.experiments.papers._robirank_ml1m_figures import (
     PASSES,

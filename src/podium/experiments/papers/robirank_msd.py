@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from podium.catalogue import rankings
 from podium.data._archive import members, required
-from podium.evaluate import evaluate
+from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.experiments.papers import _robirank_msd_page as page
 from podium.experiments.papers._robirank_msd_data import Split, hold_out, read

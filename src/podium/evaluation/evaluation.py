@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium import _check, stats
+from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluate._json import as_json
-from podium.evaluate.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
+from podium.evaluation import stats
+from podium.evaluation._json import as_json
+from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
+from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.stats import IntervalMethod, Summary
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 if TYPE_CHECKING:

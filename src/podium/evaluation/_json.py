@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from podium.stats import PairedTest, Summary
+from podium.evaluation.stats import PairedTest, Summary
 
 
 def as_json(result: Summary | PairedTest) -> dict[str, Any]:

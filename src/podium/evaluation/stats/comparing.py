@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.stats import _t
-from podium.stats._resampling import sign_flip_p_value
-from podium.stats._t import Interval
+from podium.evaluation.stats import _t
+from podium.evaluation.stats._resampling import sign_flip_p_value
+from podium.evaluation.stats._t import Interval
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluate import _hints
-from podium.evaluate.evaluation import Evaluation
-from podium.evaluate.segments import BUILT_IN
+from podium.evaluation import _hints
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.segments import BUILT_IN
+from podium.evaluation.stats import IntervalMethod
 from podium.metrics import Measure, parse_all
 from podium.ranking import Ranking
-from podium.stats import IntervalMethod
 from podium.types import Labels, PerGroup, Undefined
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from podium import stats
 from podium.errors import ArgumentError
-from podium.evaluate._json import as_json, number
-from podium.evaluate.evaluation import Evaluation, fill
-from podium.evaluate.measuring import measure
+from podium.evaluation import stats
+from podium.evaluation._json import as_json, number
+from podium.evaluation.evaluation import Evaluation, fill
+from podium.evaluation.measuring import measure
+from podium.evaluation.stats import IntervalMethod, PairedTest
 from podium.metrics import ByMeasure, Measure, parse, parse_all
-from podium.stats import IntervalMethod, PairedTest
 from podium.types import Labels, Undefined
 
 if TYPE_CHECKING:

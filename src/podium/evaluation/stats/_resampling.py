@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.stats import _t
-from podium.stats._t import Interval
+from podium.evaluation.stats import _t
+from podium.evaluation.stats._t import Interval
 from podium.types import PerGroup
 
 _EXACT = 16  # up to 2**16 sign patterns are enumerated rather than drawn

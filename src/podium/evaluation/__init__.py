@@ -4,10 +4,10 @@
 reduces values over groups is here, so that a metric never has to.
 """
 
-from podium.evaluate.comparison import Comparison, compare, compare_evaluations
-from podium.evaluate.evaluation import Evaluation
-from podium.evaluate.measuring import divide, evaluate, measure
-from podium.evaluate.segments import BUILT_IN, Segment
+from podium.evaluation.comparison import Comparison, compare, compare_evaluations
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.measuring import divide, evaluate, measure
+from podium.evaluation.segments import BUILT_IN, Segment
 
 __all__ = [
     "BUILT_IN",

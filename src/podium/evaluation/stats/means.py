@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.stats import _t
-from podium.stats._resampling import bca_interval
-from podium.stats._t import Interval
+from podium.evaluation.stats import _t
+from podium.evaluation.stats._resampling import bca_interval
+from podium.evaluation.stats._t import Interval
 
 IntervalMethod: TypeAlias = Literal["t", "bootstrap"]
 
