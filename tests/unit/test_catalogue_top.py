@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from podium.catalogue import top_k, top_k_factors
-from podium.catalogue._source import read_factors, read_matrix
+from podium.catalogue.source import read_factors, read_matrix
 from podium.errors import ArgumentError
 
 SCORES = np.array([[0.5, 0.9, 0.1, 0.7], [0.2, 0.1, 0.4, 0.3]])

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from podium import data
 from podium.data import svmlight
-from podium.data._archive import Member
-from podium.data._letor.rows import Rows
+from podium.data._letor_rows import Rows
+from podium.data.archive import Member
 from podium.data.files import sniff
 from podium.errors import ArgumentError, DataError
 

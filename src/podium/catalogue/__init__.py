@@ -5,9 +5,9 @@ block of users at a time, and items that a user has seen are left out. `rankings
 ``podium.evaluation``.
 """
 
-from podium.catalogue._source import ScoreFunction
 from podium.catalogue.lists import ranking, rankings
 from podium.catalogue.positions import ranks
+from podium.catalogue.source import ScoreFunction
 from podium.catalogue.top import top_k, top_k_factors
 
 __all__ = ["ScoreFunction", "ranking", "rankings", "ranks", "top_k", "top_k_factors"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
-from podium.catalogue import _passes
-from podium.catalogue._source import Floats, Scores, Source, read
-from podium.catalogue._sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
+from podium.catalogue import passes
+from podium.catalogue.source import Floats, Scores, Source, read
+from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.groups import Groups
 from podium.ranking import TIES, Ranking, count_between
 from podium.types import Offsets, Ties
@@ -90,7 +90,7 @@ def rankings(
         depth=_check.cutoff(depth, name="depth", required=False),
         ties=_check.choice(ties, "ties", TIES),
         min_relevance=_check.number(min_relevance, "min_relevance", low=0.0, strict=True),
-        bits=_passes.random_bits(seed),
+        bits=passes.random_bits(seed),
     )
     blocks = table.blocks(table.block_size(block_size))
     return (plan.ranking(start, block) for start, block in blocks)
@@ -166,8 +166,8 @@ class _Plan:
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
         n_items = self.scores.n_items - seen.sizes
         wanted = self.scores.n_items if self.depth is None else self.depth
-        floors = _passes.kth_best(self.scores, start, block, seen, wanted)
-        found = _passes.lists(
+        floors = passes.kth_best(self.scores, start, block, seen, wanted)
+        found = passes.lists(
             self.scores,
             start,
             block,
@@ -175,10 +175,10 @@ class _Plan:
             truth,
             floors,
             # All that share the last one's score are needed for an exact mean over their orders.
-            _passes.n_reaching(block, seen, floors)
+            passes.n_reaching(block, seen, floors)
             if self.ties == "average"
             else np.minimum(n_items, wanted),
-            rule=_passes.RULES[self.ties],
+            rule=passes.RULES[self.ties],
             bits=self.bits,
         )
         return Ranking(
@@ -195,7 +195,7 @@ class _Plan:
 def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
     """Return the relevances > 0 of each user, falling."""
     positive = truth.values > 0
-    offsets = _passes.row_offsets(count_between(positive, truth.offsets))
+    offsets = passes.row_offsets(count_between(positive, truth.offsets))
     values = read_only(truth.values[positive])
     best = np.empty_like(values)
     ideal_order(offsets, values, best)
@@ -203,4 +203,4 @@ def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
 
 
 def _joined(parts: list[Offsets]) -> Offsets:
-    return _passes.row_offsets(np.concatenate([np.diff(offsets) for offsets in parts]))
+    return passes.row_offsets(np.concatenate([np.diff(offsets) for offsets in parts]))

@@ -8,9 +8,9 @@ import numpy as np
 
 from podium import _check
 from podium.catalogue import _kernels
-from podium.catalogue._passes import RULES, random_bits
-from podium.catalogue._source import Scores, read
-from podium.catalogue._sparse import (
+from podium.catalogue.passes import RULES, random_bits
+from podium.catalogue.source import Scores, read
+from podium.catalogue.sparse import (
     Overlap,
     read_excluded,
     read_relevant,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue import _passes
-from podium.catalogue._source import ScoreFunction, Source, read_factors, read_whole
-from podium.catalogue._sparse import read_excluded
+from podium.catalogue import passes
+from podium.catalogue.source import ScoreFunction, Source, read_factors, read_whole
+from podium.catalogue.sparse import read_excluded
 
 
 def top_k(
@@ -114,5 +114,5 @@ def _top(
     for start, block in scores.blocks(scores.block_size(block_size)):
         stop = start + block.shape[0]
         seen = hidden.block(start, stop)
-        _passes.best_items(scores, start, block, seen, items[start:stop], best[start:stop])
+        passes.best_items(scores, start, block, seen, items[start:stop], best[start:stop])
     return items, best

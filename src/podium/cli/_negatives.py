@@ -210,15 +210,15 @@ def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
     """Return users and items, which the file of negatives has as numbers, and scores."""
     import numpy as np
 
-    from podium.data import _columns
-    from podium.data._convert import finite, to_ids, to_numbers
+    from podium.data.columns import ITEM, USER, resolve
+    from podium.data.convert import finite, to_ids, to_numbers
     from podium.data.tables import open_table
     from podium.sampled._tables import fetch
     from podium.sampled.scored import SCORE
 
-    roles = (_columns.USER, _columns.ITEM, SCORE)
+    roles = (USER, ITEM, SCORE)
     table = open_table(path, "candidates' scores", roles)
-    found = _columns.resolve(table.names, roles, named, table.name)
+    found = resolve(table.names, roles, named, table.name)
     got = fetch(table, found, {"user": "id", "item": "id", "score": "number"})
     ids = [to_ids(got[role], found[role], table) for role in ("user", "item")]
     for role, column in zip(("user", "item"), ids, strict=True):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.cli._factorizing import Objective, PairColumns
-    from podium.data._convert import Ids
+    from podium.data.convert import Ids
 
 _LARGEST_GRADE = 60  # of --gain exp2
 
@@ -51,15 +51,15 @@ def read_pairs(path: Path, columns: PairColumns, gain: str) -> Events:
         For a file that is missing, empty, no table or without these columns, values that are
         negative or not finite (line of the first), or none above 0.
     """
-    from podium.data import _columns
-    from podium.data._convert import finite, to_ids, to_numbers
-    from podium.data._source import Kind
+    from podium.data.columns import ITEM, USER, VALUE, resolve
+    from podium.data.convert import finite, to_ids, to_numbers
+    from podium.data.source import Kind
     from podium.data.tables import open_table
 
-    roles = (_columns.USER, _columns.ITEM, _columns.VALUE)
+    roles = (USER, ITEM, VALUE)
     named = {"user": columns.user_col, "item": columns.item_col, "value": columns.value_col}
     table = open_table(path, "interactions", roles)
-    found = _columns.resolve(table.names, roles, named, table.name)
+    found = resolve(table.names, roles, named, table.name)
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
     got = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
     users = to_ids(got[found["user"]], found["user"], table)
@@ -77,7 +77,7 @@ def read_pairs(path: Path, columns: PairColumns, gain: str) -> Events:
 def _check_values(values: Any, name: str, users: Any, table: Any, gain: str) -> None:
     import numpy as np
 
-    from podium.data._convert import of_user
+    from podium.data.convert import of_user
 
     if values.min() < 0:
         row = int(np.argmax(values < 0))
@@ -182,16 +182,16 @@ def read_ids(path: Path, what: str, column: str | None) -> Ids:
     column : str, optional
         Of a table, where it does not have a usual name.
     """
-    from podium.data import _columns
-    from podium.data._convert import to_ids
+    from podium.data.columns import ITEM, USER, resolve
+    from podium.data.convert import to_ids
     from podium.data.files import check_file
     from podium.data.tables import open_table
 
-    role = _columns.USER if what == "user" else _columns.ITEM
+    role = USER if what == "user" else ITEM
     if check_file(path, f"list of {what}s") is None and path.name.lower().endswith(".txt"):
         return _read_lines(path, role.usual if column is None else (column,))
     table = open_table(path, f"list of {what}s", (role,))
-    name = _columns.resolve(table.names, (role,), {what: column}, table.name)[what]
+    name = resolve(table.names, (role,), {what: column}, table.name)[what]
     ids = to_ids(table.fetch({name: "id"})[name], name, table)
     if not len(ids):
         raise DataError(f"{path} has no rows.")
@@ -201,9 +201,9 @@ def read_ids(path: Path, what: str, column: str | None) -> Ids:
 def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     """Read one id a line; blank lines are none, nor is a first line that names the column."""
     from podium.data import to_frame
-    from podium.data._convert import to_ids
-    from podium.data._source import Source
+    from podium.data.convert import to_ids
     from podium.data.files import read_bytes
+    from podium.data.source import Source
 
     try:
         text = read_bytes(path).decode("utf-8-sig")

@@ -129,7 +129,7 @@ def read_times(path: Path, column: str | None) -> Any:
     if column is None:
         return None
     from podium import _check
-    from podium.data._convert import to_times
+    from podium.data.convert import to_times
     from podium.data.tables import open_table
     from podium.errors import DataError
 

@@ -10,10 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data import _columns
-from podium.data._convert import one_chunk, to_numbers
 from podium.data._pool import POLARS
-from podium.data._source import Column, Source
+from podium.data.columns import ITEM, USER, there
+from podium.data.convert import one_chunk, to_numbers
+from podium.data.source import Column, Source
 from podium.errors import DataError
 
 # Not watch_time, which is how long, nor valid.
@@ -29,7 +29,7 @@ def chosen_columns(
     for name in [*(features or ()), *ignore]:
         if name not in table.names:
             raise DataError(
-                f"{table.name} has no column {name!r}: {_columns.there(table.names)}."
+                f"{table.name} has no column {name!r}: {there(table.names)}."
                 f"{_check.nearest(name, table.names)}"
             )
     if features is not None:
@@ -51,7 +51,7 @@ def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, .
 
 
 def _is_time_or_id(name: str) -> bool:
-    usual = name.lower() in (*_columns.USER.usual, *_columns.ITEM.usual)
+    usual = name.lower() in (*USER.usual, *ITEM.usual)
     return usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._convert import Ids, of_user
-from podium.data._source import Column, Source
+from podium.data.convert import Ids, of_user
 from podium.data.ids import codes_of
+from podium.data.source import Column, Source
 from podium.errors import DataError
 from podium.groups import Groups
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data import _columns, svmlight
-from podium.data._convert import Ids, finite, of_user, to_ids, to_numbers
+from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
-from podium.data._letor.rows import Piece, Rows
-from podium.data._source import Column, Kind, Source
+from podium.data._letor_rows import Piece, Rows
+from podium.data.columns import ANY_ITEM, RELEVANCE, USER, resolve, there
+from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.ratings import is_rating
+from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
 
@@ -134,10 +135,10 @@ def read_features(
                 "all or not at all."
             )
         return of_svmlight(rows, str(paths[0]), width, kind)
-    roles = (_columns.USER, _columns.ANY_ITEM, _columns.RELEVANCE)
+    roles = (USER, ANY_ITEM, RELEVANCE)
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    found = _columns.resolve(table.names, roles, explicit, table.name)
+    found = resolve(table.names, roles, explicit, table.name)
     chosen = chosen_columns(table, found, features, ignore)
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
@@ -255,8 +256,7 @@ def _of_columns(
     if not used:
         last = ", or name a time or id among the features" if left_out else ""
         raise DataError(
-            f"{table.name} has no feature column: {_columns.there(table.names)}. "
-            f"Add numeric columns{last}."
+            f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{last}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
     with np.errstate(over="ignore"):  # infinite, as the ranker will say

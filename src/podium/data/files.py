@@ -20,8 +20,8 @@ import polars as pl
 
 from podium import _check
 from podium.data._pool import POLARS
-from podium.data._source import FORMATS, Column, Kind, Source
 from podium.data._swelling import ROOM, SWELLS, refuse_swollen, refuse_texts, texts, whole
+from podium.data.source import FORMATS, Column, Kind, Source
 from podium.errors import DataError
 
 # Polars panics, which is no PolarsError, on some damaged files.

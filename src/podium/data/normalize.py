@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data._letor._kernels import scale_groups
+from podium.data._letor_kernels import scale_groups
 from podium.data.ids import codes_of
 from podium.errors import ArgumentError
 from podium.groups import Groups

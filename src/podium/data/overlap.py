@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._convert import Ids
+from podium.data.convert import Ids
 from podium.data.ids import Shared, distinct
 from podium.errors import DataError, PodiumWarning
 

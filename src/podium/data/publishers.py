@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from podium import _check
-from podium.data import _archive, svmlight
-from podium.data._convert import one_chunk
+from podium.data import archive, svmlight
 from podium.data._pool import POLARS
+from podium.data.convert import one_chunk
 from podium.data.delimited import explain_lines
 from podium.data.features import Features, of_svmlight
 from podium.data.files import BROKEN, error_line
@@ -80,8 +80,8 @@ def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
     100000
     """
     kinds = _KINDS if name is None else (_check.choice(name, "name", _KINDS),)
-    files = _archive.members(path, "MovieLens", MOVIELENS)
-    file = _archive.required(files, [_RATINGS[kind] for kind in kinds], path, MOVIELENS)
+    files = archive.members(path, "MovieLens", MOVIELENS)
+    file = archive.required(files, [_RATINGS[kind] for kind in kinds], path, MOVIELENS)
     base = file.path.lower().removesuffix(".gz")
     with file.open() as stream:
         content = stream.read()
@@ -149,7 +149,7 @@ def letor(path: str | Path, fold: int = 1) -> Letor:
     >>> fold.train.X.shape  # doctest: +SKIP
     """
     number = _check.cutoff(fold, name="fold")
-    files = _archive.members(path, "LETOR", LETOR)
+    files = archive.members(path, "LETOR", LETOR)
     if len(files) == 1 and files[0].name == str(path):
         raise DataError(f"{path} is one file. Pass the folder of the folds, or use read_features.")
     parts = _fold_files(files, number) or _part_files(files, number)
@@ -171,15 +171,13 @@ _FOLD_NAMES = (
 )
 
 
-def _fold_files(files: list[_archive.Member], fold: int) -> list[list[_archive.Member]] | None:
-    found = [
-        _archive.pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_NAMES
-    ]
+def _fold_files(files: list[archive.Member], fold: int) -> list[list[archive.Member]] | None:
+    found = [archive.pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_NAMES]
     return None if any(file is None for file in found) else [[file] for file in found if file]
 
 
-def _part_files(files: list[_archive.Member], fold: int) -> list[list[_archive.Member]] | None:
-    found = [_archive.pick(files, [f"S{number}.txt"]) for number in range(1, 6)]
+def _part_files(files: list[archive.Member], fold: int) -> list[list[archive.Member]] | None:
+    found = [archive.pick(files, [f"S{number}.txt"]) for number in range(1, 6)]
     parts = [file for file in found if file is not None]
     if len(parts) < 5:
         return None

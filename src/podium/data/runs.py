@@ -8,8 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import _columns
-from podium.data._convert import (
+from podium.data._ranks import refuse_contradiction, scores_of_ranks
+from podium.data.columns import (
+    ITEM,
+    RANK,
+    RELEVANCE,
+    SCORE,
+    TIMESTAMP,
+    USER,
+    VALUE,
+    missing,
+    resolve,
+    there,
+)
+from podium.data.convert import (
     Ids,
     finite,
     of_user,
@@ -18,9 +30,8 @@ from podium.data._convert import (
     to_scores,
     to_times,
 )
-from podium.data._ranks import refuse_contradiction, scores_of_ranks
-from podium.data._source import Kind, Source
 from podium.data.ratings import is_rating
+from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import DataError
 
@@ -129,15 +140,15 @@ def read_run(
     """
     if isinstance(source, Run):
         return source
-    roles = (_columns.USER, _columns.ITEM, _columns.SCORE, _columns.RANK)
+    roles = (USER, ITEM, SCORE, RANK)
     table = open_table(source, "run", roles, format)
-    found = _columns.resolve(
+    found = resolve(
         table.names, roles, {"user": user, "item": item, "score": score, "rank": rank}, table.name
     )
     by = "rank" if rank is not None and score is None else "score"
     by = by if by in found else "rank"
     if by not in found:
-        raise _columns.missing(table.names, (_columns.SCORE, _columns.RANK), table.name)
+        raise missing(table.names, (SCORE, RANK), table.name)
     # Where neither is named, the one that counts must not say otherwise than the other.
     both = by == "score" and score is None and "rank" in found
     kinds: dict[str, Kind] = {"user": "id", "item": "id", by: "number"}
@@ -189,10 +200,10 @@ def read_truth(
     """
     if isinstance(source, Truth):
         return source
-    roles = (_columns.USER, _columns.ITEM, _columns.RELEVANCE)
+    roles = (USER, ITEM, RELEVANCE)
     table = open_table(source, "truth", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    found = _columns.resolve(table.names, roles, explicit, table.name)
+    found = resolve(table.names, roles, explicit, table.name)
     if "relevance" not in found:
         _all_positive(table)
     columns = _fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
@@ -243,10 +254,10 @@ def read_interactions(
     >>> events.timestamp.tolist(), events.value is None
     ([10, 20], True)
     """
-    roles = (_columns.USER, _columns.ITEM, _columns.VALUE, _columns.TIMESTAMP)
+    roles = (USER, ITEM, VALUE, TIMESTAMP)
     table = open_table(source, "interactions", roles, format)
     explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
-    found = _columns.resolve(table.names, roles, explicit, table.name)
+    found = resolve(table.names, roles, explicit, table.name)
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
     columns = _fetch(table, found, kinds)
     values, times = columns.get("value"), columns.get("timestamp")
@@ -282,12 +293,12 @@ def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Sour
 def _all_positive(table: Source) -> None:
     """Raise where a table without relevance looks like a run, or like a misspelt truth."""
     lower = [name.strip().lower() for name in table.names]
-    if any(name in _columns.SCORE.usual + _columns.RANK.usual for name in lower):
+    if any(name in SCORE.usual + RANK.usual for name in lower):
         raise DataError(
             f"{table.name} has no relevance column, but scores or ranks: "
-            f"{_columns.there(table.names)}. The truth comes first, then the run; if this is the "
+            f"{there(table.names)}. The truth comes first, then the run; if this is the "
             "truth, pass relevance= or drop that column."
         )
-    error = _columns.missing(table.names, (_columns.RELEVANCE,), table.name)
+    error = missing(table.names, (RELEVANCE,), table.name)
     if "Did you mean" in str(error):
         raise error

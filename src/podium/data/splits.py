@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data._convert import to_ids, to_times
-from podium.data._source import Source, as_column
+from podium.data.convert import to_ids, to_times
 from podium.data.ids import codes_of
+from podium.data.source import Source, as_column
 from podium.errors import ArgumentError
 from podium.types import RowIndex
 

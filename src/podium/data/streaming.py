@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data import svmlight
-from podium.data._letor.rows import Piece, Rows, joined
+from podium.data._letor_rows import Piece, Rows, joined
 from podium.data.features import Features, check_dtype, numbered, width_of
 from podium.data.tables import format_of
 from podium.errors import ArgumentError, DataError, ScatteredQueriesError

@@ -10,13 +10,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._archive import Member
-from podium.data._convert import Ids
-from podium.data._letor import _kernels
-from podium.data._letor.rows import Piece, Rows, check_piece
-from podium.data._source import Column, Kind, Source
+from podium.data import _letor_kernels
+from podium.data._letor_rows import Piece, Rows, check_piece
+from podium.data.archive import Member
+from podium.data.convert import Ids
 from podium.data.files import broken, open_bytes
 from podium.data.ids import codes_of
+from podium.data.source import Column, Kind, Source
 from podium.errors import DataError
 from podium.groups import Groups
 
@@ -24,12 +24,12 @@ _PIECE = 1 << 24  # bytes parsed at a time: enough to forget the per-piece cost
 _LONGEST = 1 << 26  # bytes of a line: beyond it, a file is something else
 
 _WHY = {
-    _kernels.NO_LABEL: "the line must begin with a number, the label",
-    _kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
-    _kernels.NO_FEATURE: "a feature must be id:value, two numbers",
-    _kernels.NOT_RISING: "feature ids must rise within the line, from 1",
-    _kernels.LONG_QID: "a qid must have at most 18 digits",
-    _kernels.LONG_ID: "a feature id must have at most 9 digits",
+    _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
+    _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
+    _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
+    _letor_kernels.NOT_RISING: "feature ids must rise within the line, from 1",
+    _letor_kernels.LONG_QID: "a qid must have at most 18 digits",
+    _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
 
 
@@ -140,7 +140,7 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
     labels, (qids, lines, ends) = np.empty(n_lines), np.empty((3, n_lines), np.int64)
     indices, values = np.empty(n_colons, np.int32), np.empty(n_colons)
     hard, problem = np.empty((n_colons + n_lines, 3), np.int64), np.zeros(2, np.int64)
-    n_rows, n_values, n_hard = _kernels.parse_svmlight(
+    n_rows, n_values, n_hard = _letor_kernels.parse_svmlight(
         np.frombuffer(text, np.uint8), labels, qids, lines, ends, indices, values, hard, problem
     )
     if problem[0]:

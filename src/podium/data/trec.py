@@ -14,9 +14,9 @@ from pathlib import Path
 import polars as pl
 
 from podium.data._pool import POLARS
-from podium.data._source import Column, Kind, Source
 from podium.data.delimited import explain_lines
 from podium.data.files import BROKEN, first_line, read_bytes, unreadable
+from podium.data.source import Column, Kind, Source
 from podium.errors import DataError
 
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from podium import _check
-from podium.data import _columns
-from podium.data._columns import Role
-from podium.data._convert import to_ids
 from podium.data._pool import POLARS
+from podium.data.columns import USER, Role, resolve
+from podium.data.convert import to_ids
 from podium.data.ids import share
 from podium.data.overlap import Side, check_met
 from podium.data.tables import open_table
@@ -49,9 +48,9 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
     wanted = Role(column, (column,))
-    table = open_table(source, "users table", (_columns.USER, wanted))
+    table = open_table(source, "users table", (USER, wanted))
     explicit = {"user": user, column: column}
-    found = _columns.resolve(table.names, (_columns.USER, wanted), explicit, table.name)
+    found = resolve(table.names, (USER, wanted), explicit, table.name)
     columns = table.fetch({found["user"]: "id", found[column]: "id"})
     ids = to_ids(columns[found["user"]], found["user"], table)
     wanted_ids = labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from podium.data._archive import Member, members, pick
+from podium.data.archive import Member, members, pick
 from podium.errors import DataError
 from podium.experiments.recipe import DataFile, DataSet, Recipe
 

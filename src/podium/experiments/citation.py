@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._archive import members, required
+from podium.data.archive import members, required
 from podium.data.pickled import read_pickled
 from podium.errors import DataError
 from podium.experiments.rows import Parts, Rows

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._convert import Ids
-from podium.data._source import Kind, Source
+from podium.data.convert import Ids
+from podium.data.source import Kind, Source
 from podium.errors import DataError
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium.errors import PodiumWarning
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats._t import t_interval
+from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
 from podium.sampled._bootstrap import Resampler
 from podium.sampled._likelihood.observed import likelihood

@@ -14,7 +14,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import stats
 from podium.evaluation._json import number
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats._t import t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data import _columns
-from podium.data._columns import Role
-from podium.data._convert import Ids, to_ids, to_numbers
-from podium.data._source import Kind, Source
+from podium.data.columns import USER, Role, resolve
+from podium.data.convert import Ids, to_ids, to_numbers
 from podium.data.files import check_file, read_bytes
+from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled._tables import fetch, labels
@@ -23,7 +22,7 @@ from podium.sampled.draws.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.seen import OnSeen, read_seen, without_seen
 
-_USER = Role("user", _columns.USER.usual, required=False)
+_USER = Role("user", USER.usual, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"))
 _NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
 HISTORY = Role("history", ("history", "n_history", "n_train"), required=False)
@@ -79,7 +78,7 @@ def read_ranks(
     """
     roles = (_USER, RANK, _NEGATIVES, HISTORY)
     table = open_table(source, "ranks", roles, format)
-    found = _columns.resolve(table.names, roles, columns or {}, table.name)
+    found = resolve(table.names, roles, columns or {}, table.name)
     if (n_negatives is None) == ("n_negatives" not in found):
         raise ArgumentError(
             "n_negatives must be given once, as a number or as a column of the ranks, got "

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue._passes import random_bits
-from podium.data import _columns
-from podium.data._columns import Role
-from podium.data._convert import finite, to_ids, to_numbers
-from podium.data._source import Kind
+from podium.catalogue.passes import random_bits
+from podium.data.columns import ITEM, USER, Role, resolve
+from podium.data.columns import SCORE as USUAL_SCORE
+from podium.data.convert import finite, to_ids, to_numbers
+from podium.data.source import Kind
 from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.sampled._tables import fetch, labels
@@ -24,7 +24,7 @@ from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading import HISTORY, own_items, refuse_history
 from podium.sampled.seen import OnSeen, read_seen, warn_of_lost, whole
 
-SCORE = Role("score", _columns.SCORE.usual)
+SCORE = Role("score", USUAL_SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
 
 Tie = Literal["worst", "best", "average", "random"]
@@ -88,9 +88,9 @@ def read_candidate_scores(
     SampledRanks(1 ranks of 1 users, n_negatives=2, n_items=100, replacement=True)
     """
     rule = _check.choice(ties, "ties", _TIES)
-    roles = (_columns.USER, _columns.ITEM, SCORE, _TARGET, HISTORY)
+    roles = (USER, ITEM, SCORE, _TARGET, HISTORY)
     table = open_table(source, "candidates' scores", roles, format)
-    found = _columns.resolve(table.names, roles, columns or {}, table.name)
+    found = resolve(table.names, roles, columns or {}, table.name)
     kinds: dict[str, Kind] = {
         "user": "id",
         "item": "id",

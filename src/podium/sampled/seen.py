@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data import _columns
-from podium.data._convert import Ids, to_ids
+from podium.data.columns import ITEM, USER, resolve
+from podium.data.convert import Ids, to_ids
 from podium.data.ids import codes_of, share
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
@@ -20,7 +20,7 @@ from podium.sampled.draws.candidates import Candidates
 
 OnSeen = Literal["error", "drop"]
 
-_ROLES = (_columns.USER, _columns.ITEM)
+_ROLES = (USER, ITEM)
 _FEW = 0.5  # share of users below which a table may be another data set's
 _EXPECTED = 20  # seen items' rows to be expected, before their absence says something
 
@@ -208,7 +208,7 @@ def read_seen(
     if isinstance(source, Seen):
         return source
     table = open_table(source, "seen items", _ROLES, format)
-    found = _columns.resolve(table.names, _ROLES, columns or {}, table.name)
+    found = resolve(table.names, _ROLES, columns or {}, table.name)
     got = fetch(table, found, {"user": "id", "item": "id"})
     user, item = (to_ids(got[role], found[role], table) for role in ("user", "item"))
     (users, _), (items, names) = codes_of(user), codes_of(item)

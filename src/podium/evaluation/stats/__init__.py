@@ -4,8 +4,8 @@ A nan is a group where the measure is undefined: it is left out and counted. Arr
 frozen dataclasses out; ``dataclasses.asdict`` gives the JSON form of each.
 """
 
-from podium.evaluation.stats._t import Interval
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
+from podium.evaluation.stats.intervals import Interval
 from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
 
 __all__ = [

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.evaluation.stats import _t
-from podium.evaluation.stats._t import Interval
+from podium.evaluation.stats import intervals
+from podium.evaluation.stats.intervals import Interval
 from podium.types import PerGroup
 
 _EXACT = 16  # up to 2**16 sign patterns are enumerated rather than drawn
@@ -21,7 +21,9 @@ def bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) ->
 
     values = np.sort(values)  # what is drawn must not depend on the order of the groups
     if values.size < 2 or np.ptp(values) == 0:
-        return _t.t_interval(_t.mean(values), _t.std_error(values), values.size, level)
+        return intervals.t_interval(
+            intervals.mean(values), intervals.std_error(values), values.size, level
+        )
     mean, means = values.mean(), _bootstrap_means(values, n_resamples, seed)
     below = float((means < mean).mean() + (means <= mean).mean()) / 2
     bias = float(ndtri(min(max(below, 0.5 / n_resamples), 1 - 0.5 / n_resamples)))

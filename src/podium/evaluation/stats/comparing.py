@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.evaluation.stats import _t
+from podium.evaluation.stats import intervals
 from podium.evaluation.stats._resampling import sign_flip_p_value
-from podium.evaluation.stats._t import Interval
+from podium.evaluation.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,23 @@ def paired(
     >>> round(test.difference, 3), test.wins, test.losses, test.equal, test.randomisation_p_value
     (0.15, 3, 0, 1, 0.25)
     """
-    before, after = _t.values(a, "a"), _t.values(b, "b")
+    before, after = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=before, b=after)
-    d, n_undefined = _t.defined(after - before)
+    d, n_undefined = intervals.defined(after - before)
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations")
-    mean, std_error = _t.mean(d), _t.std_error(d)
-    t = _t.t_statistic(mean, std_error)
+    mean, std_error = intervals.mean(d), intervals.std_error(d)
+    t = intervals.t_statistic(mean, std_error)
     width = bounds[1] - bounds[0]
     return PairedTest(
         difference=mean,
         std_error=std_error,
-        interval=_t.inside(_t.t_interval(mean, std_error, d.size, level), (-width, width)),
+        interval=intervals.inside(
+            intervals.t_interval(mean, std_error, d.size, level), (-width, width)
+        ),
         level=level,
         t_statistic=t,
-        t_p_value=_t.t_p_value(t, d.size),
+        t_p_value=intervals.t_p_value(t, d.size),
         randomisation_p_value=sign_flip_p_value(d, n_permutations, seed),
         wins=int((d > 0).sum()),
         losses=int((d < 0).sum()),
@@ -139,7 +141,7 @@ def detectable(
     alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
     error = float(_check.column([std_error], "std_error")[0])
     n = _check.count(n_groups, "n_groups")
-    return (_t.t_quantile(1 - alpha / 2, n) + _t.t_quantile(power, n)) * error
+    return (intervals.t_quantile(1 - alpha / 2, n) + intervals.t_quantile(power, n)) * error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

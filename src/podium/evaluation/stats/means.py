@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.evaluation.stats import _t
+from podium.evaluation.stats import intervals
 from podium.evaluation.stats._resampling import bca_interval
-from podium.evaluation.stats._t import Interval
+from podium.evaluation.stats.intervals import Interval
 
 IntervalMethod: TypeAlias = Literal["t", "bootstrap"]
 
@@ -81,14 +81,14 @@ def summarize(
     >>> round(s.mean, 3), round(s.std_error, 3), s.n_groups, s.n_undefined
     (0.4, 0.115, 3, 1)
     """
-    column, n_undefined = _t.defined(_t.values(values, "values"))
+    column, n_undefined = intervals.defined(intervals.values(values, "values"))
     level = _check.open_fraction(level, "level")
-    mean, std_error = _t.mean(column), _t.std_error(column)
+    mean, std_error = intervals.mean(column), intervals.std_error(column)
     if _check.choice(method, "method", ("t", "bootstrap")) == "t":
-        interval = _t.t_interval(mean, std_error, column.size, level)
+        interval = intervals.t_interval(mean, std_error, column.size, level)
     else:
         interval = bca_interval(column, level, _check.cutoff(n_resamples, name="n_resamples"), seed)
-    interval = _t.inside(interval, bounds)
+    interval = intervals.inside(interval, bounds)
     return Summary(mean, std_error, interval, level, column.size, n_undefined)
 
 
@@ -126,13 +126,13 @@ def pooled(
     >>> pooled([1.0, 0.5], [30, 10]).mean
     0.875
     """
-    v, w = _t.values(values, "values"), _t.values(weights, "weights")
+    v, w = intervals.values(values, "values"), intervals.values(weights, "weights")
     _check.equal_length(values=v, weights=w)
     level = _check.open_fraction(level, "level")
     kept = ~np.isnan(v)
     v, w = v[kept], _check.weights(w[kept], int(kept.sum()), name="weights")
     total = float(w.sum())
     ratio = float(w @ v) / total if total > 0 else np.nan
-    std_error = _t.std_error(w * (v - ratio)) * v.size / total if total > 0 else np.nan
-    interval = _t.inside(_t.t_interval(ratio, std_error, v.size, level), bounds)
+    std_error = intervals.std_error(w * (v - ratio)) * v.size / total if total > 0 else np.nan
+    interval = intervals.inside(intervals.t_interval(ratio, std_error, v.size, level), bounds)
     return Summary(ratio, std_error, interval, level, v.size, kept.size - v.size)

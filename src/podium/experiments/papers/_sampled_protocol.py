@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check, data
-from podium.data._archive import Member, members, pick, required
+from podium.data.archive import Member, members, pick, required
 from podium.errors import DataError
 from podium.experiments.recipe import DataSet, Recipe
 from podium.experiments.study import generator

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from podium import _check, data
 from podium.catalogue import rankings
-from podium.data._archive import members, pick
+from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
 from podium.experiments.papers import _robirank_ml1m_figures, _robirank_ml1m_page

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import rankings
-from podium.data._archive import members, required
+from podium.data.archive import members, required
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.experiments.papers import _robirank_msd_page as page

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue._sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
+from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
 from podium.types import Labels
 

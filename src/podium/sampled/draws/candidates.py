@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue._passes import random_bits
-from podium.catalogue._source import Scores, read
-from podium.catalogue._sparse import Overlap
+from podium.catalogue.passes import random_bits
+from podium.catalogue.source import Scores, read
+from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled.draws import _kernels
 from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits, user_keys

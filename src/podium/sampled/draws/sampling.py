@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue._passes import RULES, random_bits
-from podium.catalogue._source import Scores, Source, read
-from podium.catalogue._sparse import Overlap
+from podium.catalogue.passes import RULES, random_bits
+from podium.catalogue.source import Scores, Source, read
+from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.ranking import TIES
 from podium.sampled.design import Design, read_stages

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._letor import _kernels
+from podium.data import _letor_kernels
 from podium.errors import DataError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Rows:
             piece = self.pieces.pop(0)
             last = first + piece.labels.size
             indices = piece.indices.astype(np.int32)
-            _kernels.fill_rows(piece.ends, indices, piece.values, dense[first:last])
+            _letor_kernels.fill_rows(piece.ends, indices, piece.values, dense[first:last])
             first = last
         return dense
 

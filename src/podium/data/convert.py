@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data._pool import POLARS
-from podium.data._source import Column, Source
+from podium.data.source import Column, Source
 from podium.errors import DataError
 
 Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._ties import random_bits as random_bits
-from podium.catalogue import _kernels
-from podium.catalogue._best import _kernels as _best_kernels
-from podium.catalogue._source import Floats, Source
-from podium.catalogue._sparse import Rows
+from podium.catalogue import _best_kernels, _kernels
+from podium.catalogue.source import Floats, Source
+from podium.catalogue.sparse import Rows
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
 
 RULES: dict[Ties, int] = {

@@ -1,1 +1,0 @@
-"""The inside of LETOR files: parsed rows and compiled loops, for the modules around."""
