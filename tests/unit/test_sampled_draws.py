@@ -79,6 +79,17 @@ def test_draws_depend_on_text_labels_alone() -> None:
     assert whole.user.tolist() == names.tolist()
 
 
+def test_numbers_as_text_are_the_same_users() -> None:
+    """Candidates that are drawn, drawn ties and candidates that are kept follow from the user."""
+    found: list[list[list[int]]] = []
+    for users in (np.arange(N_USERS), np.arange(N_USERS).astype(str)):
+        drawn = draw_candidates(TARGETS, 9, users=users, popularity=1 + np.arange(N_ITEMS) % 2)
+        kept = drawn.uniform()
+        tied = kept.ranks(np.zeros(TIED.shape), ties="random")
+        found.append([drawn.items.tolist(), kept.items.tolist(), tied.ranks.tolist()])
+    assert found[0] == found[1]
+
+
 def test_smaller_sample_is_the_beginning_of_a_larger_one() -> None:
     small = draw_candidates(TARGETS, 5, replacement=False).items.reshape(-1, 5)
     large = draw_candidates(TARGETS, 12, replacement=False).items.reshape(-1, 12)

@@ -447,12 +447,33 @@ def test_other_users_are_refused(b: SampledRanks, message: str) -> None:
         compare(SampledRanks([1, 2, 3], 4, 60), b, "rr")
 
 
-def test_labels_of_two_kinds_are_not_compared() -> None:
-    """10 comes before 2 as text: users would be paired with others."""
+def test_number_and_its_text_are_the_same_user() -> None:
+    """10 comes before 2 as text: users must be paired by label, not by place."""
     a = SampledRanks([1, 2, 3], 9, 100, user=[2, 10, 11])
-    b = SampledRanks([1, 2, 3], 9, 100, user=["2", "10", "11"])
-    with pytest.raises(ArgumentError, match="one kind in a and b, got 2 and '10'"):
-        compare(a, b, "recall@20")
+    b = SampledRanks([4, 9, 1], 9, 100, user=["2", "10", "11"])
+    alike = SampledRanks([4, 9, 1], 9, 100, user=[2, 10, 11])
+    options: dict[str, Any] = {"estimator": "naive", "bounds": False}
+    assert str(compare(a, b, "rr", **options)) == str(compare(a, alike, "rr", **options))
+    assert str(compare(b, a, "rr", **options)) == str(compare(alike, a, "rr", **options))
+
+
+@pytest.mark.parametrize("estimator", ["mes", "mle"])
+def test_names_of_users_do_not_change_an_error(estimator: str) -> None:
+    """Users of three targets: as numbers, as text, and numbered from the other end."""
+    ranks, user = np.random.default_rng(0).integers(1, 11, 60), np.repeat(np.arange(20), 3)
+    errors = {
+        evaluate(
+            SampledRanks(ranks, 9, 200, user=names),
+            "rr",
+            estimator=estimator,
+            n_bootstrap=5,
+            bounds=False,
+        )
+        .summary("rr")
+        .std_error
+        for names in (user, user.astype(str), 19 - user)
+    }
+    assert len(errors) == 1
 
 
 def test_missing_users_are_named() -> None:

@@ -107,6 +107,23 @@ def test_random_ties_take_every_place_alike() -> None:
     assert again.ranks[np.argsort(again.user)].tolist() == found.ranks.tolist()
 
 
+def test_random_ties_are_the_same_for_a_number_and_its_text() -> None:
+    table = {
+        "user": np.repeat(np.arange(50), 10),
+        "item": np.tile(np.arange(10), 50),
+        "score": np.zeros(500),
+        "target": np.tile([1] + 9 * [0], 50),
+    }
+    text = table | {name: table[name].astype(str) for name in ("user", "item")}
+    first, second = (
+        read_candidate_scores(each, n_items=100, ties="random") for each in (table, text)
+    )
+    assert first.user is not None
+    assert second.user is not None
+    ranks = dict(zip(second.user.tolist(), second.ranks.tolist(), strict=True))
+    assert [ranks[str(user)] for user in first.user.tolist()] == first.ranks.tolist()
+
+
 def test_several_targets_are_ranked_among_the_same_candidates() -> None:
     table = {"user": [1] * 4, "item": [1, 2, 3, 4], "score": [4, 3, 2, 1], "target": [1, 0, 1, 0]}
     found = read_candidate_scores(table, n_items=9)

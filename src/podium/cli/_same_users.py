@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +26,10 @@ def same_users(files: Files) -> list[SampledRanks]:
         If one file has a column of users and another has none, if their users differ, or the
         number of rows where there are no users.
     """
+    import numpy as np
+
+    from podium.sampled._request import with_labels_alike
+
     without = [path for path, ranks in files if ranks.user is None]
     if without and len(without) < len(files):
         raise DataError(
@@ -36,20 +39,14 @@ def same_users(files: Files) -> list[SampledRanks]:
     if without:
         _refuse_lengths(files)
         return [ranks for _, ranks in files]
-    found = [(path, ranks, _users(ranks)) for path, ranks in files]
-    if len({users.dtype.kind for _, _, users in found}) > 1:  # as text, wherever one is text
-        found = [(path, replace(r, user=u.astype(str)), u.astype(str)) for path, r, u in found]
-    first, _, users = found[0]
-    for path, _, others in found[1:]:
-        _refuse_others(first, users, path, others)
-        _refuse_others(path, others, first, users)
-    return [ranks for _, ranks, _ in found]
-
-
-def _users(ranks: SampledRanks) -> NDArray[Any]:
-    import numpy as np
-
-    return np.asarray(ranks.user)
+    found = with_labels_alike([ranks for _, ranks in files])
+    (first, _), *others = files
+    users = np.asarray(found[0].user)
+    for (path, _), ranks in zip(others, found[1:], strict=True):
+        theirs = np.asarray(ranks.user)
+        _refuse_others(first, users, path, theirs)
+        _refuse_others(path, theirs, first, users)
+    return found
 
 
 def _refuse_lengths(files: Files) -> None:

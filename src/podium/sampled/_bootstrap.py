@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,24 +78,24 @@ class Resampler:
         samples : sequence of SampledRanks
             Users are matched by `SampledRanks.owner`.
         """
-        n_users = samples[0].n_users
         found = [_cells(each) for each in samples]
-        if any(each.n_rows != n_users for each in samples):
-            parts = (
-                _Part(cells, each.owner, cell, each.weights * n_users)
-                for each, (cells, cell) in zip(samples, found, strict=True)
+        observed = list(
+            zip(
+                *(_by_user(each, cell) for each, (_, cell) in zip(samples, found, strict=True)),
+                strict=True,
             )
-            return cls(np.ones(n_users, np.int64), tuple(parts))
-        seen = np.empty((n_users, len(samples)), np.int64)
-        for column, (each, (_, cell)) in enumerate(zip(samples, found, strict=True)):
-            seen[each.owner, column] = cell
-        kinds, counts = np.unique(seen, axis=0, return_counts=True)
-        each_once = np.arange(counts.size), np.ones(counts.size)
-        parts = (
-            _Part(cells, each_once[0], kinds[:, i].copy(), each_once[1])
-            for i, (cells, _) in enumerate(found)
         )
-        return cls(counts.astype(np.int64), tuple(parts))
+        place = {kind: i for i, kind in enumerate(sorted(set(observed)))}
+        kinds = np.array([place[each] for each in observed])
+        first = np.unique(kinds, return_index=True)[1]
+        parts: list[_Part] = []
+        for each, (cells, cell) in zip(samples, found, strict=True):
+            rows = np.flatnonzero(np.isin(each.owner, first))  # of one user of each kind
+            # In an order that labels do not change, since sums of fractions depend on it.
+            rows = rows[np.lexsort((cell[rows], kinds[each.owner[rows]]))]
+            weight = each.weights[rows] * each.n_users
+            parts.append(_Part(cells, kinds[each.owner[rows]], cell[rows], weight))
+        return cls(np.bincount(kinds), tuple(parts))
 
     def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
         """Yield n times as many users as there are, drawn with replacement, sample by sample.
@@ -108,6 +109,14 @@ class Resampler:
         for _ in range(n):
             users = rng.multinomial(total, self.counts / total)
             yield tuple(part.tally(users) for part in self.parts)
+
+
+def _by_user(ranks: SampledRanks, cell: Ints) -> list[bytes]:
+    """Return what each user observed, as text that sorts as the cells do."""
+    order = np.lexsort((cell, ranks.owner))
+    text = cell[order].astype(">i8").tobytes()
+    ends = 8 * np.cumsum(np.bincount(ranks.owner))
+    return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
 def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:

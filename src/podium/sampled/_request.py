@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def same_users(a: SampledRanks, b: SampledRanks) -> Pair:
                 "both their users' labels (user)."
             )
     else:
-        _refuse_others(np.unique(a.user), np.unique(b.user))
+        a, b = with_labels_alike((a, b))
+        _refuse_others(np.unique(np.asarray(a.user)), np.unique(np.asarray(b.user)))
     if a.most_items != b.most_items:
         raise ArgumentError(
             f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
@@ -110,12 +112,18 @@ def same_users(a: SampledRanks, b: SampledRanks) -> Pair:
     return a, b
 
 
+def with_labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
+    """Return samples whose users are text in all where they are text in one: 7 is '7'."""
+    labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
+    if len({each.dtype.kind in "iu" for each in labels}) == 1:
+        return list(samples)
+    return [
+        replace(ranks, user=each.astype(np.str_))
+        for ranks, each in zip(samples, labels, strict=True)
+    ]
+
+
 def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
-    if (a.dtype.kind in "iu") != (b.dtype.kind in "iu"):
-        raise ArgumentError(
-            f"user must be of one kind in a and b, got {_check.label(a[0])} and "
-            f"{_check.label(b[0])}. Make them integers in both, or text in both."
-        )
     for one, other, name in ((a, b, "b"), (b, a, "a")):
         lost = one[~np.isin(one, other)]
         if lost.size:

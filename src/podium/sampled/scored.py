@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._ties import label_keys, random_bits
 from podium.catalogue.passes import random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
@@ -18,7 +19,6 @@ from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.sampled._tables import fetch, labels
 from podium.sampled.draws import _kernels
-from podium.sampled.draws._plan import user_keys
 from podium.sampled.draws.sampling import from_twice
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading import HISTORY, own_items, refuse_history
@@ -201,7 +201,7 @@ def _twice_above(rows: _Rows, rule: Tie, seed: int) -> NDArray[np.int64]:
     """Return twice what is above each target."""
     above, equal = _counts(rows.codes, rows.score, rows.held)
     if rule == "random":
-        keys = user_keys(rows.names)[rows.owner], user_keys(rows.item[rows.held])
+        keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.held])
         return 2 * (above + _places(equal, *keys, seed))
     return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
 

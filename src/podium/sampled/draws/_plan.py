@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
 from podium.types import Labels
@@ -150,17 +150,8 @@ def read_plan(
         whole = _union(whole, wanted.block(0, shape[0]), shape)
         n_items = shape[1] - whole.sizes[rows] + 1
     return Plan(
-        labels, user_keys(labels), rows, wanted.items.astype(np.int64), whole, n_items, shape[1]
+        labels, label_keys(labels), rows, wanted.items.astype(np.int64), whole, n_items, shape[1]
     )
-
-
-def user_keys(labels: Labels) -> NDArray[np.uint64]:
-    """Return 64 bits for each user that follow from the label alone: a number is its own."""
-    if labels.dtype.kind in "iu":
-        return labels.astype(np.int64).view(np.uint64)
-    texts = [str(label).encode() for label in labels.tolist()]
-    digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def draw_bits(seed: int) -> np.uint64:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._ties import label_keys
 from podium.catalogue.passes import random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled.draws import _kernels
-from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits, user_keys
+from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits
 from podium.sampled.draws.sampling import from_twice, parts, refuse_score, tie_rule
 from podium.sampled.ranks import SampledRanks
 from podium.types import Labels, Offsets, Ties
@@ -87,7 +88,7 @@ class Candidates:
         source = read(scores)
         self._require_inside(*source.shape)
         twice = np.empty(self.target.size, np.int64)
-        rule, keys = tie_rule(ties, growing=False), user_keys(self.user)
+        rule, keys = tie_rule(ties, growing=False), label_keys(self.user)
         order = np.argsort(self.row, kind="stable")
         for start, left, right in parts(scores, source):
             ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
@@ -148,7 +149,7 @@ class Candidates:
                 "the target among them cannot be told. Draw with a popularity above 0."
             )
         kept = np.empty(self.items.size, np.bool_)
-        keys, bits = user_keys(self.user), thin_bits(seed)
+        keys, bits = label_keys(self.user), thin_bits(seed)
         rows = np.arange(self.target.size)
         _kernels.thin(
             bits, keys, rows, self.target, self.offsets, self.items, self.popularity, least, kept
