@@ -316,6 +316,21 @@ def test_seen_items_may_be_keyed_by_text(estimated: Callable[..., Any], files: P
     assert found["measures"]["rr"]["mean"] == pytest.approx(mean)
 
 
+def test_scores_may_be_keyed_by_text_and_be_large_integers(
+    estimated: Callable[..., Any], files: Path
+) -> None:
+    """A number and its text are the same id; scores differ by 1 in 2 ** 60."""
+    from podium.data import to_frame
+
+    user, item = (ids.ravel() for ids in np.indices((N_USERS, N_ITEMS)))
+    rising = {"user": user.astype(str), "item": item.astype(str), "score": 2**60 + item}
+    to_frame(rising).write_parquet(files / "text.parquet")
+    rows = "".join(f"{u},{i},{i}\n" for u, i in zip(user, item, strict=True))
+    (files / "numbers.csv").write_text(f"user,item,score\n{rows}")
+    expected = estimated("numbers.csv", *LISTED, *RR)
+    assert estimated("text.parquet", *LISTED, *RR) == expected
+
+
 def test_file_of_movielens_is_read(
     estimated: Callable[..., Any], files: Path, podium_data: Callable[[str], Path]
 ) -> None:

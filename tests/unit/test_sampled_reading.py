@@ -152,15 +152,53 @@ def test_bad_scores_of_candidates_are_refused(change: dict[str, Any], message: s
         read_candidate_scores({**SCORED, **change}, n_items=100)
 
 
-@pytest.mark.parametrize("target", [[1, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 1]])
-def test_item_twice_needs_replacement(target: list[int]) -> None:
-    """Rows of user a's item 1, of whichever kind: one of them cannot be a draw."""
-    table = {name: [*column[:1], *column] for name, column in SCORED.items()} | {"target": target}
-    said = "user 'a' has item 1 in two rows, and replacement=False says .*another: 1"
+def twice(row: int, **change: Any) -> dict[str, list[Any]]:
+    """Return the table with one of its rows again at its end, but for some columns."""
+    again = {name: column[row] for name, column in SCORED.items()} | change
+    return {name: [*column, again[name]] for name, column in SCORED.items()}
+
+
+@pytest.mark.parametrize("table", [twice(0), twice(0, target=0), twice(1), twice(1, score=0.0)])
+def test_item_twice_needs_replacement(table: dict[str, Any]) -> None:
+    """Rows of one of user a's items, of whichever kind: one of them cannot be a draw."""
+    said = "user 'a' has item [12] in two rows, and replacement=False says .*another: 1"
     with pytest.raises(DataError, match=said):
         read_candidate_scores(table, n_items=100, mixed=True, replacement=False)
-    assert read_candidate_scores(table, n_items=100, mixed=True).n_users == 2
     assert read_candidate_scores(SCORED, n_items=100, replacement=False).n_users == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (twice(0), "user 'a' has target 1 in two rows"),
+        (twice(0, score=0.4), "user 'a' has target 1 in two rows"),
+        (twice(0, target=0), "user 'a' has target 1 among the candidates too"),
+        (twice(3, target=1), "user 'b' has target 1 among the candidates too"),
+        (twice(4, score=0.4), "has several scores of user 'b' and item 4"),
+    ],
+)
+def test_only_a_candidate_may_be_drawn_twice(table: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_candidate_scores(table, n_items=100, mixed=True)
+    found = read_candidate_scores(twice(1), n_items=100, mixed=True)
+    assert np.asarray(found.n_negatives).tolist() == [3, 2]
+    assert found.ranks.tolist() == [4, 1]
+
+
+@pytest.mark.parametrize("kind", ["array", "csv", "list"])
+def test_integers_that_float64_would_round_stay_apart(tmp_path: Path, kind: str) -> None:
+    """The target is above the first candidate by 1 in 2 ** 60, and below the second."""
+    top = 2**60
+    table: dict[str, Any] = {"user": [1] * 3, "item": [1, 2, 3], "score": [top + 1, top, top + 2]}
+    table["target"] = [1, 0, 0]
+    source: Any = table
+    if kind == "array":
+        source = {name: np.array(column) for name, column in table.items()}
+    if kind == "csv":
+        source = tmp_path / "scores.csv"
+        rows = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+        source.write_text("\n".join([",".join(table), *rows]) + "\n")
+    assert read_candidate_scores(source, n_items=100).ranks.tolist() == [2]
 
 
 def test_different_numbers_of_candidates_are_read_when_said() -> None:

@@ -211,7 +211,7 @@ def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
     import numpy as np
 
     from podium.data.columns import ITEM, USER, resolve
-    from podium.data.convert import finite, to_ids, to_numbers
+    from podium.data.convert import as_integers, to_ids, to_scores
     from podium.data.tables import open_table
     from podium.sampled._tables import fetch
     from podium.sampled.scored import SCORE
@@ -220,13 +220,14 @@ def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
     table = open_table(path, "candidates' scores", roles)
     found = resolve(table.names, roles, named, table.name)
     got = fetch(table, found, {"user": "id", "item": "id", "score": "number"})
-    ids = [to_ids(got[role], found[role], table) for role in ("user", "item")]
-    for role, column in zip(("user", "item"), ids, strict=True):
+    ids: list[NDArray[Any]] = []
+    for role in ("user", "item"):
+        column = to_ids(got[role], found[role], table)
+        column = column if isinstance(column, np.ndarray) else as_integers(column)
         if not isinstance(column, np.ndarray):
             raise DataError(
                 f"{path}: {found[role]} must hold the numbers that the file of negatives has, got "
                 f"{column[0]!r}."
             )
-    users, items = (np.asarray(column) for column in ids)
-    score = to_numbers(got["score"], found["score"], table, ids[0])
-    return users, items, finite(score, found["score"], ids[0], table)
+        ids.append(column)
+    return *ids, to_scores(table, found["score"], got["score"], ids[0])

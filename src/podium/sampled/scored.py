@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._ties import label_keys, random_bits
-from podium.catalogue.passes import random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
-from podium.data.convert import finite, to_ids, to_numbers
+from podium.data.convert import finite, to_ids, to_numbers, to_scores
 from podium.data.source import Kind
 from podium.data.tables import open_table
 from podium.errors import DataError
+from podium.groups import encode
 from podium.sampled._tables import fetch, labels
 from podium.sampled.draws import _kernels
 from podium.sampled.draws.sampling import from_twice
@@ -51,13 +51,13 @@ def read_candidate_scores(
     source : path, frame, mapping or tuple of arrays
         See `podium.data`. A row for each user and item, in any order: user, item, score, and
         target, which is above 0 for held-out items and 0 for candidates. A user's targets are
-        each ranked among the user's candidates. A column history, of which the targets' rows
-        are read, is that of `SampledRanks`.
+        each ranked among the user's candidates, and are no candidates themselves. A column
+        history, of which the targets' rows are read, is that of `SampledRanks`.
     n_items : int
         Items that the candidates were drawn from, and the target.
     replacement : bool
-        Whether an item could be drawn twice. Where it could not, a user's item in two rows is an
-        error.
+        Whether an item could be drawn twice: then a user's candidate may be in several rows, with
+        the same score in each. A target may not.
     ties : {"worst", "best", "average", "random"}
         As in `sample_ranks`; "random" puts the target at any place among its equals.
     mixed : bool
@@ -77,8 +77,13 @@ def read_candidate_scores(
     ------
     DataError
         For a missing or broken file, a missing column, a value that is not finite; for users
-        without a target or without a candidate; for different numbers of candidates; for an item
-        twice that could not be drawn twice; if candidates or targets are seen items.
+        without a target or without a candidate; for different numbers of candidates; for a target
+        or an item twice that could not be drawn twice; if candidates or targets are seen items,
+        or `seen` has none of the users or items.
+
+    Notes
+    -----
+    Integers that float64 would round (beyond 2 ** 53) become their places in rising order.
 
     Examples
     --------
@@ -100,15 +105,13 @@ def read_candidate_scores(
     }
     values = fetch(table, found, kinds)
     user, item = (to_ids(values[name], found[name], table) for name in ("user", "item"))
-    score, target = (
-        finite(to_numbers(values[name], found[name], table, user), found[name], user, table)
-        for name in ("score", "target")
-    )
+    score = to_scores(table, found["score"], values["score"], user)
+    target = to_numbers(values["target"], found["target"], table, user)
+    target = finite(target, found["target"], user, table)
     if seen is not None:
         refuse_history(columns, values, table.name)
     rows = _Rows.of(labels(user), labels(item), score, target > 0)
-    if not _check.flag(replacement, "replacement"):
-        _refuse_twice(rows.names, rows.codes, rows.item, table.name)
+    _refuse_twice(rows, table.name, replacement=_check.flag(replacement, "replacement"))
     _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
     sizes: int | NDArray[np.int64] = whole(n_items)
     own = own_items(values, found, table, user)
@@ -219,22 +222,33 @@ def _refuse_mixed(
         )
 
 
-def _refuse_twice(
-    names: NDArray[Any], codes: NDArray[np.intp], item: NDArray[Any], source: str
-) -> None:
-    """Refuse an item that a user has in two rows, though none was drawn twice."""
-    items, places = np.unique(item, return_inverse=True)
-    order = np.argsort(codes * items.size + places, kind="stable")
+def _refuse_twice(rows: _Rows, source: str, *, replacement: bool) -> None:
+    """Refuse rows that repeat a user's item, unless it is a candidate that was drawn again."""
+    places = encode(rows.item)[0]
+    order = np.lexsort((rows.held, places, rows.codes))
     a, b = order[:-1], order[1:]
-    twice = (codes[a] == codes[b]) & (places[a] == places[b])
-    if twice.any():
-        first = a[np.argmax(twice)]
+    twice = (rows.codes[a] == rows.codes[b]) & (places[a] == places[b])
+    if replacement:
+        twice &= rows.held[b] | (rows.score[a] != rows.score[b])
+    if not twice.any():
+        return
+    first = int(np.argmax(twice))
+    one, other = a[first], b[first]
+    user, item = (_check.label(each) for each in (rows.names[rows.codes[one]], rows.item[one]))
+    if not replacement:
         raise DataError(
-            f"{source}: user {_check.label(names[codes[first]])} has item "
-            f"{_check.label(items[places[first]])} in two rows, and replacement=False says that "
+            f"{source}: user {user} has item {item} in two rows, and replacement=False says that "
             f"no item was drawn twice (rows that repeat another: {int(twice.sum())}). Keep one of "
             "each user and item, or check how items were drawn."
         )
+    if rows.held[one]:
+        raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
+    if rows.held[other]:
+        raise DataError(
+            f"{source}: user {user} has target {item} among the candidates too. Drop such "
+            "candidates, and pass mixed=True if samples then differ in size."
+        )
+    raise DataError(f"{source} has several scores of user {user} and item {item}. Keep one.")
 
 
 def _counts(
