@@ -410,7 +410,7 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
         (
             ("scores.csv", *LISTED, "--seen", "others.csv"),
-            "None of the users of test.negative, such as 0, is in others.csv. Pass --seen with",
+            "No user is in both: the table of seen items has 500, the sample 0. Check",
         ),
         (("scores.csv", *LISTED, "--drop-seen"), "--drop-seen needs --seen"),
         (

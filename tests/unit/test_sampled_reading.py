@@ -346,15 +346,37 @@ def test_candidates_that_were_seen_are_refused_with_their_number(tmp_path: Path)
 def test_seen_items_of_others_are_refused() -> None:
     table, _, seen = whole_sample()
     pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
-    with pytest.raises(
-        DataError, match=r"None of the users of .*, such as 0, is in the seen items"
-    ):
-        read_candidate_scores(table, n_items=30, seen={**pairs, "user": pairs["user"] + 99})
-    with pytest.raises(DataError, match="has none of the 29 items of the seen items: its first is"):
-        read_candidate_scores(table, n_items=30, seen={**pairs, "item": pairs["item"] + 99})
+    for name in ("user", "item"):
+        other = {**pairs, name: pairs[name] + 99}
+        said = (
+            rf"No {name} is in both: the table of seen items has {other[name][0]}, the sample 0\."
+        )
+        with pytest.raises(DataError, match=said):
+            read_candidate_scores(table, n_items=30, seen=other)
     few = {name: column[pairs["user"] < 2] for name, column in pairs.items()}
     with pytest.warns(PodiumWarning, match=r"2 of the 20 users of .* are in the seen items"):
         read_candidate_scores(table, n_items=30, seen=few, seen_candidates="drop", mixed=True)
+
+
+def test_seen_items_that_samples_hardly_hold_are_pointed_out() -> None:
+    """Of 20 users' seen items, one is in the sample of one of the others, by accident."""
+    user, item = (ids.ravel() for ids in np.indices((20, 40)))
+    item[0] = 100
+    table = {"user": user, "item": item, "score": np.zeros(800), "target": item == 1}
+    kept = {name: column[(item > 0) | (user == 3)] for name, column in table.items()}
+    seen = {"user": np.arange(20), "item": np.array([0, *range(101, 120)])}
+    said = r"1 of the 20 items of the seen items are among the 41 of .*\. Check that both use the"
+    with pytest.warns(PodiumWarning, match=said):
+        read_candidate_scores(kept, n_items=100, seen=seen, mixed=True)
+
+
+def test_seen_items_may_be_in_no_sample_by_chance() -> None:
+    """A user's own are in none, and those of one other need not be in a small one."""
+    alone = {name: column[:3] for name, column in SCORED.items()}
+    found = read_candidate_scores(alone, n_items=60, seen=(["a"] * 50, range(10, 60)))
+    assert np.asarray(found.n_items).tolist() == [10]
+    with pytest.warns(PodiumWarning, match="0 of the 2 items of the seen items are among the 5"):
+        read_candidate_scores(SCORED, n_items=60, seen=(["a", "b"], [11, 12]))
 
 
 def test_ranks_take_seen_items_on_trust() -> None:

@@ -13,6 +13,7 @@ from podium import _check
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.ids import codes_of, share
+from podium.data.overlap import Side, check_met, meet
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled._tables import fetch
@@ -22,7 +23,9 @@ OnSeen = Literal["error", "drop"]
 
 _ROLES = (USER, ITEM)
 _FEW = 0.5  # share of users below which a table may be another data set's
-_EXPECTED = 20  # seen items' rows to be expected, before their absence says something
+_FEW_ITEMS = 0.05  # share of the rows to be expected below which items may be another data set's
+_EXPECTED = 20  # rows of items that others had seen, from which their absence is no chance
+_ROLE = "the table of seen items"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,29 +61,23 @@ class Seen:
             If it has none of the users.
         """
         shared = share(self.user, user)
+        sides = (Side(_ROLE, self.name, self.user), Side("the sample", source, user))
+        met = check_met(shared, "user", *sides, few=0.0)
+        if met.both.size < _FEW * met.n_right:
+            warnings.warn(
+                f"{met.both.size} of the {met.n_right} users of {source} are in {self.name}; the "
+                "others count as having seen nothing.",
+                PodiumWarning,
+                stacklevel=3,
+            )
+        return whole(n_items) - self._n_seen(user)
+
+    def _n_seen(self, user: Ids) -> NDArray[np.int64]:
+        """Return how many items each row's user has seen."""
+        shared = share(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
         place = np.minimum(np.searchsorted(users, shared.right), users.size - 1)
-        there = users[place] == shared.right
-        self._refuse_strangers(np.unique(shared.right), users, source, user[0])
-        return whole(n_items) - np.where(there, counts[place], 0)
-
-    def _refuse_strangers(
-        self, asked: NDArray[np.int64], known: NDArray[np.int64], source: str, first: Any
-    ) -> None:
-        """Raise where no user is known, and warn where few are."""
-        n = int(np.isin(asked, known).sum())
-        if not n:
-            raise DataError(
-                f"None of the users of {source}, such as {_check.label(first)}, is in {self.name}. "
-                "Pass seen= with the items of the same users."
-            )
-        if n < _FEW * asked.size:
-            warnings.warn(
-                f"{n} of the {asked.size} users of {source} are in {self.name}; the others count "
-                "as having seen nothing.",
-                PodiumWarning,
-                stacklevel=4,
-            )
+        return np.where(users[place] == shared.right, counts[place], 0)
 
     def holds(self, user: Ids, item: Ids) -> NDArray[np.bool_]:
         """Return whether each pair is one of them."""
@@ -121,6 +118,11 @@ class Seen:
         DataError
             If a target is a seen item, a candidate is one that is not to be dropped, or no item is
             in both where some must be.
+
+        Warns
+        -----
+        PodiumWarning
+            If hardly any item is in both.
         """
         drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
         held = self.holds(*pairs)
@@ -133,8 +135,7 @@ class Seen:
                 "seen_candidates='drop' to leave them out of the samples, or leave out seen= to "
                 "rank among all items."
             )
-        if not held.any():
-            self._refuse_other_items(pairs[1], n_items, source)
+        self._check_items(pairs, n_items, source)
         return held
 
     def _refuse_targets(
@@ -151,17 +152,25 @@ class Seen:
                 f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
             )
 
-    def _refuse_other_items(self, item: Ids, n_items: ArrayLike, source: str) -> None:
-        """Raise where seen items of all users are so many that samples should hold some."""
+    def _check_items(self, pairs: tuple[Ids, Ids], n_items: ArrayLike, source: str) -> None:
+        """Refuse a sample without items that others had seen, or warn, where it should have some.
+
+        A user's own seen items are in no sample, so those of all users may be in none by chance.
+        """
+        user, item = pairs
         shared = share(self.item, item)
-        known = np.unique(shared.left)
-        if np.isin(shared.right, known).any():
-            return
-        if known.size * shared.right.size > _EXPECTED * whole(n_items):
-            raise DataError(
-                f"{source} has none of the {known.size} items of {self.name}: its first is "
-                f"{_check.label(item[0])}, there it is {_check.label(self.item[0])}. Pass tables "
-                "that name items alike."
+        met = meet(shared)
+        n_others = met.n_left - self._n_seen(user)
+        expected = float(n_others.sum()) / whole(n_items)
+        if met.both.size or expected > _EXPECTED:
+            sides = (Side(_ROLE, self.name, self.item), Side("the sample", source, item))
+            check_met(shared, "item", *sides, few=0.0)
+        if np.isin(shared.right, met.both).sum() < _FEW_ITEMS * expected:
+            warnings.warn(
+                f"{met.both.size} of the {met.n_left} items of {self.name} are among the "
+                f"{met.n_right} of {source}. Check that both use the same item ids.",
+                PodiumWarning,
+                stacklevel=4,
             )
 
 
