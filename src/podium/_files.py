@@ -76,6 +76,17 @@ def is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def is_plain_stream(path: Path) -> bool:
+    """Tell a device or a pipe whose name has no suffix, which gets the plainest format.
+
+    Examples
+    --------
+    >>> is_plain_stream(Path(os.devnull)), is_plain_stream(Path("run.csv"))
+    (True, False)
+    """
+    return not path.suffix and is_stream(path)
+
+
 def check_writable(path: Path) -> None:
     """Raise an OSError where `replacing` could not begin to write."""
     if is_stream(path):

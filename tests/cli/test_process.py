@@ -15,6 +15,10 @@ import pytest
 MEASURE = ("measure", "truth.csv", "a.csv", "-m", "recall@2")
 PODIUM = (sys.executable, "-m", "podium")
 
+NEEDS_DEVICES = pytest.mark.skipif(
+    not Path("/dev/stdout").exists(), reason="there is no /dev/stdout"
+)
+
 # Trains for ever, says on stdout when it has begun, and takes signals whoever started it.
 ENDLESS = """
 import contextlib, signal, sys
@@ -61,6 +65,19 @@ def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == podium("recommend", "model", "-k", "1").out
     assert "ü0,日" in done.stdout
+
+
+@NEEDS_DEVICES
+def test_device_without_a_suffix_gets_csv(podium: Callable[..., Any]) -> None:
+    Path("rows.csv").write_text("user,item,relevance,x\n1,1,1,2.5\n1,2,0,0.5\n2,1,0,1\n2,2,1,3\n")
+    assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
+    assert podium("factorize", "rows.csv", "--factors", "2", "-o", "model").status == 0
+    for argv in (("rank", "ranker", "rows.csv"), ("recommend", "model", "--include-seen")):
+        done = run(*argv, "--out", "/dev/stdout")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == podium(*argv).out
+        assert done.stdout.startswith("user,item,score\n")
+        assert podium(*argv, "--out", "/dev/null").status == 0
 
 
 def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
@@ -147,7 +164,8 @@ def test_interrupt_of_a_program_that_loads_is_quiet(place: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "podium: interrupted.\n")
 
 
-def test_reader_that_leaves_is_no_error(podium: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("out", [(), pytest.param(("--out", "/dev/stdout"), marks=NEEDS_DEVICES)])
+def test_reader_that_leaves_is_no_error(podium: Callable[..., Any], out: tuple[str, ...]) -> None:
     """The run is longer than a pipe holds, so the writer is still at it when the reader goes."""
     rows = "".join(f"{u},{i},{i % 2},{i}.25\n" for u in range(500) for i in range(40))
     Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
@@ -155,7 +173,7 @@ def test_reader_that_leaves_is_no_error(podium: Callable[..., Any]) -> None:
     # Unbuffered, Python itself drops the rest of a write that was cut short, and says nothing.
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
-        [*PODIUM, "rank", "model", "rows.csv"],
+        [*PODIUM, "rank", "model", "rows.csv", *out],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

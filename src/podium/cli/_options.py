@@ -223,15 +223,19 @@ class Scoring:
 
 
 def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | None = None) -> None:
-    """Refuse a file that could not be written; by default it must be a table's."""
+    """Refuse a file that could not be written; by default it must be a table's.
+
+    Where a table may be CSV, a device or a pipe needs no suffix.
+    """
     if path is None:
         return
     from podium import _check
-    from podium._files import check_writable
+    from podium._files import check_writable, is_plain_stream
     from podium.errors import ArgumentError
 
     suffixes = suffixes or (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
-    if not path.name.lower().endswith(suffixes):
+    is_csv = ".csv" in suffixes and is_plain_stream(path)
+    if not is_csv and not path.name.lower().endswith(suffixes):
         raise ArgumentError(f"{option} must end in {_check.listed(suffixes)}, got {str(path)!r}.")
     if path.is_dir():
         raise ArgumentError(f"{option} must be a file, but {path} is a folder.")

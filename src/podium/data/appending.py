@@ -11,9 +11,8 @@ from typing import IO, Any, TypeAlias, cast
 
 import polars as pl
 
-from podium import _check
 from podium.data._pool import POLARS
-from podium.data.write import atomic, to_frame
+from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
 from podium.errors import ArgumentError
 
 Append: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -27,7 +26,8 @@ def append_table(path: str | Path) -> Generator[Append]:
     Parameters
     ----------
     path : str or Path
-        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather.
+        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather. A device
+        or a pipe without a suffix, such as /dev/stdout, gets CSV.
 
     Yields
     ------
@@ -54,11 +54,7 @@ def append_table(path: str | Path) -> Generator[Append]:
     ...     append({"user": [3], "score": [0.75]})
     """
     target = Path(path)
-    packed = target.suffix.lower() == ".gz"
-    suffix = (target.with_suffix("") if packed else target).suffix.lower()
-    known = [*_SEPARATORS, *(f"{s}.gz" for s in _SEPARATORS), *_COLUMNAR]
-    if suffix + (".gz" if packed else "") not in known:
-        raise ArgumentError(f"path must end in {_check.listed(known)}, got {target.name!r}.")
+    suffix, packed = table_suffix(target)
     with atomic(target) as place:
         opened = _columnar(place, suffix) if suffix in _COLUMNAR else _text(place, suffix, packed)
         with opened as write:
@@ -96,7 +92,6 @@ def _shown(schema: list[tuple[str, pl.DataType]]) -> str:
     return ", ".join(f"{name} ({dtype})" for name, dtype in schema)
 
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _COLUMNAR = (".parquet", ".arrow", ".feather")
 
 
@@ -105,7 +100,7 @@ def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
     with place.open("wb") as raw:
         # Without a name and a time in its header, equal tables give equal files.
         file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
-        yield _text_writer(cast("IO[bytes]", file), _SEPARATORS[suffix])
+        yield _text_writer(cast("IO[bytes]", file), SEPARATORS[suffix])
         if packed:
             file.close()
 

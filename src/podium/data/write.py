@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium._files import replacing
+from podium._files import is_plain_stream, replacing
 from podium.data._pool import POLARS
 from podium.errors import ArgumentError, DataError
 
@@ -45,6 +45,8 @@ def atomic(path: str | Path) -> Generator[Path]:
     try:
         with replacing(target) as place:
             yield place
+    except BrokenPipeError:  # the reader of a pipe has gone, which is no fault of the path
+        raise
     except OSError as error:
         raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
 
@@ -80,7 +82,8 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     columns : mapping of column name to (n_rows,)
         NumPy arrays, lists or Series.
     path : str or Path
-        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather.
+        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather. A device
+        or a pipe without a suffix, such as /dev/stdout, gets CSV.
 
     Raises
     ------
@@ -94,23 +97,42 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     >>> write_table({"user": [1, 2], "score": [0.5, 0.25]}, "run.parquet")  # doctest: +SKIP
     """
     target = Path(path)
-    packed = target.suffix.lower() == ".gz"
-    suffix = (target.with_suffix("") if packed else target).suffix.lower()
-    if suffix not in _WRITERS or (packed and suffix not in _PACKED):
-        known = [*_WRITERS, *(f"{s}.gz" for s in _PACKED)]
-        raise ArgumentError(f"path must end in {_check.listed(known)}, got {target.name!r}.")
+    suffix, packed = table_suffix(target)
     frame = to_frame(columns)
     POLARS.enter()
     with atomic(target) as place:
         if packed:
             # Without a name and a time in its header, equal tables give equal files.
             with place.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
-                frame.write_csv(cast("IO[bytes]", file), separator=_PACKED[suffix])
+                frame.write_csv(cast("IO[bytes]", file), separator=SEPARATORS[suffix])
         else:
             _WRITERS[suffix](frame, place)
 
 
-_PACKED = {".csv": ",", ".tsv": "\t"}
+def table_suffix(path: Path) -> tuple[str, bool]:
+    """Return the suffix of a table's format, and whether it is packed.
+
+    Parameters
+    ----------
+    path : Path
+        The file, device or pipe to write.
+
+    Raises
+    ------
+    ArgumentError
+        If tables have no such suffix.
+    """
+    if is_plain_stream(path):
+        return ".csv", False
+    packed = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if suffix not in _WRITERS or (packed and suffix not in SEPARATORS):
+        known = [*_WRITERS, *(f"{s}.gz" for s in SEPARATORS)]
+        raise ArgumentError(f"path must end in {_check.listed(known)}, got {path.name!r}.")
+    return suffix, packed
+
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
     ".parquet": lambda frame, place: frame.write_parquet(place),
     ".csv": lambda frame, place: frame.write_csv(place),
