@@ -13,10 +13,10 @@ from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
 from podium.data.convert import finite, to_ids, to_numbers, to_scores
+from podium.data.ids import codes_of
 from podium.data.source import Kind
 from podium.data.tables import open_table
 from podium.errors import DataError
-from podium.groups import encode
 from podium.sampled._tables import fetch, labels
 from podium.sampled.draws import _kernels
 from podium.sampled.draws.sampling import from_twice
@@ -111,7 +111,8 @@ def read_candidate_scores(
     if seen is not None:
         refuse_history(columns, values, table.name)
     rows = _Rows.of(labels(user), labels(item), score, target > 0)
-    _refuse_twice(rows, table.name, replacement=_check.flag(replacement, "replacement"))
+    again = _check.flag(replacement, "replacement")
+    _refuse_twice(rows, codes_of(item)[0], table.name, replacement=again)
     _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
     sizes: int | NDArray[np.int64] = whole(n_items)
     own = own_items(values, found, table, user)
@@ -222,9 +223,13 @@ def _refuse_mixed(
         )
 
 
-def _refuse_twice(rows: _Rows, source: str, *, replacement: bool) -> None:
-    """Refuse rows that repeat a user's item, unless it is a candidate that was drawn again."""
-    places = encode(rows.item)[0]
+def _refuse_twice(
+    rows: _Rows, places: NDArray[np.int64], source: str, *, replacement: bool
+) -> None:
+    """Refuse rows that repeat a user's item, unless it is a candidate that was drawn again.
+
+    `places` are the items' codes.
+    """
     order = np.lexsort((rows.held, places, rows.codes))
     a, b = order[:-1], order[1:]
     twice = (rows.codes[a] == rows.codes[b]) & (places[a] == places[b])
