@@ -25,7 +25,7 @@ _UNIT = 0.36  # knot spacing in whose second differences the roughness is counte
 _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # standard deviation of d log density / d log rank at rank 1, about 0
 ANY_HEAD = 2.0  # the same where the data alone are to say it: intervals take little for granted
-_PEAK = 0.8, 0.3  # mean and standard deviation of the log height of a peak, of a slope of 1
+_PEAK = 0.9, 0.15  # mean and standard deviation of the log height of a peak, of a slope of 1
 _FIRST = 10  # ranks over which the slope is taken that a peak goes with
 _TAIL = 5.0  # standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # the same two for the change with the log of a user's number of items
@@ -108,14 +108,15 @@ def with_peak(prior: Prior, slope: float) -> Prior:
     """Return the family whose first rank has a peak above the spline: the last coefficient.
 
     Ranks that are rounded up from a power law of real numbers have one: from x ** -0.7, rank 1
-    comes 2.8 times as often as the power law of whole ranks has it. The log of its height grows
-    with the square of the slope, nearly.
+    comes 2.8 times as often as the spline's power law has it. The log of its height grows with the
+    square of the exponent, nearly. A spline without the peak comes out steeper than that.
 
     Parameters
     ----------
     prior : Prior
     slope : float
-        Exponent with which the density falls over the first ranks, above 0; see `fall`.
+        Exponent with which a density without the peak falls over the first ranks, above 0; see
+        `fall`.
     """
     first = np.zeros((*prior.design.shape[:2], 1))
     first[:, 0] = 1.0
