@@ -14,7 +14,16 @@ from podium import demo
 from podium.data import OnlineRetail, load_onlineretail
 from podium.demo import run_file
 from podium.demo.features import FEATURES, select
-from podium.demo.study import GRIDS, LOGISTIC, MEASURES, N_TRIALS, PAP, SURROGATE, Results, study
+from podium.demo.study import (
+    GRIDS,
+    LOGISTIC,
+    MEASURES,
+    N_TRIALS,
+    PAP,
+    SURROGATE,
+    Results,
+    train_and_compare,
+)
 
 METHODS = {"popularity", "item similarity", LOGISTIC, SURROGATE, PAP}
 
@@ -166,7 +175,7 @@ def test_demo_page_shows_every_ranker_and_what_it_was_given(result, folder, numb
 
 @pytest.fixture(scope="module")
 def made_up(shop) -> Results:
-    return study(shop, lambda step: None)
+    return train_and_compare(shop, lambda step: None)
 
 
 def test_demo_learning_rates_are_settings_that_differ(made_up):

@@ -4,8 +4,8 @@ Only products that are new to the customer count: a repeat order needs no recomm
 windows of eight weeks follow each other; features of a window are made from purchases before it.
 Rankers are trained on the first, stopped and chosen on the second, and measured once on the third.
 
-To see how podium is used, read `study` first, in ``study.py``. The candidates and features come
-from ``features.py``, the sentences from ``verdict.py``, and the page from ``page.py``.
+To see how podium is used, read ``study.py`` first. The candidates and features come from
+``features.py``, the sentences from ``verdict.py``, and the page from ``page.py``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 from podium import report
 from podium.data import OnlineRetail, atomic, load_onlineretail, write_table
 from podium.demo import page
-from podium.demo.study import N_TRIALS, K, Results, study
+from podium.demo.study import N_TRIALS, K, Results, train_and_compare
 from podium.demo.verdict import judge, table
 from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
 
-__all__ = ["run", "study"]
+__all__ = ["run"]
 
 
 def run(
@@ -75,14 +75,14 @@ def run(
     def step(note: str) -> None:
         progress(next(done), N_TRIALS + 5, note)
 
-    results = study(shop or load_onlineretail(), step)
+    results = train_and_compare(load_onlineretail() if shop is None else shop, step)
     verdict = judge(results.evaluations, K)
-    found = page.numbers(results, verdict)
-    content = page.report(results, verdict, found)
+    summary = page.summarize(results, verdict)
+    content = page.report(results, verdict, summary)
     step("writing")
     made = {"table": table(results.comparison, verdict), "verdict": verdict.text}
     if folder is not None:
-        _write(results, found, folder)
+        _write(results, summary, folder)
         report.write(content, folder / "report.html")
         made["path"] = str(folder / "report.html")
     step("done")
@@ -99,7 +99,7 @@ def _folder(out: Path) -> Path:
     return out
 
 
-def _write(results: Results, found: Mapping[str, Any], out: Path) -> None:
+def _write(results: Results, summary: Mapping[str, Any], out: Path) -> None:
     """Write tables with the shop's own ids, customer numbers and stock codes, and all numbers."""
     test, shop = results.tasks["test"], results.shop
 
@@ -112,7 +112,7 @@ def _write(results: Results, found: Mapping[str, Any], out: Path) -> None:
         write_table(named(test.run_table(scores)), out / run_file(name))
     write_table(_per_user(results), out / "per_user.parquet")
     with atomic(out / "results.json") as place:
-        text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)
         place.write_text(text + "\n", encoding="utf-8")
 
 

@@ -46,7 +46,7 @@ _CHOICE = (
 )
 
 
-def numbers(results: Results, verdict: Verdict) -> dict[str, Any]:
+def summarize(results: Results, verdict: Verdict) -> dict[str, Any]:
     """Return all results as JSON can hold them."""
     settings = {method: str(tried[0].settings) for method, tried in results.trials.items()}
     return {
@@ -113,11 +113,11 @@ def _example(results: Results, method: str, quantile: float) -> dict[str, Any]:
     }
 
 
-def report(results: Results, verdict: Verdict, found: Mapping[str, Any]) -> Report:
-    """Return the page as a dictionary; `found` are the `numbers`."""
+def report(results: Results, verdict: Verdict, summary: Mapping[str, Any]) -> Report:
+    """Return the page as a dictionary; `summary` is that of `summarize`."""
     dates = {name: _dates(results, name) for name in results.tasks}
-    test = found["windows"]["test"]
-    page: dict[str, Any] = {**comparison_report(found["comparison"], groups="customers")}
+    test = summary["windows"]["test"]
+    page: dict[str, Any] = {**comparison_report(summary["comparison"], groups="customers")}
     means, by_target, *by_others = page["sections"]
     return {
         "title": f"Which {K} products should each customer be told about next?",
@@ -133,12 +133,12 @@ def report(results: Results, verdict: Verdict, found: Mapping[str, Any]) -> Repo
         "sections": [
             _result(results, verdict, means),
             by_target,
-            {"title": "For whom", "figures": [_by_segment(found["evaluations"])]},
-            _customers(found["examples"], verdict.order[0]),
-            _weights(found["weights"]),
+            {"title": "For whom", "figures": [_by_segment(summary["evaluations"])]},
+            _customers(summary["examples"], verdict.order[0]),
+            _weights(summary["weights"]),
             _training(results.trials),
-            _method(found, dates),
             *by_others,
+            _method(summary, dates),
         ],
         "conventions": page["conventions"],
         "footer": _SOURCE,
@@ -156,11 +156,7 @@ def _result(results: Results, verdict: Verdict, means: Mapping[str, Any]) -> Sec
     duels: Table = {
         "columns": ["better", "worse", "difference", "95 % interval", "p", "detectable"],
         "rows": [
-            [
-                *(d.better, d.worse, d.test.difference),
-                "{:+.4f} to {:+.4f}".format(*d.test.interval),
-                *(d.p_text, d.test.detectable),
-            ]
+            [d.better, d.worse, d.test.difference, d.interval, d.p_text, d.test.detectable]
             for d in verdict.duels
         ],
         "digits": 4,
@@ -344,7 +340,7 @@ def _name(trial: Trial) -> str:
     return f"{_loss(trial)}, k = {_cutoff(trial)}"
 
 
-def _method(found: Mapping[str, Any], dates: Mapping[str, str]) -> Section:
+def _method(summary: Mapping[str, Any], dates: Mapping[str, str]) -> Section:
     columns = ["window", "dates", "customers", "candidates", "new purchases", "among candidates"]
     windows: Table = {
         "columns": columns,
@@ -353,12 +349,12 @@ def _method(found: Mapping[str, Any], dates: Mapping[str, str]) -> Section:
                 *(name, dates[name], w["customers"], w["candidates"], w["new_purchases"]),
                 f"{w['share_among_candidates']:.0%}",
             ]
-            for name, w in found["windows"].items()
+            for name, w in summary["windows"].items()
         ],
     }
     forms: Table = {
         "columns": ["method", "form that did best on validation"],
-        "rows": [[name, text] for name, text in found["methods"].items()],
+        "rows": [[name, text] for name, text in summary["methods"].items()],
     }
     return {
         "title": "What was asked",

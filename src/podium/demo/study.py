@@ -1,4 +1,4 @@
-"""The study: three windows of time, five methods, and what validation chooses of each."""
+"""The study: three windows of time, five methods, and the form of each that validation chooses."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Results:
     comparison: Comparison
 
 
-def study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
+def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
     """Train on the first window, choose on the second, measure once on the third.
 
     `step` is called with the name of each step as it begins.
@@ -218,8 +218,7 @@ def make_task(shop: OnlineRetail, start: int, stop: int) -> Task:
 def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[Ids, Sparse]:
     """Return who bought products new to them in the window, and which, CSR (n_users, n_items).
 
-    Customers without an earlier purchase are left out: nothing is known of them that could be
-    personal.
+    Customers without an earlier purchase are left out: no recommendation could be personal.
     """
     before, during = bought(between(shop, 0, start)), bought(between(shop, start, stop))
     new = (during > before).astype(np.float32)
@@ -230,14 +229,14 @@ def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[Ids, Spars
 def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:
     """Train with every setting, and around the best surrogate; the best on validation first."""
 
-    def tried(settings: Settings) -> Trial:
+    def attempt(settings: Settings) -> Trial:
         step(f"training {settings}")
         return fit(train, valid, settings)
 
-    trials = {method: [tried(settings) for settings in grid] for method, grid in GRIDS.items()}
+    trials = {method: [attempt(settings) for settings in grid] for method, grid in GRIDS.items()}
     best = _best_first(trials[SURROGATE])[0].settings
-    trials[SURROGATE] += [tried(Settings(best.loss, rate, l2)) for rate, l2 in REFINEMENTS]
-    return {method: _best_first(found) for method, found in trials.items()}
+    trials[SURROGATE] += [attempt(Settings(best.loss, rate, l2)) for rate, l2 in REFINEMENTS]
+    return {method: _best_first(tried) for method, tried in trials.items()}
 
 
 def fit(train: Task, valid: Task, settings: Settings) -> Trial:

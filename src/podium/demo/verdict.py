@@ -24,6 +24,10 @@ class Duel(NamedTuple):
         """The p value with the two digits that 10,000 drawn permutations support."""
         return "<0.001" if self.p_value < 0.001 else f"{self.p_value:.2g}"
 
+    @property
+    def interval(self) -> str:
+        return "{:+.4f} to {:+.4f}".format(*self.test.interval)
+
     def __str__(self) -> str:
         low, high = self.test.interval
         return (
