@@ -24,7 +24,7 @@ from podium.consistency import (
     sensitivity,
 )
 from podium.consistency._reading import Reading
-from podium.experiments.papers._topk_consistency_losses import Gentle
+from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
 from podium.types import Loss
 
