@@ -24,7 +24,6 @@ ALLOWED = {
     "scipy": (
         *_ESTIMATORS,
         "catalogue/*",
-        "consistency/*",
         "data/*",
         "experiments/*",
         "papers/*",
@@ -32,7 +31,6 @@ ALLOWED = {
         "sampled/*",
         "evaluation/stats/*",
         "testing/*",
-        "theory/*",
     ),
     "numba": ("*_kernels.py",),
     "polars": ("data/*",),

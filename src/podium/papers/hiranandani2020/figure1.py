@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from podium.groups import Groups
 from podium.losses import PApAverage, PApMax, PApRamp, PApTightStruct
 from podium.papers.hiranandani2020 import figure1_page as page
+from podium.papers.hiranandani2020.theory import MARGINS, margins
 from podium.papers.recipe import Recipe
 from podium.papers.study import Result, Study, generator, key, parts
 from podium.rankers.objective import LinearObjective, times
-from podium.theory import MARGINS, margins
 from podium.types import Mask
 
 Rows = NDArray[np.float64]  # (n_rows, n_features)

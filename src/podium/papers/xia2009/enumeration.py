@@ -12,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.consistency import (
+from podium.papers.recipe import Recipe
+from podium.papers.study import Result, Study, generator, key, parts
+from podium.papers.xia2009 import enumeration_losses as named
+from podium.papers.xia2009 import enumeration_page as page
+from podium.papers.xia2009.consistency import (
     Minimum,
     Space,
     agreement,
@@ -22,10 +26,6 @@ from podium.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.papers.recipe import Recipe
-from podium.papers.study import Result, Study, generator, key, parts
-from podium.papers.xia2009 import enumeration_losses as named
-from podium.papers.xia2009 import enumeration_page as page
 from podium.types import Loss
 
 _N_STARTS = 3  # for RankCosine, whose expectation falls from everywhere to one direction

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import losses
-from podium.consistency import PermutationCrossEntropy, Truncated
 from podium.groups import Groups
 from podium.losses import ListNetLuce
+from podium.papers.xia2009.consistency import PermutationCrossEntropy, Truncated
 from podium.types import Loss, PerGroup, PerRow
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")

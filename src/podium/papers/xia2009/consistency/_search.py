@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.consistency import _orders
-from podium.consistency._reading import Reading, Scores
-from podium.consistency.space import Head
+from podium.papers.xia2009.consistency import _orders
+from podium.papers.xia2009.consistency._reading import Reading, Scores
+from podium.papers.xia2009.consistency.space import Head
 
 Condition = Literal[
     "non-negative", "differentiable", "symmetric", "ordered", "strict", "constant", "steeper"

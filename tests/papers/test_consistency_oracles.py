@@ -1,4 +1,4 @@
-"""The theory's definitions word by word in plain Python, against podium.consistency."""
+"""The theory's definitions word by word in plain Python, against the consistency package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from scipy.optimize import minimize
 
 from podium import losses
-from podium.consistency import (
+from podium.groups import Groups
+from podium.papers.xia2009.consistency import (
     PermutationCrossEntropy,
     Space,
     Truncated,
@@ -21,7 +22,6 @@ from podium.consistency import (
     minimise,
     sensitivity,
 )
-from podium.groups import Groups
 from podium.types import Loss
 
 Order = tuple[int, ...]

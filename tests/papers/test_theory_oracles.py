@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from podium import Ranking, metrics, theory
+from podium import Ranking, metrics
+from podium.papers.hiranandani2020 import theory
 
 Case = tuple[list[float], list[float], int]
 

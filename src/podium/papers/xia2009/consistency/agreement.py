@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from podium.consistency.minimum import Minimum, minimise
-from podium.consistency.space import Head, Space
 from podium.errors import ArgumentError
+from podium.papers.xia2009.consistency.minimum import Minimum, minimise
+from podium.papers.xia2009.consistency.space import Head, Space
 from podium.types import Loss
 
 

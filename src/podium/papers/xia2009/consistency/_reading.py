@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import losses
-from podium.consistency import _orders
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.papers.xia2009.consistency import _orders
 from podium.types import Loss, PerRow
 
 Scores = NDArray[np.float64]  # (n,)

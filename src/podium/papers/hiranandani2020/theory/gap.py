@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import pap
+from podium.papers.hiranandani2020.theory import _shares
+from podium.papers.hiranandani2020.theory.bound import generalization_bound
+from podium.papers.hiranandani2020.theory.population import Sampler, Scorer, population_risk, scored
 from podium.progress import or_silent
 from podium.ranking import Ranking
-from podium.theory import _shares
-from podium.theory.bound import generalization_bound
-from podium.theory.population import Sampler, Scorer, population_risk, scored
 from podium.types import PerRow, Progress
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium import _check
-from podium.consistency import _orders
-from podium.consistency._reading import Reading, Scores
-from podium.consistency._search import CONDITIONS, Condition, CounterExample, Search
+from podium.papers.xia2009.consistency import _orders
+from podium.papers.xia2009.consistency._reading import Reading, Scores
+from podium.papers.xia2009.consistency._search import CONDITIONS, Condition, CounterExample, Search
 from podium.types import Loss
 
 

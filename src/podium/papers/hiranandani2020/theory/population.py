@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.theory import _shares
-from podium.theory._shares import GammaPlus
+from podium.papers.hiranandani2020.theory import _shares
+from podium.papers.hiranandani2020.theory._shares import GammaPlus
 from podium.types import PerRow
 
 Sampler: TypeAlias = Callable[[np.random.Generator, int], ArrayLike]

@@ -6,12 +6,23 @@
 beside how far it is. The page docs/theory.md shows them at work.
 """
 
-from podium.theory._shares import GammaPlus
-from podium.theory.bound import generalization_bound
-from podium.theory.gap import Fit, Gap, generalization_gap
-from podium.theory.margins import MARGINS, SURROGATES, Margin, Margins, margins
-from podium.theory.plots import gap_plot
-from podium.theory.population import PopulationRisk, Sampler, Scorer, population_risk
+from podium.papers.hiranandani2020.theory._shares import GammaPlus
+from podium.papers.hiranandani2020.theory.bound import generalization_bound
+from podium.papers.hiranandani2020.theory.gap import Fit, Gap, generalization_gap
+from podium.papers.hiranandani2020.theory.margins import (
+    MARGINS,
+    SURROGATES,
+    Margin,
+    Margins,
+    margins,
+)
+from podium.papers.hiranandani2020.theory.plots import gap_plot
+from podium.papers.hiranandani2020.theory.population import (
+    PopulationRisk,
+    Sampler,
+    Scorer,
+    population_risk,
+)
 
 __all__ = [
     "MARGINS",

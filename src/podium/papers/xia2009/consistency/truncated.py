@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.consistency._reading import loss_of
 from podium.groups import Groups
 from podium.losses import _inputs
+from podium.papers.xia2009.consistency._reading import loss_of
 from podium.types import Loss, PerGroup, PerRow
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium import theory
+from podium.papers.hiranandani2020 import theory
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory.md"
 ALL = {"risk", *theory.SURROGATES}

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from podium.consistency import _orders
-from podium.consistency.space import Space
+from podium.papers.xia2009.consistency import _orders
+from podium.papers.xia2009.consistency.space import Space
 
 
 def is_order_preserving(space: Space, i: int, j: int, k: int) -> bool:

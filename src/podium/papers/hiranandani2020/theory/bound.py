@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from podium import _check
-from podium.theory import _shares
-from podium.theory._shares import GammaPlus
+from podium.papers.hiranandani2020.theory import _shares
+from podium.papers.hiranandani2020.theory._shares import GammaPlus
 
 
 def generalization_bound(

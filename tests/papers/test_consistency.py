@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from podium import losses
-from podium.consistency import (
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.papers.xia2009.consistency import (
     CONDITIONS,
     Minimum,
     PermutationCrossEntropy,
@@ -25,8 +27,6 @@ from podium.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.rankers import LinearRanker
 
 P1 = 0.4

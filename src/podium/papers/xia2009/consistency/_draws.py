@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.consistency import _orders
 from podium.errors import ArgumentError
+from podium.papers.xia2009.consistency import _orders
 
 _RAMP = 1e-9  # keeps drawn probabilities apart where the law gives several of 0
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import losses, theory
+from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.papers.hiranandani2020 import theory
 
 
 def one(s: list[float], t: list[float], k: int, **options: Any) -> theory.Margins:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import theory
 from podium.errors import ArgumentError
+from podium.papers.hiranandani2020 import theory
 
 GROUP = {"n_pos": 20, "n_neg": 200, "k": 10}
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.consistency import _draws, _orders
 from podium.errors import ArgumentError
+from podium.papers.xia2009.consistency import _draws, _orders
 
 Head = tuple[int, ...]
 """The objects at the top k places, from the top; objects are numbered from 0."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.consistency import _newton, _orders
-from podium.consistency._planes import Planes
-from podium.consistency._reading import Reading, Scores
-from podium.consistency.space import Head, Space
 from podium.errors import ArgumentError
+from podium.papers.xia2009.consistency import _newton, _orders
+from podium.papers.xia2009.consistency._planes import Planes
+from podium.papers.xia2009.consistency._reading import Reading, Scores
+from podium.papers.xia2009.consistency.space import Head, Space
 from podium.types import Loss
 
 Method = Literal["newton", "cutting planes", "many starts"]

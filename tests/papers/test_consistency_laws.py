@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import losses
-from podium.consistency import (
+from podium.papers.xia2009.consistency import (
     PermutationCrossEntropy,
     Space,
     Truncated,
@@ -23,7 +23,7 @@ from podium.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.consistency._reading import Reading
+from podium.papers.xia2009.consistency._reading import Reading
 from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
 from podium.types import Loss

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import losses, theory
+from podium import losses
 from podium.groups import Groups
+from podium.papers.hiranandani2020 import theory
 from podium.testing.loss_oracles import pap_risk
 
 NAMES = ("risk", *theory.SURROGATES)
