@@ -16,9 +16,9 @@ from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.rankers import load, save
-from podium.rankers._inputs import Rows
 from podium.rankers.baselines import GRIDS, RankBoost
 from podium.rankers.baselines._rankboost._pairs import pairs_of
+from podium.rankers.inputs import Rows
 from podium.rankers.validation import mean_measure
 from podium.tuning import search
 

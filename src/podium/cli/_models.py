@@ -171,7 +171,7 @@ def scaled(estimator: Any, model: Model, X: Any) -> Any:
 
 def is_linear(model: Model) -> bool:
     """Tell whether a model's scores are linear in its features, so that it takes a scaler."""
-    from podium.rankers._estimator import LinearScores
+    from podium.rankers.estimator import LinearScores
 
     return issubclass(_class(model.model), LinearScores)
 
@@ -265,12 +265,10 @@ def assignments(given: list[str] | None) -> dict[str, Any]:
 def _refuse_idle_steps(params: dict[str, Any]) -> None:
     """Refuse what the solver that will run does not read."""
     from podium.errors import ArgumentError
-    from podium.rankers import _fitting
+    from podium.rankers import fitting
 
-    solver = _fitting.solver_name(
-        params.get("solver", "auto"), params["loss"], params.get("radius")
-    )
-    useless = {"learning_rate": _fitting.STEPPING, "batch_size": ("stochastic",)}
+    solver = fitting.solver_name(params.get("solver", "auto"), params["loss"], params.get("radius"))
+    useless = {"learning_rate": fitting.STEPPING, "batch_size": ("stochastic",)}
     for name, takers in useless.items():
         if name in params and solver not in takers:
             option = _OPTIONS.get(name, f"--set {name}")

@@ -26,7 +26,7 @@ MODELS = {
     "GreedyPAp": "podium.rankers.baselines._greedy",
     "LightGBMRanker": "podium.rankers.boosting.lightgbm",
     "LinearRanker": "podium.rankers.linear",
-    "LogisticRanker": "podium.rankers.baselines._logistic",
+    "LogisticRanker": "podium.rankers.logistic",
     "NeuralRanker": "podium.rankers.neural._ranker",
     "RankBoost": "podium.rankers.baselines._rankboost._ranker",
     "SGDAtK": "podium.rankers.baselines._descent",

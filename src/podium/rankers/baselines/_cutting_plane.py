@@ -6,7 +6,7 @@ import numpy as np
 
 from podium.rankers.objective import LinearObjective, dot
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
-from podium.rankers.solvers._planes import Model, Planes
+from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 
 _CAPACITY = 200  # planes at most; idle ones are merged into their mean

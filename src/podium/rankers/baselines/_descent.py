@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium.metrics import Measure
-from podium.rankers.baselines._base import LinearBaseline
+from podium.rankers.baseline import LinearBaseline
 from podium.rankers.baselines._precision import PrecisionAverage
 from podium.rankers.linear import LinearRanker
 from podium.types import Progress

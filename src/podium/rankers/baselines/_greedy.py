@@ -11,10 +11,10 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.rankers._content import by_content
-from podium.rankers._fitting import seed_of
-from podium.rankers.baselines._base import Coefficients, LinearBaseline, Task
-from podium.rankers.baselines._logistic import Classifier, require_both_classes
+from podium.rankers.baseline import Coefficients, LinearBaseline, Task
+from podium.rankers.content import by_content
+from podium.rankers.fitting import seed_of
+from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
 

@@ -11,9 +11,9 @@ from podium.errors import ArgumentError
 from podium.losses import PApRamp, PApTarget
 from podium.losses._inputs import group_weights
 from podium.metrics import Measure
-from podium.rankers._fitting import seed_of
-from podium.rankers.baselines._base import Coefficients, LinearBaseline, Task
-from podium.rankers.baselines._logistic import Classifier, require_both_classes
+from podium.rankers.baseline import Coefficients, LinearBaseline, Task
+from podium.rankers.fitting import seed_of
+from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
 

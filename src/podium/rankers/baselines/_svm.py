@@ -11,8 +11,8 @@ from podium import _check
 from podium.errors import ConvergenceWarning
 from podium.losses import PAUCHinge
 from podium.metrics import Measure
-from podium.rankers import _fitting
-from podium.rankers.baselines._base import LinearBaseline
+from podium.rankers import fitting
+from podium.rankers.baseline import LinearBaseline
 from podium.rankers.baselines._cutting_plane import cutting_plane
 from podium.rankers.objective import LinearObjective
 from podium.rankers.solvers import Settings, Solution
@@ -118,11 +118,11 @@ class SVMpAUC(LinearBaseline):
         target = loss.prepare(rows.relevance, rows.groups, weights=task.weights)
         l2 = 1.0 / _check.number(self.C, "C", low=0.0, strict=True)
         objective = LinearObjective(rows.features, loss, target, l2)
-        _fitting.require_trainable(loss, target, rows.groups)
+        fitting.require_trainable(loss, target, rows.groups)
         validate = None if data["eval_set"] is None else task.judge_coef
         solution = cutting_plane(objective, settings, validate, progress)
         self._keep(solution)
-        trouble = _fitting.trouble(solution, settings, "bundle")
+        trouble = fitting.trouble(solution, settings, "bundle")
         if trouble:
             warnings.warn(f"SVMpAUC {trouble}", ConvergenceWarning, stacklevel=3)
 

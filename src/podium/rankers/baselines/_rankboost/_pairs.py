@@ -10,7 +10,7 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import PairTarget, PairwiseExponential
 from podium.losses._inputs import group_weights
-from podium.rankers import _inputs
+from podium.rankers import inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _EMPTY = np.empty(0)
@@ -53,7 +53,7 @@ class Pairs:
         return total * float(np.exp(-worst)), -grad / total
 
 
-def pairs_of(rows: _inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
+def pairs_of(rows: inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
     """Return the pairs of different relevance; raise where there is none."""
     groups = rows.groups
     target = PairwiseExponential().prepare(rows.relevance, groups)

@@ -13,11 +13,11 @@ from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _inputs
-from podium.rankers._estimator import Ranker
+from podium.rankers import inputs
 from podium.rankers.baselines._rankboost._pairs import pairs_of
 from podium.rankers.baselines._rankboost._rounds import Course, Judge, boost
 from podium.rankers.baselines._rankboost._thresholds import coded
+from podium.rankers.estimator import Ranker
 from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress, RowIndex
 
@@ -175,8 +175,8 @@ class RankBoost(Ranker):
             delattr(self, name)  # what an earlier fit learned
         limits, cuts, per = self._checked()
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
-        pairs = pairs_of(rows, _inputs.row_weights(sample_weight, rows.groups), per)
+        rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
+        pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
         part = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
         self._keep(boost(coded(part, cuts), pairs, judge, *limits, or_silent(progress)))
@@ -186,7 +186,7 @@ class RankBoost(Ranker):
         """Return the score of each row, float64, (n_rows,); higher ranks first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
-        _inputs.finite_features(features, None, "X")
+        inputs.finite_features(features, None, "X")
         used, column = np.unique(self.feature_, return_inverse=True)
         rounds = list(zip(column.tolist(), self.threshold_, self.alpha_, strict=True))
         scores = np.zeros(int(features.shape[0]))
@@ -222,7 +222,7 @@ class RankBoost(Ranker):
         )
 
     def _judge(self, eval_set: Any) -> Judge:
-        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(
@@ -257,7 +257,7 @@ class RankBoost(Ranker):
         return self.min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to _inputs, which names the row, the group and the column.
+        # Non-finite values are left to `inputs`, which names the row, the group and the column.
         return validate_data(
             self,
             X,

@@ -14,8 +14,8 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _inputs
-from podium.rankers._estimator import LinearScores
+from podium.rankers import inputs
+from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import times
 from podium.rankers.validation import mean_measure, validator
 from podium.types import Mask, PerRow, Progress
@@ -39,7 +39,7 @@ class Task:
         From scores of those rows to the mean measure, higher is better.
     """
 
-    rows: _inputs.Rows
+    rows: inputs.Rows
     positive: Mask
     weights: PerRow | None
     judged: Any
@@ -104,8 +104,8 @@ class LinearBaseline(LinearScores):
         low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
         features = self._features(X, reset=True)
         reader = self._reader(type(self).__name__) if self._reads_groups else ""
-        rows = _inputs.rows_of(features, y, qid, data["group"], reader=reader)
-        weights = _inputs.row_weights(data["sample_weight"], rows.groups)
+        rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
+        weights = inputs.row_weights(data["sample_weight"], rows.groups)
         if data["eval_set"] is None:
             judged, judge = rows, self._judge(rows, weights)
         else:
@@ -115,7 +115,7 @@ class LinearBaseline(LinearScores):
     def _min_relevance(self) -> float:
         return self.min_relevance
 
-    def _judge(self, rows: _inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
+    def _judge(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
         measure, low = parse(self._measure()), self.min_relevance
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         labels = rows.groups.index
@@ -134,8 +134,8 @@ class LinearBaseline(LinearScores):
 
         return judge
 
-    def _validation(self, eval_set: Any) -> tuple[_inputs.Rows, Callable[[PerRow], float]]:
-        X, y, qid = _inputs.unpack_eval_set(eval_set)
+    def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
+        X, y, qid = inputs.unpack_eval_set(eval_set)
         rows = self._judged_rows(self._features(X, reset=False), y, qid)
         low = self.min_relevance
         return rows, validator(

@@ -15,7 +15,7 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure
-from podium.rankers.baselines._base import Coefficients, LinearBaseline
+from podium.rankers.baseline import Coefficients, LinearBaseline
 from podium.types import Mask, PerRow, Progress, RowIndex
 
 _DENSE_HESSIAN = 1000  # features up to which a matrix of their pairs is cheap

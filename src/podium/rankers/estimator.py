@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium import _check
 from podium.groups import Groups
 from podium.metrics import Measure
-from podium.rankers import _inputs
+from podium.rankers import inputs
 from podium.rankers._draws import loss_name, reads_groups
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import mean_measure
@@ -57,7 +57,7 @@ class Ranker(BaseEstimator, abc.ABC):
             np.asarray(y, dtype=np.float64),
             qid,
             min_relevance=self._min_relevance(),
-            weights=_inputs.row_weights(sample_weight, groups),
+            weights=inputs.row_weights(sample_weight, groups),
         )
 
     def _measure(self) -> str | Measure:
@@ -72,10 +72,10 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the loss's name if it reads groups."""
         return self._reader(loss_name(loss)) if reads_groups(loss) else ""
 
-    def _judged_rows(self, features: Any, y: Any, qid: Any) -> _inputs.Rows:
+    def _judged_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
         """Check the rows of an eval_set, whose measure reads groups."""
         reader = self._reader(str(self._measure()))
-        return _inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
+        return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
 
     @abc.abstractmethod
     def _min_relevance(self) -> float:
@@ -100,11 +100,11 @@ class LinearScores(Ranker):
         """Return the score of each row, float64, (n_rows,); higher ranks first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
-        _inputs.finite_features(features, None, "X")
+        inputs.finite_features(features, None, "X")
         return times(features, self.coef_) + self.intercept_
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to _inputs, which names the row, the group and the column.
+        # Non-finite values are left to `inputs`, which names the row, the group and the column.
         return validate_data(
             self,
             X,

@@ -13,9 +13,9 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses._inputs import TINY
 from podium.progress import or_silent
-from podium.rankers._content import by_content
 from podium.rankers._draws import draws, generator, given_keys, redraws
-from podium.rankers._inputs import Rows
+from podium.rankers.content import by_content
+from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
 from podium.types import Loss, PerRow, RowIndex
