@@ -13,7 +13,7 @@ import pytest
 
 from podium.groups import Groups
 from podium.metrics import parse
-from podium.rankers.baselines import PrecisionAverage, SVMpAUC
+from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium.ranking import Ranking
 from podium.testing.loss_oracles import orderings
 

@@ -13,8 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from podium.errors import ArgumentError
-from podium.rankers.baselines import GRIDS, GreedyPAp, LogisticRanker, SelectPAp, SGDAtK, SVMpAUC
+from podium.papers.hiranandani2020.baselines import GreedyPAp, SelectPAp, SGDAtK, SVMpAUC
+from podium.rankers import LogisticRanker
 from podium.rankers.validation import mean_measure
+from podium.tuning.defaults import default_grid
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -69,7 +71,7 @@ def test_baseline_follows_scikit_learn(estimator: Any, check: Any) -> None:
 
 @every
 def test_grid_holds_values_that_fit(baseline: Any) -> None:
-    for model in ParameterGrid(GRIDS[type(baseline).__name__]):
+    for model in ParameterGrid(default_grid(baseline)):
         clone(baseline).set_params(**model).fit(*problem())
 
 

@@ -15,15 +15,14 @@ from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import parse
-from podium.rankers import LinearRanker
-from podium.rankers.baselines import (
+from podium.papers.hiranandani2020.baselines import (
     GreedyPAp,
-    LogisticRanker,
     PrecisionAverage,
     SelectPAp,
     SGDAtK,
     SVMpAUC,
 )
+from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.validation import mean_measure
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract, loss_cases

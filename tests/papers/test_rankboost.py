@@ -15,12 +15,13 @@ from threadpoolctl import threadpool_limits
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
+from podium.papers.xia2009.rankboost import RankBoost
+from podium.papers.xia2009.rankboost.pairs import pairs_of
 from podium.rankers import load, save
-from podium.rankers.baselines import GRIDS, RankBoost
-from podium.rankers.baselines._rankboost._pairs import pairs_of
 from podium.rankers.inputs import Rows
 from podium.rankers.validation import mean_measure
 from podium.tuning import search
+from podium.tuning.defaults import default_grid
 
 LEARNED = ("feature_", "threshold_", "alpha_")
 
@@ -223,7 +224,7 @@ def test_search_refits_for_as_many_rounds_as_were_best() -> None:
 
 
 def test_grid_holds_values_that_fit() -> None:
-    for params in ParameterGrid(GRIDS["RankBoost"]):
+    for params in ParameterGrid(default_grid(RankBoost())):
         assert RankBoost(3, **params).fit(*problem()).n_iter_ == 3
 
 

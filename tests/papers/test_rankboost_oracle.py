@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.rankers.baselines import RankBoost
+from podium.papers.xia2009.rankboost import RankBoost
 
 Problem = tuple[Any, Any, Any]  # X, y, qid
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import warnings
 from typing import Any
 
-from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
+from podium.cli._training import DEFAULT_K, Model, Solver
 
 # What measured best on held-out users: docs/experiments/pap.md.
 _LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
@@ -209,9 +208,9 @@ def missing_allowed(estimator: Any) -> bool:
 
 def _class(name: str) -> Any:
     from podium import _check
+    from podium.rankers import registry
 
-    module, cls = MODELS[_check.choice(name, "--model", list(MODELS))]
-    return getattr(importlib.import_module(module), cls)
+    return registry.get(_check.choice(name, "--model", registry.names()))
 
 
 def _own(model: Model, known: Any) -> dict[str, Any]:
@@ -231,7 +230,8 @@ def _is_foreign(model: Model) -> bool:
     """Tell an objective of a boosting library from a loss of podium."""
     from podium import losses
 
-    return not losses.is_registered(str(model.loss)) and "boosting" in MODELS[model.model][0]
+    boosts = "boosting" in _class(model.model).__module__
+    return boosts and not losses.is_registered(str(model.loss))
 
 
 def _foreign(model: Model) -> str | None:

@@ -137,7 +137,7 @@ class LogisticRanker(LinearBaseline):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import LogisticRanker
+    >>> from podium.rankers import LogisticRanker
     >>> ranker = LogisticRanker().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.predict([[9.0], [-9.0]]).argmax()
     np.int64(0)

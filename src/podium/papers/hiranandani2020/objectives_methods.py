@@ -13,8 +13,7 @@ from podium import _check, losses
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError
 from podium.papers.rows import Parts, Rows
-from podium.rankers import LinearRanker
-from podium.rankers.baselines import LogisticRanker
+from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.boosting import lightgbm_objective
 from podium.types import PerRow
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from podium.losses import PApAverage
 from podium.metrics import parse
 from podium.papers.hiranandani2020 import table2_figures as figures_of
+from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium.papers.recipe import Recipe
 from podium.papers.study import Result, Study, generator, key, parts
 from podium.rankers import LinearRanker
-from podium.rankers.baselines import PrecisionAverage, SVMpAUC
 from podium.ranking import Ranking
 from podium.types import Loss
 

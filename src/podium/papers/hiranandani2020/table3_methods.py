@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from podium import losses
-from podium.rankers import LinearRanker
-from podium.rankers.baselines import (
+from podium.papers.hiranandani2020.baselines import (
     GreedyPAp,
-    LogisticRanker,
     PrecisionAverage,
     SelectPAp,
     SVMpAUC,
 )
+from podium.rankers import LinearRanker, LogisticRanker
 
 PAPER, ZERO = "paper", "zero"
 """How a method is run: as the paper's code did, or from zero with the iterate chosen too."""

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from podium import losses
 from podium.papers.rows import Parts
+from podium.papers.xia2009.rankboost import RankBoost
 from podium.rankers import LinearRanker
-from podium.rankers.baselines import RankBoost
 from podium.types import Loss, PerRow
 
 Options: TypeAlias = Mapping[str, Any]

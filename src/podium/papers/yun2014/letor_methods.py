@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from podium import losses
+from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
 from podium.papers.rows import Parts
 from podium.papers.xia2009.letor_methods import (
     Candidate,
@@ -22,7 +23,6 @@ from podium.papers.xia2009.letor_methods import (
     rankboost,
     scored,
 )
-from podium.rankers.baselines import GreedyPAp, PrecisionAverage, SelectPAp
 
 K = 10  # of what reads a cutoff: that of the measure that all are chosen by
 

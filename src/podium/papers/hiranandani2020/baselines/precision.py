@@ -56,7 +56,7 @@ class PrecisionAverage(PApLoss):
     def _run(
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.rankers.baselines._kernels import precision_average
+        from podium.papers.hiranandani2020.baselines.precision_kernels import precision_average
 
         layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
         precision_average(scores, *layout, self.k, values, grad)

@@ -76,7 +76,7 @@ class SelectPAp(LinearBaseline):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import SelectPAp
+    >>> from podium.papers.hiranandani2020.baselines import SelectPAp
     >>> ranker = SelectPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium.metrics import Measure
+from podium.papers.hiranandani2020.baselines.precision import PrecisionAverage
 from podium.rankers.baseline import LinearBaseline
-from podium.rankers.baselines._precision import PrecisionAverage
 from podium.rankers.linear import LinearRanker
 from podium.types import Progress
 
@@ -61,7 +61,7 @@ class SGDAtK(LinearBaseline):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import SGDAtK
+    >>> from podium.papers.hiranandani2020.baselines import SGDAtK
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> ranker = SGDAtK(k=1, l2=0.0, learning_rate=1.0, tol=0.1, one_group=True)
     >>> ranker.fit(X, y).score(X, y)

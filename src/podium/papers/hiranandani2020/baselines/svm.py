@@ -11,9 +11,9 @@ from podium import _check
 from podium.errors import ConvergenceWarning
 from podium.losses import PAUCHinge
 from podium.metrics import Measure
+from podium.papers.hiranandani2020.baselines.cutting_plane import cutting_plane
 from podium.rankers import fitting
 from podium.rankers.baseline import LinearBaseline
-from podium.rankers.baselines._cutting_plane import cutting_plane
 from podium.rankers.objective import LinearObjective
 from podium.rankers.solvers import Settings, Solution
 from podium.types import Progress
@@ -80,7 +80,7 @@ class SVMpAUC(LinearBaseline):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import SVMpAUC
+    >>> from podium.papers.hiranandani2020.baselines import SVMpAUC
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> ranker = SVMpAUC(k=1, C=100.0, one_group=True).fit(X, y)  # the closest pair is 1 apart
     >>> ranker.coef_.round(3), ranker.score(X, y)

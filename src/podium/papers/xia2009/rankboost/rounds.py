@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.rankers.baselines._rankboost._pairs import Pairs
-from podium.rankers.baselines._rankboost._thresholds import Coded
+from podium.papers.xia2009.rankboost.pairs import Pairs
+from podium.papers.xia2009.rankboost.thresholds import Coded
 from podium.types import Mask, PerRow, Progress
 
 _SURE = 1.0 - 1e-9  # correlations are held here, which bounds a weight by 10.7

@@ -1,5 +1,5 @@
 """RankBoost: thresholds on single features, added up round by round."""
 
-from podium.rankers.baselines._rankboost._ranker import RankBoost
+from podium.papers.xia2009.rankboost.ranker import RankBoost
 
 __all__ = ["RankBoost"]

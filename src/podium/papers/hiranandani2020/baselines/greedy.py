@@ -97,7 +97,7 @@ class GreedyPAp(LinearBaseline):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import GreedyPAp
+    >>> from podium.papers.hiranandani2020.baselines import GreedyPAp
     >>> ranker = GreedyPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse
+from podium.papers.xia2009.rankboost.pairs import pairs_of
+from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost
+from podium.papers.xia2009.rankboost.thresholds import coded
 from podium.progress import or_silent
 from podium.rankers import inputs
-from podium.rankers.baselines._rankboost._pairs import pairs_of
-from podium.rankers.baselines._rankboost._rounds import Course, Judge, boost
-from podium.rankers.baselines._rankboost._thresholds import coded
 from podium.rankers.estimator import Ranker
 from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress, RowIndex
@@ -98,7 +98,7 @@ class RankBoost(Ranker):
 
     Examples
     --------
-    >>> from podium.rankers.baselines import RankBoost
+    >>> from podium.papers.xia2009.rankboost import RankBoost
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 2]
     >>> ranker = RankBoost(n_rounds=2, one_group=True).fit(X, y)
     >>> ranker.threshold_, ranker.predict([[9.0], [1.5], [0.4]]).round(3)

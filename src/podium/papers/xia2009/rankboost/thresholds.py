@@ -47,13 +47,13 @@ class Coded:
         The best has the sum of the largest size; of equal ones (up to rounding), the first
         feature's highest.
         """
-        from podium.rankers.baselines._rankboost import _kernels
+        from podium.papers.xia2009.rankboost import threshold_kernels
 
         if self.rows is None:
-            found = _kernels.best_of_dense(self.codes, self.starts, potential)
+            found = threshold_kernels.best_of_dense(self.codes, self.starts, potential)
         else:
             stored = (self.codes, self.rows, self.columns, self.zeros)
-            found = _kernels.best_of_sparse(*stored, self.starts, potential)
+            found = threshold_kernels.best_of_sparse(*stored, self.starts, potential)
         return float(found[0]), int(found[1])
 
     def feature(self, place: int) -> int:
