@@ -36,7 +36,12 @@ ALLOWED = {
     "polars": ("data/*",),
     "pyarrow": ("data/*",),
     "pandas": ("data/*",),
-    "sklearn": (*_ESTIMATORS, "metrics/scorer.py", "recommenders/_base.py"),
+    "sklearn": (
+        *_ESTIMATORS,
+        "metrics/scorer.py",
+        "papers/xia2009/rankboost/*",
+        "recommenders/_base.py",
+    ),
     "safetensors": ("_arrays.py",),
     "threadpoolctl": ("_one_thread.py", "recommenders/*", "papers/*"),
     "typer": ("cli/*",),

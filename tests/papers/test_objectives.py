@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from podium.papers.hiranandani2020 import objectives, table3
-from podium.papers.hiranandani2020 import objectives_figures as figures_of
+from podium.papers.hiranandani2020 import objectives as figures_of
 from podium.papers.hiranandani2020.objectives_methods import LINEAR, METHODS, OWN, Candidate, Split
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Parts, Rows

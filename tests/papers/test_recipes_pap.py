@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from podium.papers.hiranandani2020 import figure1 as figure1_study
+from podium.papers.hiranandani2020 import table2 as table2_figures
 from podium.papers.hiranandani2020 import table2 as table2_study
-from podium.papers.hiranandani2020 import table2_figures
 from podium.papers.recipe import load
 from podium.papers.runner import Outcome, reproduce
 from podium.papers.study import generator, key

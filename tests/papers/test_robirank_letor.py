@@ -17,8 +17,8 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
 from podium.papers.yun2014 import letor
-from podium.papers.yun2014 import letor_figures as figures_of
-from podium.papers.yun2014.letor_methods import METHODS, OTHER, ROBIRANK
+from podium.papers.yun2014 import letor as figures_of
+from podium.papers.yun2014.letor import METHODS, OTHER, ROBIRANK
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 

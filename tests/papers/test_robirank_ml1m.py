@@ -19,7 +19,7 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
 from podium.papers.yun2014 import ml1m
-from podium.papers.yun2014 import ml1m_figures as figures_of
+from podium.papers.yun2014 import ml1m as figures_of
 from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK
 
 DATA = Path(os.environ.get("PODIUM_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -13,9 +13,8 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.study import parts
 from podium.papers.verdict import judge
 from podium.papers.yun2014 import scale as study
-from podium.papers.yun2014.scale_cell import in_process, measure
-from podium.papers.yun2014.scale_data import Shape, draw
-from podium.papers.yun2014.scale_page import DIFFERING
+from podium.papers.yun2014.scale import DIFFERING
+from podium.papers.yun2014.scale_fit import Shape, draw, in_process, measure
 from podium.report import figures
 
 SMALL = Shape(700, 3_000, 20_000)
@@ -75,7 +74,7 @@ def test_data_follow_from_the_seeds_alone() -> None:
 
 def test_users_are_drawn_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = draw(SMALL, [1])
-    monkeypatch.setattr("podium.papers.yun2014.scale_data._BLOCK", 300)
+    monkeypatch.setattr("podium.papers.yun2014.scale_fit._BLOCK", 300)
     parts_of_it = draw(SMALL, [1])
     assert np.diff(parts_of_it.indptr).min() > 0
     assert parts_of_it.nnz == pytest.approx(whole.nnz, rel=0.02)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium.papers.jin2021 import error as figures
 from podium.papers.jin2021 import error as study
-from podium.papers.jin2021 import error_figures as figures
-from podium.papers.jin2021 import error_seconds as timing
+from podium.papers.jin2021 import error_runs as timing
 from podium.papers.jin2021.error_runs import designs, estimates, growing
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce

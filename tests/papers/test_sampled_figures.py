@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium.papers.jin2021 import figures as figures
 from podium.papers.jin2021 import figures as study
-from podium.papers.jin2021 import figures_figures as figures
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts

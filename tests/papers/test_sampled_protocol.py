@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from podium.errors import DataError
-from podium.papers.jin2021 import models
-from podium.papers.jin2021.models import METHODS, exact_ranks
+from podium.papers.jin2021 import evaluations as models
+from podium.papers.jin2021.evaluations import METHODS, exact_ranks
 from podium.papers.jin2021.protocol import Held, read
 from podium.papers.recipe import DataSet, Recipe
 

@@ -15,8 +15,8 @@ import pytest
 
 from podium import sampled
 from podium.papers.jin2021 import tables as study
-from podium.papers.jin2021 import tables_figures as figures
-from podium.papers.jin2021 import tables_winners as winners
+from podium.papers.jin2021 import tables_values as figures
+from podium.papers.jin2021 import winners as winners
 from podium.papers.jin2021.tables_values import Moments, Values, geometric_mean
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce, study_of

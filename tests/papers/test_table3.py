@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.papers.hiranandani2020 import behance, citation, table3, table3_figures
-from podium.papers.hiranandani2020.table3_methods import METHODS, PAPER, ZERO
-from podium.papers.hiranandani2020.table3_runs import RANDOM
+from podium.papers.hiranandani2020 import behance, citation, table3
+from podium.papers.hiranandani2020 import table3 as table3_figures
+from podium.papers.hiranandani2020.table3_methods import METHODS, PAPER, RANDOM, ZERO
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Parts, Rows
 from podium.papers.runner import reproduce

@@ -21,9 +21,9 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Rows
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
-from podium.papers.xia2009 import letor, letor_figures
-from podium.papers.xia2009.letor_methods import METHODS
-from podium.papers.xia2009.letor_runs import values
+from podium.papers.xia2009 import letor
+from podium.papers.xia2009 import letor as letor_figures
+from podium.papers.xia2009.letor_methods import METHODS, values
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 

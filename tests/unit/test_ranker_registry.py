@@ -27,7 +27,7 @@ def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_registered_ranker_is_found_saved_and_loaded(tmp_path: Path) -> None:
     assert registry.get("mine") is Mine
     assert "mine" in registry.names()
-    fitted = Mine(one_group=True, max_iter=3).fit([[0.0], [1.0]], [0, 1])
+    fitted = Mine(one_group=True).fit([[0.0], [1.0]], [0, 1])
     save(fitted, tmp_path / "model")
     again = load(tmp_path / "model")
     assert type(again) is Mine
@@ -61,6 +61,6 @@ def test_unknown_name_suggests_the_nearest() -> None:
 
 
 def test_ranker_outside_the_registry_is_not_saved(tmp_path: Path) -> None:
-    fitted = Mine(one_group=True, max_iter=3).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ArgumentError, match=r"model must be a GreedyPAp, .*, got Mine"):
+    fitted = Mine(one_group=True).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ArgumentError, match=r"model must be a GreedyPAp, .*, got Mine\."):
         save(fitted, tmp_path / "model")

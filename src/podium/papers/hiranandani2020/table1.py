@@ -62,5 +62,5 @@ def _row(name: str, cells: Cells, text: str) -> Mapping[str, Any]:
     return {"label": name, "value": value, "low": None, "high": None, "series": name}
 
 
-STUDY = Study(cells=cells, run=run, fold=fold, plots=plots)
+STUDY = Study(cells, run, fold, plots=plots)
 """Table 1."""

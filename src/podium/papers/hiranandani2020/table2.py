@@ -8,7 +8,8 @@ the minimum of each surrogate, which is certified by a duality gap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from podium.losses import PApAverage
 from podium.metrics import parse
-from podium.papers.hiranandani2020 import table2_figures as figures_of
 from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium.papers.recipe import Recipe
-from podium.papers.study import Result, Study, generator, key, parts
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
+from podium.report import Figure, Table
 from podium.types import Loss
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
@@ -103,11 +104,201 @@ def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
     return SVMpAUC(k, **options)  # cutting planes draw nothing
 
 
-STUDY = Study(
-    cells=cells,
-    run=run,
-    fold=figures_of.fold,
-    plots=figures_of.plots,
-    tables=figures_of.tables,
-)
+_Values = NDArray[np.float64]
+OURS = "GD-avg"
+_SHORT = 0.01  # coefficients this short are at zero, up to the solver's tolerance
+_PRINTED_RUNS = 300  # counts are of so many runs, whatever the number of repeats
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two methods in one case under one protocol, run by run."""
+
+    case: str
+    k: int
+    protocol: str
+    rival: str
+    values: Mapping[str, _Values]  # "method/prec" and so on
+
+    def of(self, method: str, name: str) -> _Values:
+        """Return what was found of one method, by run."""
+        return self.values[f"{method}/{name}"]
+
+    @property
+    def gain(self) -> _Values:
+        """By how much GD-avg's prec@k is higher."""
+        return self.of(OURS, "prec") - self.of(self.rival, "prec")
+
+    @property
+    def equal(self) -> NDArray[np.bool_]:
+        """Runs with the same number of positives in both tops."""
+        return np.abs(self.gain) < 0.5 / self.k
+
+    def auc(self, method: str) -> _Values:
+        """Return AUC@k of the runs with equal prec@k; nan where a top is all of one class."""
+        return self.of(method, "auc")[self.equal]
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the table's columns for the first protocol, and differences for the others."""
+    figures: dict[str, Measured] = {}
+    first = next(iter(recipe.parameters["protocols"]))
+    for duel in _duels(recipe, cells):
+        if duel.protocol == first:
+            figures |= _columns(duel)
+        figures |= _differences(duel, "" if duel.protocol == first else f" ({duel.protocol})")
+    return figures
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return every column under every protocol."""
+    return [_table(group) for group in _by_case(recipe, cells)]
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Show prec@k of both methods under every protocol, and how often each is higher."""
+    return [_plot(group) for group in _by_case(recipe, cells)]
+
+
+def _columns(duel: Duel) -> dict[str, Measured]:
+    """Return the columns that the paper prints, for both methods."""
+    figures: dict[str, Measured] = {}
+    at, runs = f"@{duel.k}", f"of {_PRINTED_RUNS}"
+    for method, sign in ((duel.rival, -1), (OURS, 1)):
+        prec, auc = duel.of(method, "prec"), duel.auc(method)
+        wins = ~duel.equal & (sign * duel.gain > 0)
+        gain = sign * (duel.auc(OURS) - duel.auc(duel.rival))
+        named = {
+            f"prec{at}": mean(prec),
+            f"prec{at}, s.d.": _deviation(prec),
+            f"prec{at} higher, {runs}": _count(int(wins.sum()), prec.size),
+            f"AUC{at} at equal prec": mean(auc),
+            f"AUC{at} at equal prec, s.d.": _deviation(auc),
+            f"AUC{at} higher, {runs}": _count(int(np.sum(gain > 0)), prec.size),
+        }
+        figures |= {f"{duel.case}, {method}: {name}": value for name, value in named.items()}
+    figures[f"{duel.case}, both: prec{at} equal, {runs}"] = _count(
+        int(duel.equal.sum()), duel.gain.size
+    )
+    return figures
+
+
+def _differences(duel: Duel, suffix: str) -> dict[str, Measured]:
+    start = f"{duel.case}, gain{suffix}"
+    fresh = duel.of(OURS, "fresh") - duel.of(duel.rival, "fresh")
+    return {
+        f"{start}: prec@{duel.k}": mean(duel.gain),
+        f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc(OURS) - duel.auc(duel.rival)),
+        f"{start}: prec@{duel.k}, fresh sample": mean(fresh),
+    }
+
+
+def _table(duels: Sequence[Duel]) -> Table:
+    first = duels[0]
+    return {
+        "columns": [
+            *("protocol", "method", f"prec@{first.k}", "s.d.", "higher", "fresh", "at zero"),
+            *(f"AUC@{first.k}", "of", "higher"),
+        ],
+        "rows": [row for duel in duels for row in _rows(duel)],
+        "align": ["left", "left", *["right"] * 8],
+        "caption": f"{first.case}: means, standard deviations and counts of runs. Fresh is the "
+        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k} is of the runs with "
+        "equal precision where it is defined. A method is at zero where its surrogate has its "
+        "minimum there: it finds nothing then, since ties count as errors.",
+    }
+
+
+def _rows(duel: Duel) -> Iterator[list[Any]]:
+    gain = duel.auc(OURS) - duel.auc(duel.rival)
+    for method, sign in ((duel.rival, -1), (OURS, 1)):
+        prec, auc = duel.of(method, "prec"), duel.auc(method)
+        defined = auc[np.isfinite(auc)]
+        yield [
+            duel.protocol if sign < 0 else "",
+            method,
+            f"{prec.mean():.3f}",
+            f"{prec.std():.2f}",
+            int(np.sum(~duel.equal & (sign * duel.gain > 0))),
+            f"{np.mean(duel.of(method, 'fresh')):.3f}",
+            int(np.sum(duel.of(method, "length") < _SHORT)),
+            f"{defined.mean():.3f}" if defined.size else None,
+            int(defined.size),
+            int(np.sum(sign * gain > 0)),
+        ]
+
+
+def _plot(duels: Sequence[Duel]) -> Figure:
+    first = duels[0]
+    return {
+        "kind": "grouped_intervals",
+        "title": f"{first.case}: mean prec@{first.k} by protocol",
+        "axis_label": f"prec@{first.k} on the rows that were fitted",
+        "panels": [
+            {
+                "title": duel.protocol,
+                "note": _note(duel),
+                "rows": [_interval(duel, method) for method in (duel.rival, OURS)],
+            }
+            for duel in duels
+        ],
+        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
+        f"many runs {OURS} has the higher precision, and the lower one.",
+    }
+
+
+def _note(duel: Duel) -> str:
+    higher = int(np.sum(~duel.equal & (duel.gain > 0)))
+    lower = int(np.sum(~duel.equal & (duel.gain < 0)))
+    return f"higher in {higher}, lower in {lower}"
+
+
+def _interval(duel: Duel, method: str) -> Mapping[str, Any]:
+    found = mean(duel.of(method, "prec"))
+    margin = 0.0 if math.isnan(found.std_error) else 1.96 * found.std_error
+    return {
+        "label": method,
+        "series": method,
+        "value": found.value,
+        "low": found.value - margin,
+        "high": found.value + margin,
+    }
+
+
+def _duels(recipe: Recipe, cells: Cells) -> Iterator[Duel]:
+    for group in _by_case(recipe, cells):
+        yield from group
+
+
+def _by_case(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
+    return [
+        [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
+        for case in recipe.parameters["cases"]
+    ]
+
+
+def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
+    runs = [cells[key(case=case["name"], run=run)] for run in range(recipe.repeats or 1)]
+    names = [name for name in runs[0] if name.startswith(f"{protocol}/")]
+    values = {
+        name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs]) for name in names
+    }
+    return Duel(case["name"], case["k"], protocol, case["rival"], values)
+
+
+def _count(count: int, n: int) -> Measured:
+    share = count / n
+    return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
+
+
+def _deviation(values: _Values) -> Measured:
+    """Return the standard deviation of defined values; its own error is a normal sample's."""
+    found = values[np.isfinite(values)]
+    if found.size < 2:
+        return Measured(float("nan"), n=int(found.size))
+    spread = float(found.std(ddof=1))
+    return Measured(spread, spread / math.sqrt(2 * (found.size - 1)), int(found.size))
+
+
+STUDY = Study(cells, run, fold, plots=plots, tables=tables)
 """Table 2, and slide 14 where `n_far` is not 0."""

@@ -162,5 +162,5 @@ def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> fl
     return high
 
 
-STUDY = Study(cells=cells, run=run, fold=page.fold, plots=page.plots, tables=page.tables)
+STUDY = Study(cells, run, page.fold, plots=page.plots, tables=page.tables)
 """The printed study of top-k consistency."""

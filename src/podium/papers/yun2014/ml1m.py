@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,12 @@ from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
 from podium.papers.recipe import DataSet, Recipe
-from podium.papers.study import Result, Study, generator, key, parts
-from podium.papers.yun2014 import ml1m_figures, ml1m_page
-from podium.papers.yun2014.ml1m_figures import (
-    PASSES,
-    TEST,
-    TUNING,
-    fewer_passes,
-    points,
-)
-from podium.papers.yun2014.ml1m_methods import METHODS, Pairs, fit, load
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
+from podium.papers.xia2009.letor import interval, row
+from podium.papers.xia2009.letor_methods import product
+from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, fit, load
 from podium.recommenders import scores_of
+from podium.report import Figure, Table
 
 _DEPTH = 20  # of a list: what pap@10 reads of it
 
@@ -164,12 +160,265 @@ def _sum(user: Ints, item: Ints) -> str:
     return hashlib.sha256(f"user_id,item_id\n{lines}".encode()).hexdigest()
 
 
-STUDY = Study(
-    cells=cells,
-    run=run,
-    fold=ml1m_figures.fold,
-    prepare=prepare,
-    plots=ml1m_page.plots,
-    tables=ml1m_page.tables,
-)
+TUNING, TEST, PASSES = "tuning", "test", "passes"
+"""What a cell is for: one point of a grid, one seed, or one number of passes."""
+
+OTHER_CHOICE = "methods whose grid chose other options"
+
+
+def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
+    """Return every point of a method's grid; none where it has nothing to tune."""
+    grid: Mapping[str, Any] = recipe.parameters["methods"][name]["grid"]
+    return [*product(grid)] if grid else []
+
+
+def of(cells: Cells, part: str, name: str) -> list[tuple[Mapping[str, str], Result]]:
+    """Return a method's cells of one part, with the parts of their keys."""
+    asked = ((parts(cell), found) for cell, found in cells.items())
+    return [each for each in asked if each[0]["part"] == part and each[0]["method"] == name]
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return levels, seconds, what RoBiRank is above each other, and the wrong choices."""
+    found: dict[str, Measured] = {}
+    names = [*recipe.parameters["methods"]]
+    for name in names:
+        done = [result for _, result in of(cells, TEST, name)]
+        for measure in recipe.parameters["measures"]:
+            found[f"{name} {measure}"] = mean(each["means"][measure] for each in done)
+        found[f"{name}, seconds"] = mean(each["seconds"] for each in done)
+        found[f"{name}, seconds on the clock"] = mean(each["clock"] for each in done)
+    for name in compared(recipe):
+        for measure in recipe.parameters["measures"]:
+            found[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
+    wrong = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
+    found[OTHER_CHOICE] = Measured(float(len(wrong)), n=len(names))
+    return found
+
+
+def compared(recipe: Recipe) -> list[str]:
+    """Return what RoBiRank is compared with: every other method."""
+    return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
+
+
+def difference(cells: Cells, other: str, measure: str) -> Measured:
+    """Return RoBiRank less another, for the same users, each the mean over its seeds.
+
+    The standard error adds the variances of drawing other users and of drawing other seeds.
+    """
+    mine, theirs = (_by_user(cells, name, measure) for name in (ROBIRANK, other))
+    gaps = mine.mean(axis=0) - theirs.mean(axis=0)
+    gaps = gaps[np.isfinite(gaps)]
+    of_users = float(gaps.var(ddof=1)) / gaps.size
+    error = math.sqrt(of_users + _of_seeds(mine) + _of_seeds(theirs))
+    return Measured(float(gaps.mean()), error, int(gaps.size))
+
+
+def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
+    """Return the options that are best on validation; of equal ones the first."""
+    done = [result for _, result in of(cells, TUNING, name)]
+    measure = recipe.parameters["validation"]
+    if not done:
+        return {}
+    return max(done, key=lambda result: result["means"][measure])["options"]
+
+
+def fewer_passes(recipe: Recipe, name: str) -> list[int]:
+    """Return the numbers of passes that a method is fitted with beside the one that it is given."""
+    if not METHODS[name].passes:
+        return []
+    return [n for n in recipe.parameters["passes"] if n < _passes(recipe, name)]
+
+
+def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
+    """Yield a method's numbers of passes and what each gave, by its first seed."""
+    for asked, result in of(cells, PASSES, name):
+        yield int(asked["passes"]), result
+    yield _passes(recipe, name), of(cells, TEST, name)[0][1]
+
+
+def in_passes(recipe: Recipe) -> list[str]:
+    """Return the methods that learn in passes."""
+    return [name for name in recipe.parameters["methods"] if METHODS[name].passes]
+
+
+def _passes(recipe: Recipe, name: str) -> int:
+    return int(recipe.parameters["methods"][name]["fixed"]["n_epochs"])
+
+
+def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
+    return recipe.parameters["methods"][name]["chosen"]
+
+
+def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
+    """Return a row of users for each seed."""
+    rows = [result["values"][measure] for _, result in of(cells, TEST, name)]
+    return np.array(rows, np.float64)
+
+
+def _of_seeds(values: NDArray[np.float64]) -> float:
+    """Return the variance of the mean over seeds; 0 where nothing is drawn."""
+    means = np.nanmean(values, axis=1)
+    return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
+
+
+_LEAST = 0.01  # seconds that a logarithmic axis begins at
+_NEAREST = 6  # others that a figure has room for before the far ones squeeze them
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return quality against seconds, of rivals and of forms, and differences."""
+    names = [*recipe.parameters["methods"]]
+    rivals = [ROBIRANK, *(name for name in names if METHODS[name].kind != FORM)]
+    forms = [name for name in names if METHODS[name].kind == FORM]
+    validation = recipe.parameters["validation"]
+    first = recipe.parameters["measures"][0]
+    return [
+        _curves(recipe, cells, figures, rivals, validation, "RoBiRank and other recommenders"),
+        _curves(recipe, cells, figures, rivals, first, "RoBiRank and other recommenders"),
+        _curves(recipe, cells, figures, forms, validation, "RoBiRank and its other losses"),
+        _gaps(recipe, figures),
+    ]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return levels and seconds, the differences, what was chosen, and every grid."""
+    return [*_tables(recipe, cells, figures)]
+
+
+def _tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    measures = [*recipe.parameters["measures"]]
+    yield {
+        "caption": "Mean of seeds on the test pairs ± standard error over seeds, best first by "
+        f"{recipe.parameters['validation']}; seconds of training",
+        "columns": ["method", *measures, "processor", "clock"],
+        "rows": [_levels(recipe, figures, name) for name in _falling(recipe, figures)],
+    }
+    yield {
+        "caption": "RoBiRank less another method for the same users, with intervals of 95 %",
+        "columns": ["other", *measures],
+        "rows": [
+            [name, *(interval(figures[f"{ROBIRANK} − {name} {each}"]) for each in measures)]
+            for name in _falling(recipe, figures)
+            if name != ROBIRANK
+        ],
+    }
+    yield {
+        "caption": "Quality and processor seconds by passes, one seed: "
+        f"{recipe.parameters['validation']} (seconds)",
+        "columns": ["method", *(str(n) for n in recipe.parameters["passes"]), "all"],
+        "rows": [_by_passes(recipe, cells, name) for name in in_passes(recipe)],
+    }
+    yield {
+        "caption": f"Every point of the grids: {recipe.parameters['validation']} on validation, "
+        "and processor seconds",
+        "columns": ["method", "options", "value", "seconds", "chosen"],
+        "rows": [*_grid(recipe, cells)],
+    }
+
+
+def _levels(recipe: Recipe, figures: Figures, name: str) -> list[Any]:
+    found = [figures[f"{name} {measure}"] for measure in recipe.parameters["measures"]]
+    seconds = [figures[f"{name}, seconds{end}"].value for end in ("", " on the clock")]
+    return [
+        name,
+        *(
+            f"{each.value:.4f}" + (f" ± {each.std_error:.4f}" if each.n > 1 else "")
+            for each in found
+        ),
+        *(f"{each:.1f}" for each in seconds),
+    ]
+
+
+def _falling(recipe: Recipe, figures: Figures) -> list[str]:
+    measure = recipe.parameters["validation"]
+    names: Sequence[str] = [*recipe.parameters["methods"]]
+    return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
+
+
+def _by_passes(recipe: Recipe, cells: Cells, name: str) -> list[str]:
+    found = dict(by_passes(recipe, cells, name))
+    last = max(found)
+    shown = [found.get(n) if n < last else None for n in recipe.parameters["passes"]]
+    return [name, *(_reached(recipe, each) for each in shown), _reached(recipe, found[last])]
+
+
+def _reached(recipe: Recipe, found: Result | None) -> str:
+    if found is None:
+        return ""
+    value = found["means"][recipe.parameters["validation"]]
+    return f"{value:.3f} ({found['seconds']:.1f})"
+
+
+def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
+    measure = recipe.parameters["validation"]
+    for name in recipe.parameters["methods"]:
+        chosen = best(recipe, cells, name)
+        for _, found in of(cells, TUNING, name):
+            text = ", ".join(f"{option} {value}" for option, value in found["options"].items())
+            yield [
+                name,
+                text,
+                f"{found['means'][measure]:.4f}",
+                f"{found['seconds']:.1f}",
+                "✓" if found["options"] == chosen else "",
+            ]
+
+
+def _curves(
+    recipe: Recipe,
+    cells: Cells,
+    figures: Figures,
+    names: Sequence[str],
+    measure: str,
+    title: str,
+) -> Figure:
+    counts = ", ".join(map(str, recipe.parameters["passes"]))
+    return {
+        "kind": "line_plot",
+        "title": f"{title}: {measure} against seconds of training",
+        "series": [_curve(recipe, cells, figures, name, measure) for name in names],
+        "x_label": "processor seconds of training",
+        "y_label": measure,
+        "log_x": True,
+        "caption": f"After {counts} and all passes, each a fit of its own; a single point where a "
+        "method has no passes.",
+    }
+
+
+def _curve(
+    recipe: Recipe, cells: Cells, figures: Figures, name: str, measure: str
+) -> Mapping[str, Any]:
+    if name not in in_passes(recipe):
+        x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
+        return {"label": name, "x": [max(x, _LEAST)], "y": [y]}
+    done = [result for _, result in by_passes(recipe, cells, name)]
+    return {
+        "label": name,
+        "x": [max(result["seconds"], _LEAST) for result in done],
+        "y": [result["means"][measure] for result in done],
+    }
+
+
+def _gaps(recipe: Recipe, figures: Figures) -> Figure:
+    shown: Sequence[str] = recipe.parameters["measures"]
+    there = [name for name in _falling(recipe, figures) if name in compared(recipe)][:_NEAREST]
+    return {
+        "kind": "grouped_intervals",
+        "title": "RoBiRank above the best of the others",
+        "panels": [
+            {
+                "title": measure,
+                "rows": [row(name, figures[f"{ROBIRANK} − {name} {measure}"]) for name in there],
+            }
+            for measure in shown
+        ],
+        "share_axis": False,
+        "axis_label": "difference",
+        "digits": 3,
+        "caption": "RoBiRank less the method named, for the same users; intervals of 95 %.",
+    }
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
 """All methods that a recipe's parameters name, on one split of its pairs."""

@@ -18,9 +18,9 @@ from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.factorization import RoBiRank
 from podium.papers.recipe import Recipe
-from podium.papers.study import Result, Study, generator, key, parts
-from podium.papers.yun2014 import msd_page as page
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
 from podium.papers.yun2014.msd_data import Split, hold_out, read
+from podium.report import Figure, Table
 
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
@@ -111,7 +111,107 @@ def measured(
     return {name: np.round(found.values[name], 6) for name in recipe.parameters["measures"]}
 
 
-STUDY = Study(
-    cells=cells, run=run, fold=page.fold, prepare=prepare, plots=page.plots, tables=page.tables
-)
+Fits = Mapping[str, Mapping[int, Sequence[Result]]]
+"""By method and number of passes, the results of its seeds."""
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return means over judged users, and paired differences from the first method."""
+    fits = _fits(cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    found: dict[str, Measured] = {}
+    for name, by_passes in fits.items():
+        for passes, results in by_passes.items():
+            label = _label(name, passes)
+            found |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
+            found[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+    (first, ours), *others = ((name, by[max(by)]) for name, by in fits.items())
+    for name, theirs in others:
+        for measure in measures:
+            gaps = np.subtract(_per_user(ours, measure), _per_user(theirs, measure))
+            found[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
+    return found
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return each measure against seconds on all threads, as the poster has it."""
+    return [_curves(recipe, cells, figures, measure) for measure in recipe.parameters["measures"]]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return every fit, and the differences."""
+    fits = _fits(cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    first, *others = fits
+    return [
+        {
+            "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
+            "rows": [
+                [
+                    name,
+                    passes,
+                    *(_text(figures[f"{_label(name, passes)}: {m}"]) for m in measures),
+                    *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
+                ]
+                for name, by_passes in fits.items()
+                for passes, results in by_passes.items()
+            ],
+            "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
+        },
+        {
+            "columns": ["other", *measures],
+            "rows": [
+                [name, *(_text(figures[f"{first} − {name}: {m}"]) for m in measures)]
+                for name in others
+            ],
+            "caption": f"{first} less another method on the same users, each after its most "
+            "passes, ± standard errors.",
+        },
+    ]
+
+
+def _curves(recipe: Recipe, cells: Cells, figures: Figures, measure: str) -> Figure:
+    threads = recipe.parameters["threads"]
+    return {
+        "kind": "line_plot",
+        "title": f"{measure} against threads × seconds",
+        "x_label": "threads × seconds of a whole fit",
+        "y_label": measure,
+        "log_x": True,
+        "series": [
+            {
+                "label": name,
+                "x": [threads * figures[f"{_label(name, n)}: seconds"].value for n in by_passes],
+                "y": [figures[f"{_label(name, n)}: {measure}"].value for n in by_passes],
+            }
+            for name, by_passes in _fits(cells).items()
+        ],
+        "caption": "A point is a fit of its own, whose step falls to zero over its passes: not "
+        "what a longer fit had reached by then.",
+    }
+
+
+def _fits(cells: Cells) -> Fits:
+    fits: dict[str, dict[int, list[Result]]] = {}
+    for cell, result in cells.items():
+        asked = parts(cell)
+        by_passes = fits.setdefault(asked["method"], {})
+        by_passes.setdefault(int(asked["passes"]), []).append(result)
+    return fits
+
+
+def _per_user(results: Sequence[Result], measure: str) -> list[float]:
+    """Return each judged user's mean over seeds."""
+    return np.mean([result[measure] for result in results], axis=0).tolist()
+
+
+def _label(name: str, passes: int) -> str:
+    return f"{name}, {passes} passes" if passes else name
+
+
+def _text(found: Measured) -> str:
+    return f"{found.value:.4f} ± {found.std_error:.4f}"
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
 """Quality against seconds; seconds are results here, and differ from run to run."""

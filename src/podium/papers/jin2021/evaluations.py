@@ -5,8 +5,11 @@ To add one, add its line to METHODS, and its options to the recipes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,10 +18,13 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check, recommenders
+from podium.errors import PodiumWarning
 from podium.factorization import RoBiRank
+from podium.papers.jin2021 import protocol
 from podium.papers.jin2021.protocol import Held, Ints
 from podium.papers.recipe import Recipe
 from podium.papers.study import generator
+from podium.sampled import SampledRanks
 
 
 @dataclass(frozen=True)
@@ -113,3 +119,44 @@ def _fit(method: Method, options: Mapping[str, Any], pairs: Any, seed: int) -> A
 
 def _seed(recipe: Recipe, name: str) -> int:
     return int(generator(recipe, f"model {name}").integers(2**31))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """The held-out items of a recipe's data, and samples of what its methods rank above them."""
+
+    recipe: Recipe
+    held: Held
+
+    def ranks(self, method: str) -> Ints:
+        """Return the rank of each user's held-out item among all items."""
+        return exact_ranks(self.recipe, self.held, method)
+
+    def sample(
+        self, method: str, n_negatives: int | Sequence[int], repeat: int
+    ) -> tuple[SampledRanks, SampledRanks]:
+        """Return the ranks of one sampled evaluation, without and with the users' history.
+
+        Repeats, methods and designs have items of their own.
+        """
+        rng = generator(self.recipe, f"{n_negatives} negatives for {method}", repeat)
+        return self.held.simulate(self.ranks(method), n_negatives, int(rng.integers(2**31)))
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
+    """Read the data, and see that every method can be fitted; fits are made when asked for."""
+    load(recipe)
+    return Evaluations(recipe, protocol.read(recipe, paths))
+
+
+def told(recipe: Recipe, label: str, samples: tuple[SampledRanks, SampledRanks]) -> SampledRanks:
+    """Return the ranks as an estimator of the recipe reads them."""
+    return samples[label in recipe.parameters["with_history"]]
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Let estimators be biased without saying so at every repeat: that is what is shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        yield

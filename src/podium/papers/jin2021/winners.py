@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.papers.jin2021.tables import cells, prepare, run
 from podium.papers.jin2021.tables_values import Values
 from podium.papers.recipe import Recipe
-from podium.papers.study import Cells, Figures, Measured
+from podium.papers.study import Cells, Figures, Measured, Study
 from podium.report import Figure, Table
 
 Floats = NDArray[np.float64]
@@ -135,3 +136,7 @@ def _tables(recipe: Recipe, values: Values, figures: Figures) -> Iterator[Table]
 def _cell(recipe: Recipe, figures: Figures, key: str) -> str:
     printed = recipe.printed.get(key)
     return f"{figures[key].value:.0f}" + ("" if printed is None else f" ({printed:.0f})")
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""The repeats of `tables`, and how often the method that an estimator finds best is the best."""
