@@ -17,7 +17,6 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
 from podium.papers.yun2014 import letor
-from podium.papers.yun2014 import letor as figures_of
 from podium.papers.yun2014.letor import METHODS, OTHER, ROBIRANK
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -90,10 +89,10 @@ def test_recipe_has_every_method_once_and_claims_figures_that_there_are() -> Non
     assert list(recipe.parameters["methods"]) == list(METHODS)
     assert list(recipe.parameters["measures"]) == [f"N@{k}" for k in range(1, 11)]
     assert set(recipe.parameters["curves"]) <= set(METHODS)
-    found = figures_of.fold(recipe, made_up_cells(recipe, {}))
+    found = letor.fold(recipe, made_up_cells(recipe, {}))
     assert {claim.figure for claim in recipe.claims} <= set(found)
     n_rivals = sum(method.kind == OTHER for method in METHODS.values())
-    assert found[f"{figures_of.ABOVE} N@1"].n == n_rivals
+    assert found[f"{letor.ABOVE} N@1"].n == n_rivals
     by_chance = [claim.text for claim in recipe.claims if "by chance" in claim.text]
     assert by_chance
     assert all(text.endswith(f"one of {n_rivals}") for text in by_chance)
@@ -102,15 +101,15 @@ def test_recipe_has_every_method_once_and_claims_figures_that_there_are() -> Non
 def test_standing_is_against_rivals_only() -> None:
     recipe = load("robirank-letor")
     levels = {ROBIRANK: 0.6, "RoBiRank, hinge": 0.9, "binary, type I": 0.8, "ListNet": 0.7}
-    found = figures_of.fold(recipe, made_up_cells(recipe, levels))
-    n_rivals = len(figures_of.rivals(recipe))
+    found = letor.fold(recipe, made_up_cells(recipe, levels))
+    n_rivals = len(letor.rivals(recipe))
     assert found["RoBiRank − the best of the others N@10"].value == pytest.approx(-0.1)
     assert found["RoBiRank − RoBiRank, hinge N@10"].value == pytest.approx(-0.3)
     assert found["RoBiRank − RankBoost, mean over measures"].value == pytest.approx(0.1)
     for label, count in (
-        (figures_of.ABOVE, n_rivals - 1),
-        (figures_of.ABOVE + figures_of.SHOWN, n_rivals - 1),
-        (figures_of.BELOW + figures_of.SHOWN, 1),
+        (letor.ABOVE, n_rivals - 1),
+        (letor.ABOVE + letor.SHOWN, n_rivals - 1),
+        (letor.BELOW + letor.SHOWN, 1),
     ):
         assert found[f"{label} N@3"].value == count
 
@@ -121,10 +120,10 @@ def test_a_difference_that_varies_by_query_has_an_interval_with_0() -> None:
     for cell, found in cells.items():
         if parts(cell)["method"] == "ListNet":
             found["values"] = {name: [0.1, 0.5, 0.9] for name in found["values"]}
-    figures = figures_of.fold(recipe, cells)
-    n_rivals = len(figures_of.rivals(recipe))
-    assert figures[f"{figures_of.ABOVE} N@1"].value == n_rivals
-    assert figures[f"{figures_of.ABOVE}{figures_of.SHOWN} N@1"].value == n_rivals - 1
+    figures = letor.fold(recipe, cells)
+    n_rivals = len(letor.rivals(recipe))
+    assert figures[f"{letor.ABOVE} N@1"].value == n_rivals
+    assert figures[f"{letor.ABOVE}{letor.SHOWN} N@1"].value == n_rivals - 1
 
 
 def test_unknown_methods_are_named() -> None:

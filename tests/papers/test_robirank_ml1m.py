@@ -19,7 +19,6 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
 from podium.papers.yun2014 import ml1m
-from podium.papers.yun2014 import ml1m as figures_of
 from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK
 
 DATA = Path(os.environ.get("PODIUM_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -100,8 +99,8 @@ def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[st
             "means": dict.fromkeys(measures, float(np.mean(row))),
             "values": dict.fromkeys(measures, row),
         }
-        if asked["part"] == figures_of.TUNING:
-            options = figures_of.points(recipe, asked["method"])[int(asked["point"])]
+        if asked["part"] == ml1m.TUNING:
+            options = ml1m.points(recipe, asked["method"])[int(asked["point"])]
             best = options == recipe.parameters["methods"][asked["method"]]["chosen"]
             cells[cell] |= {"options": options, "means": dict.fromkeys(measures, float(best))}
     return cells
@@ -111,12 +110,12 @@ def test_recipe_has_every_method_and_claims_figures_that_there_are() -> None:
     recipe = load("robirank-ml1m")
     methods = recipe.parameters["methods"]
     assert list(methods) == list(METHODS)
-    found = figures_of.fold(recipe, cells_of(recipe, {}))
+    found = ml1m.fold(recipe, cells_of(recipe, {}))
     assert {claim.figure for claim in recipe.claims} <= set(found)
-    assert found[figures_of.OTHER_CHOICE].value == 0.0
+    assert found[ml1m.OTHER_CHOICE].value == 0.0
     for name, given in methods.items():
         assert set(given["chosen"]) == set(given["grid"])
-        points = figures_of.points(recipe, name)
+        points = ml1m.points(recipe, name)
         assert given["chosen"] in points or not points
         assert ("n_epochs" in {**given["fixed"], **given["grid"]}) == METHODS[name].passes
 
@@ -125,7 +124,7 @@ def test_difference_is_by_user_after_the_mean_over_seeds() -> None:
     recipe = replace(load("robirank-ml1m"), repeats=2)
     mine = [[0.9, 0.5, 0.4], [0.7, 0.5, 0.6]]  # means over seeds .8, .5, .5; of seeds .6, .6
     theirs = [[0.5, 0.4, 0.3], [0.5, 0.4, 0.6]]  # .5, .4, .45; of seeds .4, .5
-    found = figures_of.fold(recipe, cells_of(recipe, {ROBIRANK: mine, "ALS": theirs}))
+    found = ml1m.fold(recipe, cells_of(recipe, {ROBIRANK: mine, "ALS": theirs}))
     gap = found[f"{ROBIRANK} − ALS ndcg@10"]
     gaps = np.array([0.3, 0.1, 0.05])
     assert gap.value == pytest.approx(gaps.mean())
@@ -139,7 +138,7 @@ def test_difference_is_by_user_after_the_mean_over_seeds() -> None:
 def test_user_without_a_value_is_left_out_of_the_difference() -> None:
     recipe = replace(load("robirank-ml1m"), repeats=1)
     cells = cells_of(recipe, {ROBIRANK: [[0.9, float("nan"), 0.4]], "EASE": [[0.5, 0.4, 0.3]]})
-    gap = figures_of.difference(cells, "EASE", "ndcg@10")
+    gap = ml1m.difference(cells, "EASE", "ndcg@10")
     assert gap.value == pytest.approx((0.4 + 0.1) / 2)
     assert gap.n == 2
 
@@ -149,21 +148,21 @@ def test_grid_that_chose_otherwise_is_counted() -> None:
     cells = cells_of(recipe, {})
     for cell, found in cells.items():
         asked = parts(cell)
-        if asked["part"] == figures_of.TUNING and asked["method"] in ("EASE", "ItemKNN"):
+        if asked["part"] == ml1m.TUNING and asked["method"] in ("EASE", "ItemKNN"):
             found["means"] = dict.fromkeys(found["means"], float(asked["point"]))
-    last = [figures_of.points(recipe, name)[-1] for name in ("EASE", "ItemKNN")]
+    last = [ml1m.points(recipe, name)[-1] for name in ("EASE", "ItemKNN")]
     chosen = [recipe.parameters["methods"][name]["chosen"] for name in ("EASE", "ItemKNN")]
     wrong = sum(one != other for one, other in zip(last, chosen, strict=True))
-    assert figures_of.fold(recipe, cells)[figures_of.OTHER_CHOICE].value == wrong
-    assert figures_of.best(recipe, cells, "EASE") == last[0]
+    assert ml1m.fold(recipe, cells)[ml1m.OTHER_CHOICE].value == wrong
+    assert ml1m.best(recipe, cells, "EASE") == last[0]
 
 
 def test_curve_ends_at_the_passes_that_a_method_is_given() -> None:
     recipe = small()
     cells = cells_of(recipe, {})
-    found = [n for n, _ in figures_of.by_passes(recipe, cells, ROBIRANK)]
+    found = [n for n, _ in ml1m.by_passes(recipe, cells, ROBIRANK)]
     assert found == [1, 3, 4]
-    assert figures_of.fewer_passes(recipe, "EASE") == []
+    assert ml1m.fewer_passes(recipe, "EASE") == []
 
 
 def test_unknown_methods_are_named() -> None:

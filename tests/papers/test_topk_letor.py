@@ -17,13 +17,14 @@ import pytest
 
 from podium.errors import DataError
 from podium.papers import folds
+from podium.papers.folds import values
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Rows
 from podium.papers.runner import reproduce
 from podium.papers.study import parts
+from podium.papers.views import paired
 from podium.papers.xia2009 import letor
-from podium.papers.xia2009 import letor as letor_figures
-from podium.papers.xia2009.letor_methods import METHODS, values
+from podium.papers.xia2009.letor_methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -100,11 +101,11 @@ _STEPS = ("max_iter", "n_rounds")
 def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"S{number + 1}.txt").write_text(part(number))
-    published = folds.folds(write_folds(tmp_path / "folds"))
+    published = folds.read(write_folds(tmp_path / "folds"))
     (tmp_path / "parts").mkdir()
     for file in tmp_path.glob("S*.txt"):
         shutil.move(file, tmp_path / "parts")
-    for one, other in zip(folds.folds(tmp_path / "parts"), published, strict=True):
+    for one, other in zip(folds.read(tmp_path / "parts"), published, strict=True):
         for rows, same in zip(one, other, strict=True):
             assert np.array_equal(rows.X, same.X)
             assert np.array_equal(rows.y, same.y)
@@ -112,7 +113,7 @@ def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
 
 
 def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Path) -> None:
-    found = folds.folds(files / "TD2003", n_queries=N_QUERIES)
+    found = folds.read(files / "TD2003", n_queries=N_QUERIES)
     tested = np.concatenate([np.unique(each.test.qid) for each in found])
     assert sorted(tested) == list(range(N_QUERIES))
     for each in found:
@@ -123,32 +124,32 @@ def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Pat
 
 def test_another_collection_is_told_by_its_queries(files: Path) -> None:
     with pytest.raises(DataError, match=r"TD2003 has 15 queries, not 50: it is another collection"):
-        folds.folds(files / "TD2003", n_queries=50)
+        folds.read(files / "TD2003", n_queries=50)
 
 
 def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) -> None:
     shutil.copytree(files / "TD2003", tmp_path / "copy")
     shutil.copy(tmp_path / "copy/Fold1/test.txt", tmp_path / "copy/Fold2/test.txt")
     with pytest.raises(DataError, match="a query is in the test rows of two folds"):
-        folds.folds(tmp_path / "copy")
+        folds.read(tmp_path / "copy")
 
 
 def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
     (tmp_path / "OHSUMED.rar").write_bytes(b"Rar!")
     with pytest.raises(DataError, match=r"OHSUMED\.rar is no folder\. Unpack"):
-        folds.folds(tmp_path / "OHSUMED.rar")
+        folds.read(tmp_path / "OHSUMED.rar")
 
 
 def test_one_of_several_forms_is_taken_by_its_name(tmp_path: Path) -> None:
     write_folds(tmp_path / "Feature-min", shift=50)
     write_folds(tmp_path / "QueryLevelNorm")
-    found = folds.folds(tmp_path, within="querylevelnorm")
+    found = folds.read(tmp_path, within="querylevelnorm")
     assert found[0].test.qid.max() < N_QUERIES
 
 
 @needs_ohsumed
 def test_ohsumed_is_what_was_published() -> None:
-    found = folds.folds(OHSUMED, within="querylevelnorm", n_queries=106)
+    found = folds.read(OHSUMED, within="querylevelnorm", n_queries=106)
     grades = np.concatenate([each.test.y for each in found])
     assert [np.count_nonzero(grades == g) for g in (0, 1, 2)] == [11303, 2585, 2252]
     assert all(rows.X.shape[1] == 45 for each in found for rows in each)
@@ -218,7 +219,7 @@ def test_equal_scores_count_as_the_mean_over_their_orders(name: str) -> None:
 
 def test_a_difference_has_the_error_of_a_mean_over_queries() -> None:
     gap = np.array([[0.0, 1.0, 2.0, 5.0]])
-    found = letor_figures.difference(gap, np.full(4, 0.25))
+    found = paired(gap, np.full(4, 0.25))
     assert found.value == 2.0
     assert found.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
     assert found.n == 4
@@ -226,7 +227,7 @@ def test_a_difference_has_the_error_of_a_mean_over_queries() -> None:
 
 def test_draws_add_their_own_error_to_a_difference() -> None:
     gap = np.array([[0.0, 1.0, 2.0, 5.0]])
-    found = letor_figures.difference(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
+    found = paired(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
     assert found.value == 2.0
     assert found.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4 + 1 / 3))
 
@@ -249,19 +250,19 @@ def made_up_cells(recipe: Recipe, better: str) -> dict[str, Any]:
 
 def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
     recipe = small()
-    figures = letor_figures.fold(recipe, made_up_cells(recipe, "Top-10 ListMLE"))
+    figures = letor.fold(recipe, made_up_cells(recipe, "Top-10 ListMLE"))
     assert figures["TD2003 Top-10 ListMLE N@3"].value == pytest.approx(0.6)
     assert figures["TD2004 Top-10 ListMLE − ListMLE, mean over measures"].value == pytest.approx(
         0.1
     )
-    assert figures[f"TD2003 {letor_figures.BEST}"].value == 5
-    other = letor_figures.fold(recipe, made_up_cells(recipe, "ListNet"))
-    assert other[f"TD2003 {letor_figures.BEST}"].value == 0
+    assert figures[f"TD2003 {letor.BEST}"].value == 5
+    other = letor.fold(recipe, made_up_cells(recipe, "ListNet"))
+    assert other[f"TD2003 {letor.BEST}"].value == 0
     lowest = "TD2003 Top-3 ListNet − ListNet, lowest interval of all measures"
     assert other[lowest].value == pytest.approx(-0.1)
     showing = {"TD2003 Top-k ListNet − ListNet": 15, "TD2003 Top-k ListMLE − ListMLE": 0}
     for label, count in showing.items():
-        assert other[f"{label}, {letor_figures.SHOWING}"].value == count
+        assert other[f"{label}, {letor.SHOWING}"].value == count
 
 
 @pytest.mark.parametrize(
@@ -280,10 +281,10 @@ def test_the_paper_s_own_figures_have_its_order_and_leads(
         for measure in found.get("values", ()):
             printed = recipe.printed.get(f"{before}{asked['method']} {measure}", 0.0)
             found["values"][measure] = [printed] * 3
-    figures = letor_figures.fold(recipe, cells)
+    figures = letor.fold(recipe, cells)
     for before, count in leads.items():
-        assert figures[before + letor_figures.ORDERED].value == 1.0
-        assert figures[before + letor_figures.BEST].value == count
+        assert figures[before + letor.ORDERED].value == 1.0
+        assert figures[before + letor.BEST].value == count
 
 
 # The recipes
@@ -355,7 +356,7 @@ def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> Non
 
 def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -> None:
     shares = done.cells["data=TD2003/count=drawn"]
-    tests = [each.test for each in folds.folds(files / "TD2003")]
+    tests = [each.test for each in folds.read(files / "TD2003")]
     qid = np.concatenate([rows.qid for rows in tests])
     relevant = np.bincount(qid, np.concatenate([rows.y for rows in tests]))[1:]
     assert relevant.min() > 0  # but query 0, which has one grade and is left out

@@ -18,6 +18,7 @@ class Mine(LinearRanker):
 
 @pytest.fixture
 def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.names()  # the papers' are there: they register once in a process
     monkeypatch.setattr(registry, "_REGISTRY", {**registry._REGISTRY})
     monkeypatch.setitem(sys.modules, "mine", sys.modules[__name__])
     registry.register("mine", "mine", "Mine")
@@ -62,5 +63,5 @@ def test_unknown_name_suggests_the_nearest() -> None:
 
 def test_ranker_outside_the_registry_is_not_saved(tmp_path: Path) -> None:
     fitted = Mine(one_group=True).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ArgumentError, match=r"model must be a GreedyPAp, .*, got Mine\."):
+    with pytest.raises(ArgumentError, match=r"model must be a 'GreedyPAp', .*, got Mine\."):
         save(fitted, tmp_path / "model")

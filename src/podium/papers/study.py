@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from podium import _check
 from podium.papers.recipe import Recipe
 from podium.report import Figure, Table
 
@@ -92,6 +94,29 @@ def parts(cell: str) -> dict[str, str]:
 def generator(recipe: Recipe, purpose: str, *index: int) -> np.random.Generator:
     """Return the random numbers of one purpose and index, the same whatever ran before."""
     return np.random.default_rng([recipe.seed, *index, *purpose.encode()])
+
+
+def seed_of(recipe: Recipe, purpose: str, *index: int) -> int:
+    """Return a seed of one purpose and index, for what takes a number."""
+    return int(generator(recipe, purpose, *index).integers(2**31))
+
+
+def methods(recipe: Recipe, known: Iterable[str]) -> list[str]:
+    """Return the names of the recipe's methods; raise for one that the study lacks."""
+    there = list(known)
+    return [_check.choice(name, "methods", there) for name in recipe.parameters["methods"]]
+
+
+def product(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield every combination of a grid's values.
+
+    Examples
+    --------
+    >>> list(product({"l2": [0.0, 1.0]}))
+    [{'l2': 0.0}, {'l2': 1.0}]
+    """
+    for chosen in itertools.product(*grid.values()):
+        yield dict(zip(grid, chosen, strict=True))
 
 
 def mean(values: Iterable[float]) -> Measured:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from podium.papers import views
 from podium.papers.recipe import Recipe
-from podium.papers.study import Cells, Figures, Measured, Result, mean, parts
+from podium.papers.study import Cells, Figures, Measured, Result, mean
+from podium.papers.views import select
 from podium.report import Figure, Table
 
 NAMES = {
@@ -27,31 +29,23 @@ NAMES = {
 
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
 _KINKED = "pairwise-hinge"
-_Z = 1.96  # an interval of 95 %
 
 Rows = list[tuple[Mapping[str, str], Result]]
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return what the paper's claims are about."""
-    rows = list(_of(cells, "loss"))
+    rows = select(cells, part="loss")
     return {
         **_of_losses(rows),
         **_of_minimisers(rows),
-        **_of_spaces(list(_of(cells, "spaces"))),
+        **_of_spaces(select(cells, part="spaces")),
         **{
             f"{_name(asked)}: object 1 first from p1 =": Measured(found["first from"])
-            for asked, found in _of(cells, "proposition 10")
+            for asked, found in select(cells, part="proposition 10")
         },
-        **_of_curves(list(_of(cells, "proposition 10"))),
+        **_of_curves(select(cells, part="proposition 10")),
     }
-
-
-def _of(cells: Cells, part: str) -> Iterator[tuple[Mapping[str, str], Result]]:
-    for cell, result in cells.items():
-        asked = parts(cell)
-        if asked["part"] == part:
-            yield asked, result
 
 
 def _of_losses(rows: Rows) -> dict[str, Measured]:
@@ -131,7 +125,7 @@ def _of_curves(rows: Rows) -> dict[str, Measured]:
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return proposition 10's curves, and how often each loss finds the best object."""
     return [
-        _curves(list(_of(cells, "proposition 10"))),
+        _curves(select(cells, part="proposition 10")),
         _shown(cells, "preserving"),
         _shown(cells, "arbitrary"),
     ]
@@ -140,48 +134,43 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 def _curves(rows: Rows) -> Figure:
     """Draw the original losses; all at the top 1 lead by the whole spread, so one is enough."""
     shown = [(a, r) for a, r in rows if a["form"] == "original" or a["loss"] == "listmle"]
-    return {
-        "kind": "line_plot",
-        "title": "Proposition 10: the lead of object 1, the most probable first",
-        "x_label": "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
-        "y_label": "score of object 1 less the best other, by the spread of the scores",
-        "series": [{"label": _name(a), "x": r["p1"], "y": r["lead"]} for a, r in shown],
-        "caption": "Below 0 another object is shown first, though object 1 is the most probable "
+    return views.lines(
+        "Proposition 10: the lead of object 1, the most probable first",
+        [views.curve(_name(a), r["p1"], r["lead"]) for a, r in shown],
+        "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
+        "score of object 1 less the best other, by the spread of the scores",
+        caption="Below 0 another object is shown first, though object 1 is the most probable "
         "first at every p1 above 1/3. RankCosine, squared and pairwise logistic all but coincide.",
-    }
+    )
 
 
 def _shown(cells: Cells, kind: str) -> Figure:
     n, k = "4", "1"
-    rows = [(a, r) for a, r in _of(cells, "loss") if (a["n"], a["k"]) == (n, k)]
+    rows = select(cells, part="loss", n=n, k=k)
     what = "spaces as theorem 6 asks for" if kind == "preserving" else "arbitrary spaces"
-    return {
-        "kind": "grouped_intervals",
-        "title": f"Top {k} of {n} objects: {what}",
-        "axis_label": "share of spaces whose Bayes top k the minimiser shows",
-        "panels": [
-            {
-                "title": NAMES[name],
-                "rows": [_interval(a["form"], r[kind]) for a, r in rows if a["loss"] == name],
-            }
+    return views.intervals(
+        f"Top {k} of {n} objects: {what}",
+        {
+            NAMES[name]: [_interval(a["form"], r[kind]) for a, r in rows if a["loss"] == name]
             for name in dict.fromkeys(a["loss"] for a, _ in rows)
-        ],
-        "caption": "Intervals of 95 % (Wilson's).",
-    }
+        },
+        axis_label="share of spaces whose Bayes top k the minimiser shows",
+        caption="Intervals of 95 % (Wilson's).",
+    )
 
 
 def _interval(form: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
     share, n = mean(found["consistent"]).value, len(found["consistent"])
-    extra = _Z**2 / n
+    extra = views.Z**2 / n
     middle = (share + extra / 2) / (1 + extra)
-    half = (_Z / n**0.5) * (share * (1 - share) + extra / 4) ** 0.5 / (1 + extra)
+    half = (views.Z / n**0.5) * (share * (1 - share) + extra / 4) ** 0.5 / (1 + extra)
     low, high = min(share, middle - half), max(share, middle + half)
     return {"label": form, "value": share, "low": low, "high": high, "series": form}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return the study itself, size by size."""
-    sizes = dict.fromkeys((a["n"], a["k"]) for a, _ in _of(cells, "loss"))
+    sizes = dict.fromkeys((a["n"], a["k"]) for a, _ in select(cells, part="loss"))
     return [_conditions(cells), *(_study(cells, n, k) for n, k in sizes)]
 
 
@@ -195,8 +184,7 @@ def _study(cells: Cells, n: str, k: str) -> Table:
             *(max(r[kind]["regret"]) for kind in ("preserving", "arbitrary")),
             r["preserving"]["tied"] + r["arbitrary"]["tied"],
         ]
-        for a, r in _of(cells, "loss")
-        if (a["n"], a["k"]) == (n, k)
+        for a, r in select(cells, part="loss", n=n, k=k)
     ]
     return {
         "columns": [
@@ -228,7 +216,7 @@ def _conditions(cells: Cells) -> Table:
                 100 * r["pairs"],
                 100 * r["converse, holds"] / r["converse, pairs"],
             ]
-            for a, r in _of(cells, "spaces")
+            for a, r in select(cells, part="spaces")
         ],
         "caption": "Arbitrary spaces: how many have the n − 1 pairs of theorem 6, how many pairs "
         "are order preserving at the top k, and how many of these still are at the top k + 1.",

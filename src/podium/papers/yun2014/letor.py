@@ -1,41 +1,46 @@
-"""RoBiRank on LETOR: the loss from features against all others that podium has, on five folds."""
+"""RoBiRank on LETOR: the loss from features against all others that podium has, on five folds.
+
+To add a method, add its line to METHODS, and its name to the recipe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from podium import _check, losses
-from podium.papers import folds
-from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
-from podium.papers.recipe import Recipe
-from podium.papers.rows import Parts
-from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, parts
-from podium.papers.xia2009 import letor
-from podium.papers.xia2009.letor import (
+from podium import losses
+from podium.papers import views
+from podium.papers.folds import (
+    FOLDS,
     OVER_MEASURES,
-    Values,
-    Z,
-    chosen,
-    differences,
-    interval,
-    level,
-    row,
-)
-from podium.papers.xia2009.letor_methods import (
     Candidate,
     Candidates,
     MakeLoss,
     Method,
     Options,
+    Values,
     linear,
-    product,
-    rankboost,
     scored,
     tuned,
 )
+from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
+from podium.papers.recipe import Recipe
+from podium.papers.rows import Parts
+from podium.papers.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    key,
+    methods,
+    parts,
+    product,
+    seed_of,
+)
+from podium.papers.xia2009.letor import Context, prepare
+from podium.papers.xia2009.letor_methods import rankboost
 from podium.report import Figure, Table
 
 K = 10  # of what reads a cutoff: that of the measure that all are chosen by
@@ -124,36 +129,30 @@ METHODS: dict[str, Method] = {
 """Every method by its name in tables."""
 
 
-def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> letor.Context:
-    """Read the collection's five folds."""
-    return letor.prepare(recipe, paths)
-
-
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: by method the folds. Nothing repeats: no method draws orders of ties."""
-    names = [_check.choice(name, "methods", list(METHODS)) for name in recipe.parameters["methods"]]
-    return [
-        key(data=data, method=name, draw=0, fold=fold)
-        for data in recipe.parameters["collections"]
-        for name in names
-        for fold in range(1, folds.N_FOLDS + 1)
-    ]
-
-
-def run(recipe: Recipe, context: letor.Context, cell: str) -> Result:
-    """Tune a method on a fold's validation queries and test it."""
-    asked = parts(cell)
-    fold = int(asked["fold"])
-    seed = int(generator(recipe, "fold", fold).integers(2**31))
-    return tuned(
-        METHODS[asked["method"]], context[asked["data"]][fold - 1], recipe.parameters, seed
-    )
-
-
 BEST = "RoBiRank − the best of the others"
 ABOVE = "others that RoBiRank is above"
 BELOW = "others that RoBiRank is below"
 SHOWN = ", the interval without 0"
+
+_LINES = 6  # what one figure can still tell apart
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: by method the folds. Nothing repeats: no method draws orders of ties."""
+    return [
+        key(data=data, method=name, draw=0, fold=fold)
+        for data in recipe.parameters["collections"]
+        for name in methods(recipe, METHODS)
+        for fold in FOLDS
+    ]
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Tune a method on a fold's validation queries and test it."""
+    asked = parts(cell)
+    fold = int(asked["fold"])
+    found, start = context[asked["data"]][fold - 1], seed_of(recipe, "fold", fold)
+    return tuned(METHODS[asked["method"]], found, recipe.parameters, start)
 
 
 def values_of(recipe: Recipe, cells: Cells) -> Values:
@@ -165,25 +164,20 @@ def values_of(recipe: Recipe, cells: Cells) -> Values:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return what RoBiRank is above each other, where that leaves it, and each method's means.
 
-    At the cutoffs that are shown; `means` has all of them.
+    At the cutoffs that are shown; the table has all of them.
     """
     found: dict[str, Measured] = {}
     values, shown = values_of(recipe, cells), recipe.parameters["shown"]
     for measure in shown:
         for name in recipe.parameters["methods"]:
-            found[f"{name} {measure}"] = level(values.of(name, measure), values)
+            found[f"{name} {measure}"] = values.level(name, measure)
     kept = (*(f" {measure}" for measure in shown), OVER_MEASURES)
     for other in compared(recipe):
-        gaps = differences(recipe, values, ROBIRANK, other)
+        gaps = values.differences(ROBIRANK, other)
         found |= {label: gap for label, gap in gaps.items() if label.endswith(kept)}
     for measure in shown:
         found |= _standing(recipe, found, measure)
     return found
-
-
-def means(recipe: Recipe, values: Values, name: str) -> list[Measured]:
-    """Return a method's mean of five folds by each measure."""
-    return [level(values.of(name, measure), values) for measure in recipe.parameters["measures"]]
 
 
 def compared(recipe: Recipe) -> list[str]:
@@ -204,8 +198,8 @@ def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
     return {
         f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"],
         f"{ABOVE} {measure}": _count(gap.value > 0.0 for gap in gaps),
-        f"{ABOVE}{SHOWN} {measure}": _count(gap.value > Z * gap.std_error for gap in gaps),
-        f"{BELOW}{SHOWN} {measure}": _count(gap.value < -Z * gap.std_error for gap in gaps),
+        f"{ABOVE}{SHOWN} {measure}": _count(views.low(gap) > 0.0 for gap in gaps),
+        f"{BELOW}{SHOWN} {measure}": _count(gap.value < -views.Z * gap.std_error for gap in gaps),
     }
 
 
@@ -214,25 +208,18 @@ def _count(yes: Iterable[bool]) -> Measured:
     return Measured(float(sum(each)), n=len(each))
 
 
-_LINES = 6  # what one figure can still tell apart
-
-
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return curves of ndcg by cutoff, of forms and of rivals, and differences from them all."""
     there: Sequence[str] = recipe.parameters["methods"]
     forms = [name for name in there if METHODS[name].kind == FORM]
-    curves: Sequence[str] = [name for name in recipe.parameters["curves"] if name in there]
+    drawn: Sequence[str] = [name for name in recipe.parameters["curves"] if name in there]
+    others = [name for name in compared(recipe) if name not in rivals(recipe)]
     values = values_of(recipe, cells)
     return [
-        _curves(recipe, values, [ROBIRANK, *curves], "RoBiRank and others"),
+        _curves(recipe, values, [ROBIRANK, *drawn], "RoBiRank and others"),
         _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part"),
         _gaps(recipe, figures, rivals(recipe), "RoBiRank above others"),
-        _gaps(
-            recipe,
-            figures,
-            [name for name in compared(recipe) if name not in rivals(recipe)],
-            "RoBiRank above its own forms and the binary losses",
-        ),
+        _gaps(recipe, figures, others, "RoBiRank above its own forms and the binary losses"),
     ]
 
 
@@ -243,84 +230,73 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
     names: Sequence[str] = recipe.parameters["methods"]
-    measures = [*recipe.parameters["measures"]]
-    shown: Sequence[str] = recipe.parameters["shown"]
-    yield {
-        "caption": f"{values.data}: mean of five folds, best first by {shown[-1]}",
-        "columns": ["method", *measures, "standard error over folds, at most"],
-        "rows": [_levels(recipe, values, name) for name in _falling(names, figures, shown[-1])],
-    }
-    yield {
-        "caption": f"{values.data}: RoBiRank less another method on the same queries, with "
-        "intervals of 95 %",
-        "columns": ["other", *shown, "mean of all ten"],
-        "rows": [
-            [name, *(interval(figures[f"{ROBIRANK} − {name}{end}"]) for end in _ends(shown))]
-            for name in _falling(compared(recipe), figures, shown[-1])
-        ],
-    }
-    yield {
-        "caption": f"{values.data}: options chosen on validation: median over folds (least to "
-        "greatest), or how often",
-        "columns": ["method", "options"],
-        "rows": [[name, chosen(values, name)] for name in names],
-    }
+    measures, shown = [*recipe.parameters["measures"]], recipe.parameters["shown"]
+    ends = {**{measure: f" {measure}" for measure in shown}, "mean of all ten": OVER_MEASURES}
+    most = "standard error over folds, at most"
 
+    def level(name: str, column: str) -> str:
+        if column == most:
+            return f"{max(values.level(name, each).std_error for each in measures):.3f}"
+        return f"{values.level(name, column).value:.3f}"
 
-def _levels(recipe: Recipe, values: Values, name: str) -> list[str]:
-    found = means(recipe, values, name)
-    error = max(each.std_error for each in found)
-    return [name, *(f"{each.value:.3f}" for each in found), f"{error:.3f}"]
+    yield views.table(
+        f"{values.data}: mean of five folds, best first by {shown[-1]}",
+        "method",
+        _falling(names, figures, shown[-1]),
+        [*measures, most],
+        level,
+    )
+    yield views.table(
+        f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
+        "other",
+        _falling(compared(recipe), figures, shown[-1]),
+        ends,
+        lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
+    )
+    yield views.table(
+        f"{values.data}: options chosen on validation: median over folds (least to greatest), or "
+        "how often",
+        "method",
+        names,
+        ["options"],
+        lambda name, _: views.options(values.chosen(name)),
+    )
 
 
 def _falling(names: Sequence[str], figures: Figures, measure: str) -> list[str]:
     return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
 
 
-def _ends(measures: Sequence[str]) -> list[str]:
-    return [*(f" {measure}" for measure in measures), OVER_MEASURES]
-
-
 def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) -> Figure:
     measures = [*recipe.parameters["measures"]]
-    return {
-        "kind": "line_plot",
-        "title": title,
-        "series": [
-            {
-                "label": name,
-                "x": [int(measure.partition("@")[2]) for measure in measures],
-                "y": [found.value for found in means(recipe, values, name)],
-            }
+    cutoffs = [int(measure.partition("@")[2]) for measure in measures]
+    return views.lines(
+        title,
+        [
+            views.curve(name, cutoffs, [values.level(name, each).value for each in measures])
             for name in names
         ],
-        "x_label": "cutoff k",
-        "y_label": "ndcg@k",
-        "caption": "Mean of five folds. Differences are known better than their levels, whose "
+        "cutoff k",
+        "ndcg@k",
+        caption="Mean of five folds. Differences are known better than their levels, whose "
         "standard errors over folds are about 0.02 and more, so read the figures below for them.",
-    }
+    )
 
 
 def _gaps(recipe: Recipe, figures: Figures, names: Sequence[str], title: str) -> Figure:
     shown: Sequence[str] = recipe.parameters["shown"]
-    return {
-        "kind": "grouped_intervals",
-        "title": title,
-        "panels": [
-            {
-                "title": measure,
-                "rows": [
-                    row(name, figures[f"{ROBIRANK} − {name} {measure}"])
-                    for name in _falling(names, figures, shown[-1])
-                ],
-            }
-            for measure in shown
-        ],
-        "share_axis": False,
-        "axis_label": "difference",
-        "digits": 3,
-        "caption": "RoBiRank less the method named, on the same queries; intervals of 95 %.",
-    }
+    falling = _falling(names, figures, shown[-1])
+    return views.intervals(
+        title,
+        {
+            each: [views.row(name, figures[f"{ROBIRANK} − {name} {each}"]) for name in falling]
+            for each in shown
+        },
+        share_axis=False,
+        axis_label="difference",
+        digits=3,
+        caption="RoBiRank less the method named, on the same queries; intervals of 95 %.",
+    )
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -13,15 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium import _check, data
+from podium import data
 from podium.catalogue import rankings
 from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
+from podium.papers import views
 from podium.papers.recipe import DataSet, Recipe
-from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
-from podium.papers.xia2009.letor import interval, row
-from podium.papers.xia2009.letor_methods import product
+from podium.papers.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    key,
+    mean,
+    methods,
+    parts,
+    product,
+    seed_of,
+)
+from podium.papers.views import select
 from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, fit, load
 from podium.recommenders import scores_of
 from podium.report import Figure, Table
@@ -49,8 +61,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     user, item = _pairs(recipe, paths[given["folder"]])
     shape = int(user.max()) + 1, int(item.max()) + 1
     split = data.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
-    seed = int(generator(recipe, "validation").integers(2**31))
-    again = data.random(split.train.size, user=user[split.train], test=given["valid"], seed=seed)
+    other = seed_of(recipe, "validation")
+    again = data.random(split.train.size, user=user[split.train], test=given["valid"], seed=other)
 
     def part(rows: Ints) -> Pairs:
         table = (np.ones(rows.size, np.float32), (user[rows], item[rows]))
@@ -66,8 +78,8 @@ def cells(recipe: Recipe) -> Sequence[str]:
 
 
 def _cells(recipe: Recipe) -> Iterator[str]:
-    for name in recipe.parameters["methods"]:
-        method = METHODS[_check.choice(name, "methods", list(METHODS))]
+    for name in methods(recipe, METHODS):
+        method = METHODS[name]
         for point in range(len(points(recipe, name))):
             yield key(part=TUNING, method=name, point=point)
         for seed in range(recipe.repeats or 1 if method.draws else 1):
@@ -83,13 +95,13 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     options = dict(recipe.parameters["methods"][name]["fixed"])
     if part == TUNING:
         chosen = points(recipe, name)[int(asked["point"])]
-        seed = _seed(recipe, TUNING, 0)
+        seed = seed_of(recipe, TUNING, 0)
         found = _measured(recipe, name, {**options, **chosen}, seed, context.learn, context.valid)
         return found.means() | {"options": chosen}
     options |= recipe.parameters["methods"][name]["chosen"]
     if part == PASSES:
         options["n_epochs"] = int(asked["passes"])
-    seed = _seed(recipe, TEST, int(asked.get("seed", 0)))
+    seed = seed_of(recipe, TEST, int(asked.get("seed", 0)))
     found = _measured(recipe, name, options, seed, context.train, context.test)
     return found.means() if part == PASSES else found.means() | {"values": found.by_user()}
 
@@ -124,10 +136,6 @@ def _measured(
     timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
     lists = rankings(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
     return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
-
-
-def _seed(recipe: Recipe, purpose: str, index: int) -> int:
-    return int(generator(recipe, purpose, index).integers(2**31))
 
 
 def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
@@ -172,18 +180,12 @@ def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
     return [*product(grid)] if grid else []
 
 
-def of(cells: Cells, part: str, name: str) -> list[tuple[Mapping[str, str], Result]]:
-    """Return a method's cells of one part, with the parts of their keys."""
-    asked = ((parts(cell), found) for cell, found in cells.items())
-    return [each for each in asked if each[0]["part"] == part and each[0]["method"] == name]
-
-
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return levels, seconds, what RoBiRank is above each other, and the wrong choices."""
     found: dict[str, Measured] = {}
     names = [*recipe.parameters["methods"]]
     for name in names:
-        done = [result for _, result in of(cells, TEST, name)]
+        done = [result for _, result in select(cells, part=TEST, method=name)]
         for measure in recipe.parameters["measures"]:
             found[f"{name} {measure}"] = mean(each["means"][measure] for each in done)
         found[f"{name}, seconds"] = mean(each["seconds"] for each in done)
@@ -216,7 +218,7 @@ def difference(cells: Cells, other: str, measure: str) -> Measured:
 
 def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
     """Return the options that are best on validation; of equal ones the first."""
-    done = [result for _, result in of(cells, TUNING, name)]
+    done = [result for _, result in select(cells, part=TUNING, method=name)]
     measure = recipe.parameters["validation"]
     if not done:
         return {}
@@ -232,9 +234,9 @@ def fewer_passes(recipe: Recipe, name: str) -> list[int]:
 
 def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
     """Yield a method's numbers of passes and what each gave, by its first seed."""
-    for asked, result in of(cells, PASSES, name):
+    for asked, result in select(cells, part=PASSES, method=name):
         yield int(asked["passes"]), result
-    yield _passes(recipe, name), of(cells, TEST, name)[0][1]
+    yield _passes(recipe, name), select(cells, part=TEST, method=name)[0][1]
 
 
 def in_passes(recipe: Recipe) -> list[str]:
@@ -252,7 +254,7 @@ def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
 
 def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
     """Return a row of users for each seed."""
-    rows = [result["values"][measure] for _, result in of(cells, TEST, name)]
+    rows = [result["values"][measure] for _, result in select(cells, part=TEST, method=name)]
     return np.array(rows, np.float64)
 
 
@@ -288,46 +290,48 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 def _tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     measures = [*recipe.parameters["measures"]]
+    validation, passes = recipe.parameters["validation"], recipe.parameters["passes"]
+    falling = _falling(recipe, figures)
+    seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
+
+    def level(name: str, end: str) -> str:
+        found = figures[f"{name}{end}"]
+        return f"{found.value:.1f}" if end in seconds.values() else views.level(found, 4)
+
+    yield views.table(
+        f"Mean of seeds on the test pairs ± standard error over seeds, best first by {validation}; "
+        "seconds of training",
+        "method",
+        falling,
+        {**{each: f" {each}" for each in measures}, **seconds},
+        level,
+    )
+    yield views.table(
+        "RoBiRank less another method for the same users, with intervals of 95 %",
+        "other",
+        [name for name in falling if name != ROBIRANK],
+        measures,
+        lambda name, measure: views.gap(figures[f"{ROBIRANK} − {name} {measure}"]),
+    )
+    reached = {name: dict(by_passes(recipe, cells, name)) for name in in_passes(recipe)}
+
+    def by_number(name: str, n: int | None) -> str:
+        last = max(reached[name])
+        found = reached[name].get(last if n is None else n) if n is None or n < last else None
+        return "" if found is None else f"{found['means'][validation]:.3f} ({found['seconds']:.1f})"
+
+    yield views.table(
+        f"Quality and processor seconds by passes, one seed: {validation} (seconds)",
+        "method",
+        reached,
+        {**{str(n): n for n in passes}, "all": None},
+        by_number,
+    )
     yield {
-        "caption": "Mean of seeds on the test pairs ± standard error over seeds, best first by "
-        f"{recipe.parameters['validation']}; seconds of training",
-        "columns": ["method", *measures, "processor", "clock"],
-        "rows": [_levels(recipe, figures, name) for name in _falling(recipe, figures)],
-    }
-    yield {
-        "caption": "RoBiRank less another method for the same users, with intervals of 95 %",
-        "columns": ["other", *measures],
-        "rows": [
-            [name, *(interval(figures[f"{ROBIRANK} − {name} {each}"]) for each in measures)]
-            for name in _falling(recipe, figures)
-            if name != ROBIRANK
-        ],
-    }
-    yield {
-        "caption": "Quality and processor seconds by passes, one seed: "
-        f"{recipe.parameters['validation']} (seconds)",
-        "columns": ["method", *(str(n) for n in recipe.parameters["passes"]), "all"],
-        "rows": [_by_passes(recipe, cells, name) for name in in_passes(recipe)],
-    }
-    yield {
-        "caption": f"Every point of the grids: {recipe.parameters['validation']} on validation, "
-        "and processor seconds",
+        "caption": f"Every point of the grids: {validation} on validation, and processor seconds",
         "columns": ["method", "options", "value", "seconds", "chosen"],
         "rows": [*_grid(recipe, cells)],
     }
-
-
-def _levels(recipe: Recipe, figures: Figures, name: str) -> list[Any]:
-    found = [figures[f"{name} {measure}"] for measure in recipe.parameters["measures"]]
-    seconds = [figures[f"{name}, seconds{end}"].value for end in ("", " on the clock")]
-    return [
-        name,
-        *(
-            f"{each.value:.4f}" + (f" ± {each.std_error:.4f}" if each.n > 1 else "")
-            for each in found
-        ),
-        *(f"{each:.1f}" for each in seconds),
-    ]
 
 
 def _falling(recipe: Recipe, figures: Figures) -> list[str]:
@@ -336,33 +340,15 @@ def _falling(recipe: Recipe, figures: Figures) -> list[str]:
     return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
 
 
-def _by_passes(recipe: Recipe, cells: Cells, name: str) -> list[str]:
-    found = dict(by_passes(recipe, cells, name))
-    last = max(found)
-    shown = [found.get(n) if n < last else None for n in recipe.parameters["passes"]]
-    return [name, *(_reached(recipe, each) for each in shown), _reached(recipe, found[last])]
-
-
-def _reached(recipe: Recipe, found: Result | None) -> str:
-    if found is None:
-        return ""
-    value = found["means"][recipe.parameters["validation"]]
-    return f"{value:.3f} ({found['seconds']:.1f})"
-
-
 def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
     measure = recipe.parameters["validation"]
     for name in recipe.parameters["methods"]:
         chosen = best(recipe, cells, name)
-        for _, found in of(cells, TUNING, name):
+        for _, found in select(cells, part=TUNING, method=name):
             text = ", ".join(f"{option} {value}" for option, value in found["options"].items())
-            yield [
-                name,
-                text,
-                f"{found['means'][measure]:.4f}",
-                f"{found['seconds']:.1f}",
-                "✓" if found["options"] == chosen else "",
-            ]
+            value, seconds = found["means"][measure], found["seconds"]
+            mark = "✓" if found["options"] == chosen else ""
+            yield [name, text, f"{value:.4f}", f"{seconds:.1f}", mark]
 
 
 def _curves(
@@ -373,51 +359,39 @@ def _curves(
     measure: str,
     title: str,
 ) -> Figure:
+    def curve(name: str) -> views.Row:
+        if name not in in_passes(recipe):
+            x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
+            return views.curve(name, [max(x, _LEAST)], [y])
+        done = [result for _, result in by_passes(recipe, cells, name)]
+        seconds = (max(result["seconds"], _LEAST) for result in done)
+        return views.curve(name, seconds, (result["means"][measure] for result in done))
+
     counts = ", ".join(map(str, recipe.parameters["passes"]))
-    return {
-        "kind": "line_plot",
-        "title": f"{title}: {measure} against seconds of training",
-        "series": [_curve(recipe, cells, figures, name, measure) for name in names],
-        "x_label": "processor seconds of training",
-        "y_label": measure,
-        "log_x": True,
-        "caption": f"After {counts} and all passes, each a fit of its own; a single point where a "
+    return views.lines(
+        f"{title}: {measure} against seconds of training",
+        map(curve, names),
+        "processor seconds of training",
+        measure,
+        log_x=True,
+        caption=f"After {counts} and all passes, each a fit of its own; a single point where a "
         "method has no passes.",
-    }
-
-
-def _curve(
-    recipe: Recipe, cells: Cells, figures: Figures, name: str, measure: str
-) -> Mapping[str, Any]:
-    if name not in in_passes(recipe):
-        x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
-        return {"label": name, "x": [max(x, _LEAST)], "y": [y]}
-    done = [result for _, result in by_passes(recipe, cells, name)]
-    return {
-        "label": name,
-        "x": [max(result["seconds"], _LEAST) for result in done],
-        "y": [result["means"][measure] for result in done],
-    }
+    )
 
 
 def _gaps(recipe: Recipe, figures: Figures) -> Figure:
-    shown: Sequence[str] = recipe.parameters["measures"]
     there = [name for name in _falling(recipe, figures) if name in compared(recipe)][:_NEAREST]
-    return {
-        "kind": "grouped_intervals",
-        "title": "RoBiRank above the best of the others",
-        "panels": [
-            {
-                "title": measure,
-                "rows": [row(name, figures[f"{ROBIRANK} − {name} {measure}"]) for name in there],
-            }
-            for measure in shown
-        ],
-        "share_axis": False,
-        "axis_label": "difference",
-        "digits": 3,
-        "caption": "RoBiRank less the method named, for the same users; intervals of 95 %.",
-    }
+    return views.intervals(
+        "RoBiRank above the best of the others",
+        {
+            each: [views.row(name, figures[f"{ROBIRANK} − {name} {each}"]) for name in there]
+            for each in recipe.parameters["measures"]
+        },
+        share_axis=False,
+        axis_label="difference",
+        digits=3,
+        caption="RoBiRank less the method named, for the same users; intervals of 95 %.",
+    )
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
