@@ -11,6 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium.data import movielens as read_movielens
+from podium.papers import views
 from podium.papers.hiranandani2020 import behance, citation, movielens
 from podium.papers.hiranandani2020.table3_methods import (
     METHODS,
@@ -22,7 +23,19 @@ from podium.papers.hiranandani2020.table3_methods import (
 )
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts, Rows, drawn
-from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
+from podium.papers.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    generator,
+    key,
+    mean,
+    methods,
+    parts,
+    seed_of,
+)
 from podium.report import Figure, Table
 
 _FIVE_STARS = 5.0
@@ -100,11 +113,9 @@ def cells(recipe: Recipe) -> Sequence[str]:
     for seed in range(recipe.repeats or 1):
         for k in recipe.parameters["cutoffs"]:
             keys.append(key(seed=seed, k=k, method=RANDOM, protocol=PAPER))
-            for name in recipe.parameters["methods"]:
-                method = METHODS[_check.choice(name, "methods", list(METHODS))]
-                keys += [
-                    key(seed=seed, k=k, method=name, protocol=each) for each in method.protocols
-                ]
+            for name in methods(recipe, METHODS):
+                protocols = METHODS[name].protocols
+                keys += [key(seed=seed, k=k, method=name, protocol=each) for each in protocols]
     return keys
 
 
@@ -118,7 +129,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     if asked["method"] == RANDOM:
         rng = generator(recipe, "weights", seed)
         return random_weights(at, k, parameters["random_draws"], rng)
-    start = int(generator(recipe, "start", seed).integers(2**31))
+    start = seed_of(recipe, "start", seed)
     train = context.scaled(seed).train
     return tuned(asked["method"], asked["protocol"], k, at, train, parameters, start)
 
@@ -238,9 +249,6 @@ def _pairs(recipe: Recipe) -> Iterator[tuple[str, tuple[str, str], tuple[str, st
             yield f"{ours} − logistic", (ours, PAPER), ("logistic", ZERO)
 
 
-_Z = 1.96
-
-
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return pap against k by method: as the paper's code runs them, and from zero."""
     labels = [label for label, _, _ in runs(recipe)]
@@ -255,101 +263,61 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return pap by method and k, the half-credit values, and what was chosen."""
-    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
+    cutoffs = {f"k={k}": k for k in recipe.parameters["cutoffs"]}
+    rows = {label: (method, protocol) for label, method, protocol in runs(recipe)}
+    features = f"Features: {cells[key(data='counts')]['features']}."
+
+    def value(label: str, k: int) -> str:
+        name = f"{label} k={k}"
+        return views.level(figures[name], 1, recipe.printed.get(name))
+
+    def average(name: str, label: str, k: int) -> float:
+        return float(np.mean([each[name] for each in _cells(recipe, cells, *rows[label], k)]))
+
+    def chosen(label: str, k: int) -> str:
+        options = _cells(recipe, cells, *rows[label], k)[0]["chosen"]
+        return ", ".join(f"{name} {value:g}" for name, value in options.items())
+
     return [
-        {
-            "caption": "pap@k, per cent: mean over splits ± standard error (printed)",
-            "columns": ["method", *(f"k={k}" for k in cutoffs)],
-            "rows": [
-                [label, *(_cell(recipe, figures, f"{label} k={k}") for k in cutoffs)]
-                for label, _, _ in runs(recipe)
-            ],
-        },
-        {
-            "caption": "The same with half of each tied pair counted, as in the paper's code",
-            "columns": ["method", *(f"k={k}" for k in cutoffs)],
-            "rows": _averages(recipe, cells, "half", PERCENT, 1),
-        },
-        {
-            "caption": f"Test users that pap@k is defined on, mean over splits. {_features(cells)}",
-            "columns": ["", *(f"k={k}" for k in cutoffs)],
-            "rows": [["users", *_averages(recipe, cells, "users", 1.0, 0)[0][1:]]],
-        },
-        {
-            "caption": "Options chosen at the first split",
-            "columns": ["method", *(f"k={k}" for k in cutoffs)],
-            "rows": _chosen(recipe, cells),
-        },
+        views.table(
+            "pap@k, per cent: mean over splits ± standard error (printed)",
+            "method",
+            rows,
+            cutoffs,
+            value,
+        ),
+        views.table(
+            "The same with half of each tied pair counted, as in the paper's code",
+            "method",
+            rows,
+            cutoffs,
+            lambda label, k: f"{PERCENT * average('half', label, k):.1f}",
+        ),
+        views.table(
+            f"Test users that pap@k is defined on, mean over splits. {features}",
+            "",
+            ["users"],
+            cutoffs,
+            lambda _, k: f"{average('users', RANDOM, k):.0f}",
+        ),
+        views.table("Options chosen at the first split", "method", rows, cutoffs, chosen),
     ]
 
 
 def _plot(recipe: Recipe, figures: Figures, labels: Sequence[str], title: str) -> Figure:
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    series = [
-        _line(label, cutoffs, [figures[f"{label} k={k}"] for k in cutoffs]) for label in labels
-    ]
-    return {
-        "kind": "line_plot",
-        "title": title,
-        "x_label": "k",
-        "y_label": "pap@k (%)",
-        "series": series,
-        "caption": "Mean over splits; the band is its 95 % interval over splits.",
-    }
-
-
-def _line(label: str, cutoffs: Sequence[int], found: Sequence[Measured]) -> Mapping[str, Any]:
-    margin = [0.0 if math.isnan(each.std_error) else _Z * each.std_error for each in found]
-    pairs = list(zip(found, margin, strict=True))
-    return {
-        "label": label.removesuffix(FROM_ZERO),
-        "x": list(cutoffs),
-        "y": [each.value for each in found],
-        "low": [each.value - m for each, m in pairs],
-        "high": [each.value + m for each, m in pairs],
-    }
-
-
-def _cell(recipe: Recipe, figures: Figures, name: str) -> str:
-    found, printed = figures[name], recipe.printed.get(name)
-    error = "" if math.isnan(found.std_error) else f" ± {found.std_error:.1f}"
-    return f"{found.value:.1f}{error}" + ("" if printed is None else f" ({printed:.1f})")
-
-
-def _averages(
-    recipe: Recipe, cells: Cells, name: str, factor: float, digits: int
-) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for label, method, protocol in runs(recipe):
-        means = (
-            np.mean([factor * each[name] for each in _repeats(recipe, cells, method, protocol, k)])
-            for k in recipe.parameters["cutoffs"]
-        )
-        rows.append([label, *(f"{value:.{digits}f}" for value in means)])
-    return rows
-
-
-def _features(cells: Cells) -> str:
-    return f"Features: {cells[key(data='counts')]['features']}."
-
-
-def _chosen(recipe: Recipe, cells: Cells) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for label, method, protocol in runs(recipe):
-        chosen = [
-            _repeats(recipe, cells, method, protocol, k)[0]["chosen"]
-            for k in recipe.parameters["cutoffs"]
-        ]
-        texts = [", ".join(f"{name} {value:g}" for name, value in each.items()) for each in chosen]
-        rows.append([label, *texts])
-    return rows
-
-
-def _repeats(recipe: Recipe, cells: Cells, method: str, protocol: str, k: int) -> list[Result]:
-    return [
-        cells[key(seed=seed, k=k, method=method, protocol=protocol)]
-        for seed in range(recipe.repeats or 1)
-    ]
+    return views.lines(
+        title,
+        [
+            views.band(
+                label.removesuffix(FROM_ZERO), cutoffs, [figures[f"{label} k={k}"] for k in cutoffs]
+            )
+            for label in labels
+        ],
+        "k",
+        "pap@k (%)",
+        caption="Mean over splits; the band is its 95 % interval over splits.",
+    )
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

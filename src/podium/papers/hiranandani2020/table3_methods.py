@@ -5,7 +5,6 @@ To add a method, add its line to METHODS, and its name to the recipes that shall
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from podium import losses
 from podium.metrics import pap
 from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
 from podium.papers.rows import Parts, Rows
+from podium.papers.study import product
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.ranking import Ranking
 from podium.types import PerGroup, Ties
@@ -58,13 +58,9 @@ class Method:
     whole: bool = False
 
 
-def _product(**values: Sequence[Any]) -> list[Choice]:
-    return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
-
-
 def _descent_grid(parameters: Mapping[str, Any], protocol: str) -> Sequence[Choice]:
     given = parameters[protocol]
-    grid = _product(learning_rate=given["learning_rate"], l2=given["l2"])
+    grid = product({name: given[name] for name in ("learning_rate", "l2")})
     return [{**each, "max_iter": given["max_iter"]} for each in grid]
 
 
@@ -78,7 +74,7 @@ def _descent(loss: Callable[[int], Any]) -> Method:
 
 
 def _penalties(name: str) -> Callable[[Mapping[str, Any], str], Sequence[Choice]]:
-    return lambda parameters, protocol: _product(C=parameters["C"][name])
+    return lambda parameters, protocol: [*product({"C": parameters["C"][name]})]
 
 
 def _svm(k: int, protocol: str, options: Choice) -> SVMpAUC:
