@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium.papers.folds import Candidate
 from podium.papers.hiranandani2020 import objectives, table3
-from podium.papers.hiranandani2020 import objectives as figures_of
-from podium.papers.hiranandani2020.objectives_methods import LINEAR, METHODS, OWN, Candidate, Split
+from podium.papers.hiranandani2020.objectives_methods import LINEAR, METHODS, OWN, Split
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Parts, Rows
 from podium.papers.study import key, parts
@@ -172,7 +172,7 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
     one[..., 0], other[..., 1] = 1.0, 1.0
     one[:, 3], other[:, 3] = np.nan, np.nan
     own = {"a": one, "b": other}
-    assert np.nanmin(figures_of.best_on_test(own)) == 1.0
+    assert np.nanmin(objectives.best_on_test(own)) == 1.0
     cells = {
         key(seed=seed, method=name): {"valid": values}
         for seed, name, values in [
@@ -182,16 +182,16 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
             (1, "b", [0.2, 0.2]),
         ]
     }
-    chosen = figures_of.best_on_validation(recipe, cells, own)
+    chosen = objectives.best_on_validation(recipe, cells, own)
     assert np.nanmin(chosen[0]) == 1.0
     assert np.nanmax(chosen[1]) == 0.0
 
 
 def _measured(gap: Any, draws: int = 3000) -> dict[str, Any]:
     recipe = small(draws=draws)
-    drawn = figures_of.DrawnUsers(recipe, np.isfinite(gap))
+    drawn = objectives.DrawnUsers(recipe, np.isfinite(gap))
     cutoffs = range(gap.shape[2])
-    return dict(figures_of.differences("d", gap, drawn, cutoffs))
+    return dict(objectives.differences("d", gap, drawn, cutoffs))
 
 
 def test_the_error_of_a_mean_with_all_users_is_that_of_independent_users() -> None:
@@ -243,9 +243,9 @@ def test_figures_of_the_claims_are_measured(done: Any) -> None:
     assert {claim.figure for claim in recipe.claims} <= {*figures}
     for k in (2, 3):
         best = max(figures[f"{name} k={k}"].value for name in TREES)
-        gap = figures[f"{OURS} − {figures_of.BEST} k={k}"].value
+        gap = figures[f"{OURS} − {objectives.BEST} k={k}"].value
         assert gap == pytest.approx(figures[f"{OURS} k={k}"].value - best, abs=1e-3)
-        assert gap <= figures[f"{OURS} − {figures_of.CHOSEN} k={k}"].value + 1e-9
+        assert gap <= figures[f"{OURS} − {objectives.CHOSEN} k={k}"].value + 1e-9
 
 
 def test_plots_and_tables_can_be_drawn(done: Any) -> None:

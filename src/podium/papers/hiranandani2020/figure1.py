@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import PApAverage, PApMax, PApRamp, PApTightStruct
+from podium.papers import views
 from podium.papers.hiranandani2020.theory import MARGINS, margins
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, parts
@@ -160,8 +161,7 @@ def _scaled(X: Rows) -> Rows:
     return (X - (low + high) / 2) / (high - low)
 
 
-_SURROGATES = ("max", "avg", "TS", "ramp")
-_ZERO = {"strong": _SURROGATES, "beta": ("avg", "ramp"), "moderate": ("TS", "ramp")}
+_ZERO = {"strong": tuple(LOSSES), "beta": ("avg", "ramp"), "moderate": ("TS", "ramp")}
 _TITLES = {"strong": "strong margin", "beta": "beta-margin", "moderate": "moderate margin"}
 
 
@@ -202,7 +202,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 
 def _ends(curves: Result, margin: str) -> dict[str, float]:
-    ends = {name: curves[name][-1] for name in _SURROGATES}
+    ends = {name: curves[name][-1] for name in LOSSES}
     zero = _ZERO[margin]
     found = {f"{name} at the end": value for name, value in ends.items()}
     found["TS at its least"] = min(curves["TS"])
@@ -216,16 +216,12 @@ def _ends(curves: Result, margin: str) -> dict[str, float]:
 def _plot(recipe: Recipe, cell: str, curves: Mapping[str, Any]) -> Figure:
     asked = parts(cell)
     loss = recipe.parameters["margins"][asked["margin"]]["loss"]
-    return {
-        "kind": "line_plot",
-        "title": f"{asked['setting']}: {loss} minimised under the {_TITLES[asked['margin']]}",
-        "x_label": "iteration",
-        "y_label": "value of the surrogate",
-        "series": [
-            {"label": name, "x": list(range(len(curves[name]))), "y": curves[name]}
-            for name in _SURROGATES
-        ],
-    }
+    return views.lines(
+        f"{asked['setting']}: {loss} minimised under the {_TITLES[asked['margin']]}",
+        [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
+        "iteration",
+        "value of the surrogate",
+    )
 
 
 def _rise(curve: Sequence[float]) -> float:
@@ -234,7 +230,7 @@ def _rise(curve: Sequence[float]) -> float:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return "all" if len(names) == len(_SURROGATES) else " and ".join(names)
+    return "all" if len(names) == len(LOSSES) else " and ".join(names)
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

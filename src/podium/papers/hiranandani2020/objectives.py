@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import _check
 from podium.data import movielens as read_movielens
-from podium.metrics import pap
+from podium.papers import views
 from podium.papers.hiranandani2020 import movielens
 from podium.papers.hiranandani2020.objectives_methods import (
     ABLATION,
@@ -21,18 +20,28 @@ from podium.papers.hiranandani2020.objectives_methods import (
     METHODS,
     OWN,
     PODIUM,
-    Candidate,
     Split,
+    choose,
+    tested,
 )
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts, Rows, drawn
-from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
-from podium.ranking import Ranking
+from podium.papers.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    generator,
+    key,
+    mean,
+    methods,
+    parts,
+    seed_of,
+)
 from podium.report import Figure, Table
-from podium.types import PerGroup, PerRow
 
 _FIVE_STARS = 5.0
-_DECIMALS = 6
 
 
 class Context:
@@ -71,7 +80,7 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 def cells(recipe: Recipe) -> Sequence[str]:
     """Return the keys: every method on every split, for all cutoffs at once; ablations last."""
-    names = [_check.choice(name, "methods", list(METHODS)) for name in recipe.parameters["methods"]]
+    names = methods(recipe, METHODS)
     last = [name for name in names if METHODS[name].kind == ABLATION]
     first = [name for name in names if name not in last]
     splits = range(recipe.repeats or 1)
@@ -89,51 +98,14 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     asked = parts(cell)
     seed, cutoffs = int(asked["seed"]), recipe.parameters["cutoffs"]
     split = context.split(seed)
-    start = int(generator(recipe, "start", seed).integers(2**31))
+    start = seed_of(recipe, "start", seed)
     tried = METHODS[asked["method"]].candidates(split, recipe.parameters, start)
     best = choose(tried, split.parts.valid, cutoffs)
     return {
         "valid": [value for value, _ in best],
         "chosen": [dict(found.options) for _, found in best],
-        **_tested([found.test for _, found in best], split.parts.test, cutoffs),
+        **tested([found.test for _, found in best], split.parts.test, cutoffs),
     }
-
-
-def choose(
-    tried: Iterator[Candidate], valid: Rows, cutoffs: Sequence[int]
-) -> list[tuple[float, Candidate]]:
-    """Return for each cutoff the best on validation, the first of equal ones."""
-    best: list[tuple[float, Candidate]] = []
-    for candidate in tried:
-        values = [float(np.nanmean(each)) for each in _gains(candidate.valid, valid, cutoffs)]
-        if not best:
-            best = [(value, candidate) for value in values]
-        best = [
-            (value, candidate) if value > held[0] else held
-            for value, held in zip(values, best, strict=True)
-        ]
-    return best
-
-
-def _tested(scores: Sequence[PerRow], test: Rows, cutoffs: Sequence[int]) -> dict[str, Any]:
-    """Return users and values, each cutoff by its own scores."""
-    labels = np.unique(test.qid)
-    pairs = zip(scores, cutoffs, strict=True)
-    gains = [_gains(each, test, [k])[0] for each, k in pairs]
-    known = [np.isfinite(gain) for gain in gains]
-    return {
-        "pap": [float(gain[rows].mean()) for gain, rows in zip(gains, known, strict=True)],
-        "user": [labels[rows].tolist() for rows in known],
-        "gain": [
-            gain[rows].round(_DECIMALS).tolist() for gain, rows in zip(gains, known, strict=True)
-        ],
-    }
-
-
-def _gains(scores: PerRow, rows: Rows, cutoffs: Sequence[int]) -> list[PerGroup]:
-    """Return pap by user, tied pairs as errors; nan for a user that a cutoff does not suit."""
-    ranking = Ranking.from_scores(scores, rows.y, qid=rows.qid, ties="worst")
-    return [pap(ranking, k=k) for k in cutoffs]
 
 
 Gains: TypeAlias = NDArray[np.float64]
@@ -141,7 +113,6 @@ Gains: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, Gains, Gains]
 
 PERCENT = 100.0
-Z = 1.96  # an interval of 95 %
 LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
 BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"
 
@@ -151,9 +122,9 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     figures: dict[str, Measured] = {}
     for name in recipe.parameters["methods"]:
-        found = [cells[key(seed=seed, method=name)]["pap"] for seed in range(recipe.repeats or 1)]
+        found = _splits(recipe, cells, name)
         for at, k in enumerate(cutoffs):
-            figures[f"{name} k={k}"] = mean(PERCENT * each[at] for each in found)
+            figures[f"{name} k={k}"] = mean(PERCENT * each["pap"][at] for each in found)
     by_method = gains(recipe, cells)
     drawn = DrawnUsers(recipe, np.isfinite(next(iter(by_method.values()))))
     for label, one, other in pairs(recipe, cells, by_method):
@@ -163,17 +134,21 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def gains(recipe: Recipe, cells: Cells) -> Mapping[str, Gains]:
     """Return every method's values, (n_splits, n_users, n_cutoffs)."""
-    names, splits = recipe.parameters["methods"], range(recipe.repeats or 1)
-    found = {name: [cells[key(seed=seed, method=name)] for seed in splits] for name in names}
+    names = recipe.parameters["methods"]
+    found = {name: _splits(recipe, cells, name) for name in names}
     last = max(user for each in found[names[0]] for users in each["user"] for user in users)
     by_method: dict[str, Gains] = {}
     for name in names:
-        values = np.full((len(splits), last + 1, len(recipe.parameters["cutoffs"])), np.nan)
+        values = np.full((len(found[name]), last + 1, len(recipe.parameters["cutoffs"])), np.nan)
         for split, each in enumerate(found[name]):
             for at, (users, gain) in enumerate(zip(each["user"], each["gain"], strict=True)):
                 values[split, users, at] = PERCENT * np.array(gain)
         by_method[name] = values
     return by_method
+
+
+def _splits(recipe: Recipe, cells: Cells, name: str) -> list[Result]:
+    return [cells[key(seed=seed, method=name)] for seed in range(recipe.repeats or 1)]
 
 
 def pairs(recipe: Recipe, cells: Cells, by_method: Mapping[str, Gains]) -> Iterator[Pair]:
@@ -266,13 +241,9 @@ def differences(label: str, gap: Gains, drawn: DrawnUsers, cutoffs: Sequence[int
         **{f"{label} k={k}": each for k, each in zip(cutoffs, found, strict=True)},
         f"{label}, mean over k": over_all,
         f"{label}, least mean of all k": Measured(float(means.min()), n=int(users.min())),
-        f"{label}, lowest interval of all k": min(found, key=_low),
-        f"{label}, highest interval of all k": max(found, key=_low),
+        f"{label}, lowest interval of all k": min(found, key=views.low),
+        f"{label}, highest interval of all k": max(found, key=views.low),
     }
-
-
-def _low(found: Measured) -> float:
-    return found.value - Z * found.std_error
 
 
 _OF_LINEAR = (
@@ -295,162 +266,110 @@ _OF_TREES = (
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return pap against k by method, and the differences with their intervals."""
     names = recipe.parameters["methods"]
-    main = [name for name in names if METHODS[name].kind in (OWN, PODIUM)]
-    main = [name for name in names if name in (LOGISTIC, PAP_LOGISTIC, *main)]
+    main = [
+        name
+        for name in names
+        if name in (LOGISTIC, PAP_LOGISTIC) or METHODS[name].kind in (OWN, PODIUM)
+    ]
     ours = [name for name in names if METHODS[name].kind == PODIUM]
-    compared = [
-        f"{PAP_LOGISTIC} − {LOGISTIC}",
-        *(f"{name} − {other}" for name in ours for other in (BEST, CHOSEN)),
+    compared = [(PAP_LOGISTIC, LOGISTIC), *itertools.product(ours, (BEST, CHOSEN))]
+    by_cutoff = [
+        _by_cutoff(recipe, figures, one, other)
+        for one, other in compared
+        if f"{one} − {other}{_OVER_K}" in figures
     ]
-    trees = [name for name in names if f"{name} − {BINARY}{_OVER_K}" in figures]
-    return [
-        _levels(recipe, figures, main),
-        *(_by_cutoff(recipe, figures, pair) for pair in compared if pair + _OVER_K in figures),
-        *([_trees(figures, trees)] if trees else []),
-    ]
+    trees = {
+        name.replace(" as category", ""): figures[label]
+        for name in names
+        if (label := f"{name} − {BINARY}{_OVER_K}") in figures
+    }
+    above = _differences(f"Trees above {BINARY}, mean over k", trees)
+    return [_levels(recipe, figures, main), *by_cutoff, *([above] if trees else [])]
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return pap by method and k, differences by k, users, and what was chosen."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     names: Sequence[str] = recipe.parameters["methods"]
-    columns = [f"k={k}" for k in cutoffs]
+    places = {f"k={k}": at for at, k in enumerate(cutoffs)}
+    ends = {**{f"k={k}": f" k={k}" for k in cutoffs}, "mean over k": _OVER_K}
     pairs = [label.removesuffix(_OVER_K) for label in figures if label.endswith(_OVER_K)]
+    found = {name: _splits(recipe, cells, name) for name in names}
+
+    def users(_: str, at: int) -> str:
+        first = found[names[0]]
+        return f"{sum(len(each['user'][at]) for each in first) / len(first):.0f}"
+
     return [
-        {
-            "caption": "pap@k on test, per cent: mean over splits ± its standard error",
-            "columns": ["method", *columns],
-            "rows": [
-                [name, *(_text(figures[f"{name} k={k}"], 2) for k in cutoffs)] for name in names
-            ],
-        },
-        {
-            "caption": "Differences in points, with intervals of 95 % over users",
-            "columns": ["difference", *columns, "mean over k"],
-            "rows": [
-                [
-                    pair,
-                    *(_interval(figures[f"{pair} k={k}"]) for k in cutoffs),
-                    _interval(figures[pair + _OVER_K]),
-                ]
-                for pair in pairs
-            ],
-        },
-        {
-            "caption": "Test users that pap@k is defined on, mean over splits",
-            "columns": ["", *columns],
-            "rows": [["users", *_users(recipe, cells)]],
-        },
-        {
-            "caption": "Options chosen on validation in most splits (in how many)",
-            "columns": ["method", *columns],
-            "rows": [[name, *_chosen(recipe, cells, name)] for name in names],
-        },
+        views.table(
+            "pap@k on test, per cent: mean over splits ± its standard error",
+            "method",
+            names,
+            [f"k={k}" for k in cutoffs],
+            lambda name, column: views.level(figures[f"{name} {column}"], 2),
+        ),
+        views.table(
+            "Differences in points, with intervals of 95 % over users",
+            "difference",
+            pairs,
+            ends,
+            lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
+        ),
+        views.table(
+            "Test users that pap@k is defined on, mean over splits", "", ["users"], places, users
+        ),
+        views.table(
+            "Options chosen on validation in most splits (in how many)",
+            "method",
+            names,
+            places,
+            lambda name, at: _chosen([each["chosen"][at] for each in found[name]]),
+        ),
     ]
 
 
 def _levels(recipe: Recipe, figures: Figures, names: Sequence[str]) -> Figure:
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    return {
-        "kind": "line_plot",
-        "title": "pap@k on test by objective",
-        "x_label": "k",
-        "y_label": "pap@k (%)",
-        "series": [
-            _line(name, cutoffs, [figures[f"{name} k={k}"] for k in cutoffs]) for name in names
-        ],
-        "caption": "Mean over splits; the band is its 95 % interval over splits.",
-    }
+    return views.lines(
+        "pap@k on test by objective",
+        [views.band(name, cutoffs, [figures[f"{name} k={k}"] for k in cutoffs]) for name in names],
+        "k",
+        "pap@k (%)",
+        caption="Mean over splits; the band is its 95 % interval over splits.",
+    )
 
 
-def _line(label: str, cutoffs: Sequence[int], found: Sequence[Measured]) -> Mapping[str, Any]:
-    return {
-        "label": label,
-        "x": list(cutoffs),
-        "y": [each.value for each in found],
-        "low": [each.value - _margin(each) for each in found],
-        "high": [each.value + _margin(each) for each in found],
-    }
+def _by_cutoff(recipe: Recipe, figures: Figures, one: str, other: str) -> Figure:
+    pair = f"{one} − {other}"
+    found = {f"k = {k}": figures[f"{pair} k={k}"] for k in recipe.parameters["cutoffs"]}
+    return _differences(pair, {**found, "mean": figures[pair + _OVER_K]})
 
 
-def _by_cutoff(recipe: Recipe, figures: Figures, pair: str) -> Figure:
-    rows = [_row(f"k = {k}", figures[f"{pair} k={k}"]) for k in recipe.parameters["cutoffs"]]
-    one, _, other = pair.partition(" − ")
-    return _differences([*rows, _row("mean", figures[pair + _OVER_K])], one, other)
-
-
-def _differences(rows: Sequence[Mapping[str, Any]], one: str, other: str) -> Figure:
+def _differences(title: str, found: Figures) -> Figure:
     return {
         "kind": "difference_plot",
-        "title": f"{one} − {other}",
+        "title": title,
         "axis_label": "difference in pap@k (points)",
-        "rows": rows,
+        "rows": [views.row(label, each) for label, each in found.items()],
         "digits": 2,
         "caption": "Paired by user; intervals of 95 % from a bootstrap over users.",
     }
 
 
-def _trees(figures: Figures, names: Sequence[str]) -> Figure:
-    return {
-        "kind": "difference_plot",
-        "title": f"Trees above {BINARY}, mean over k",
-        "axis_label": "difference in pap@k (points)",
-        "rows": [
-            _row(name.replace(" as category", ""), figures[f"{name} − {BINARY}{_OVER_K}"])
-            for name in names
-        ],
-        "digits": 2,
-        "caption": "Paired by user; intervals of 95 % from a bootstrap over users.",
-    }
-
-
-def _row(label: str, found: Measured) -> Mapping[str, Any]:
-    margin = _margin(found)
-    return {
-        "label": label,
-        "value": found.value,
-        "low": found.value - margin,
-        "high": found.value + margin,
-    }
-
-
-def _margin(found: Measured) -> float:
-    return 0.0 if math.isnan(found.std_error) else Z * found.std_error
-
-
-def _text(found: Measured, digits: int) -> str:
-    error = "" if math.isnan(found.std_error) else f" ± {found.std_error:.{digits}f}"
-    return f"{found.value:.{digits}f}{error}"
-
-
-def _interval(found: Measured) -> str:
-    low, high = found.value - _margin(found), found.value + _margin(found)
-    return f"{found.value:+.2f} [{low:+.2f}, {high:+.2f}]"
-
-
-def _users(recipe: Recipe, cells: Cells) -> list[str]:
-    splits = range(recipe.repeats or 1)
-    found = [cells[key(seed=s, method=recipe.parameters["methods"][0])]["user"] for s in splits]
-    return [
-        f"{sum(len(each[at]) for each in found) / len(found):.0f}"
-        for at in range(len(recipe.parameters["cutoffs"]))
-    ]
-
-
-def _chosen(recipe: Recipe, cells: Cells, name: str) -> list[str]:
-    splits = range(recipe.repeats or 1)
-    texts: list[str] = []
-    for at in range(len(recipe.parameters["cutoffs"])):
-        found = [cells[key(seed=seed, method=name)]["chosen"][at] for seed in splits]
-        counts = Counter(
-            ", ".join(f"{_SHORT.get(option, option)} {value:g}" for option, value in each.items())
-            for each in ({k: v for k, v in one.items() if k != "trees"} for one in found)
+def _chosen(found: Sequence[Mapping[str, Any]]) -> str:
+    """Write the options that most splits chose, and the median number of trees."""
+    counts = Counter(
+        ", ".join(
+            f"{_SHORT.get(option, option)} {value:g}"
+            for option, value in each.items()
+            if option != "trees"
         )
-        (text, times), *_ = counts.most_common(1)
-        trees = sorted(each["trees"] for each in found if "trees" in each)
-        median = f"; median trees {trees[len(trees) // 2]}" if trees else ""
-        texts.append(f"{text} ({times}){median}")
-    return texts
+        for each in found
+    )
+    (text, times), *_ = counts.most_common(1)
+    trees = sorted(each["trees"] for each in found if "trees" in each)
+    median = f"; median trees {trees[len(trees) // 2]}" if trees else ""
+    return f"{text} ({times}){median}"
 
 
 _OVER_K = ", mean over k"

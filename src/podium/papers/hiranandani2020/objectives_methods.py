@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from podium import _check, losses
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError
+from podium.metrics import pap
+from podium.papers.folds import Candidate
 from podium.papers.rows import Parts, Rows
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.boosting import lightgbm_objective
-from podium.types import PerRow
+from podium.ranking import Ranking
+from podium.types import PerGroup, PerRow
 
 Options: TypeAlias = Mapping[str, Any]
 Features: TypeAlias = NDArray[Any]
+
+_DECIMALS = 6
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
 
@@ -29,15 +34,6 @@ class Split:
 
     parts: Parts
     items: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A model's scores of the validation and the test rows, and the options that gave them."""
-
-    options: Options
-    valid: PerRow
-    test: PerRow
 
 
 Candidates: TypeAlias = Callable[[Split, Options, int], Iterator[Candidate]]
@@ -185,3 +181,40 @@ METHODS: dict[str, Method] = {
     ),
 }
 """Every method by its name in tables."""
+
+
+def choose(
+    tried: Iterator[Candidate], valid: Rows, cutoffs: Sequence[int]
+) -> list[tuple[float, Candidate]]:
+    """Return for each cutoff the best on validation, the first of equal ones."""
+    best: list[tuple[float, Candidate]] = []
+    for candidate in tried:
+        values = [float(np.nanmean(each)) for each in _gains(candidate.valid, valid, cutoffs)]
+        if not best:
+            best = [(value, candidate) for value in values]
+        best = [
+            (value, candidate) if value > held[0] else held
+            for value, held in zip(values, best, strict=True)
+        ]
+    return best
+
+
+def tested(scores: Sequence[PerRow], test: Rows, cutoffs: Sequence[int]) -> dict[str, Any]:
+    """Return users and values, each cutoff by its own scores."""
+    labels = np.unique(test.qid)
+    pairs = zip(scores, cutoffs, strict=True)
+    gains = [_gains(each, test, [k])[0] for each, k in pairs]
+    known = [np.isfinite(gain) for gain in gains]
+    return {
+        "pap": [float(gain[rows].mean()) for gain, rows in zip(gains, known, strict=True)],
+        "user": [labels[rows].tolist() for rows in known],
+        "gain": [
+            gain[rows].round(_DECIMALS).tolist() for gain, rows in zip(gains, known, strict=True)
+        ],
+    }
+
+
+def _gains(scores: PerRow, rows: Rows, cutoffs: Sequence[int]) -> list[PerGroup]:
+    """Return pap by user, tied pairs as errors; nan for a user that a cutoff does not suit."""
+    ranking = Ranking.from_scores(scores, rows.y, qid=rows.qid, ties="worst")
+    return [pap(ranking, k=k) for k in cutoffs]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from podium.metrics import parse
+from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts
 from podium.ranking import Ranking
@@ -45,21 +46,12 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 
 def _plot(cells: Cells, names: Sequence[str], title: str) -> Figure:
-    measures = list(cells[key(ranking=names[0])])
-    return {
-        "kind": "grouped_intervals",
-        "title": title,
-        "axis_label": "value of the measure",
-        "panels": [
-            {"title": text, "rows": [_row(name, cells, text) for name in names]}
-            for text in measures
-        ],
+    found = {name: cells[key(ranking=name)] for name in names}
+    panels = {
+        text: [views.bare(name, values[text], series=name) for name, values in found.items()]
+        for text in found[names[0]]
     }
-
-
-def _row(name: str, cells: Cells, text: str) -> Mapping[str, Any]:
-    value = cells[key(ranking=name)][text]
-    return {"label": name, "value": value, "low": None, "high": None, "series": name}
+    return views.intervals(title, panels, axis_label="value of the measure")
 
 
 STUDY = Study(cells, run, fold, plots=plots)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from podium.losses import PApAverage
 from podium.metrics import parse
+from podium.papers import views
 from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
@@ -230,38 +231,24 @@ def _rows(duel: Duel) -> Iterator[list[Any]]:
 
 def _plot(duels: Sequence[Duel]) -> Figure:
     first = duels[0]
+
+    def panel(duel: Duel) -> Mapping[str, Any]:
+        higher = int(np.sum(~duel.equal & (duel.gain > 0)))
+        lower = int(np.sum(~duel.equal & (duel.gain < 0)))
+        both = {method: mean(duel.of(method, "prec")) for method in (duel.rival, OURS)}
+        return {
+            "title": duel.protocol,
+            "note": f"higher in {higher}, lower in {lower}",
+            "rows": [views.row(name, found, series=name) for name, found in both.items()],
+        }
+
     return {
         "kind": "grouped_intervals",
         "title": f"{first.case}: mean prec@{first.k} by protocol",
         "axis_label": f"prec@{first.k} on the rows that were fitted",
-        "panels": [
-            {
-                "title": duel.protocol,
-                "note": _note(duel),
-                "rows": [_interval(duel, method) for method in (duel.rival, OURS)],
-            }
-            for duel in duels
-        ],
+        "panels": [panel(duel) for duel in duels],
         "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
         f"many runs {OURS} has the higher precision, and the lower one.",
-    }
-
-
-def _note(duel: Duel) -> str:
-    higher = int(np.sum(~duel.equal & (duel.gain > 0)))
-    lower = int(np.sum(~duel.equal & (duel.gain < 0)))
-    return f"higher in {higher}, lower in {lower}"
-
-
-def _interval(duel: Duel, method: str) -> Mapping[str, Any]:
-    found = mean(duel.of(method, "prec"))
-    margin = 0.0 if math.isnan(found.std_error) else 1.96 * found.std_error
-    return {
-        "label": method,
-        "series": method,
-        "value": found.value,
-        "low": found.value - margin,
-        "high": found.value + margin,
     }
 
 
