@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from podium.papers import views
 from podium.papers.jin2021.error_runs import (
     FACTORS,
     Floats,
@@ -23,6 +23,7 @@ from podium.papers.jin2021.evaluations import Evaluations, prepare
 from podium.papers.jin2021.figures import of_mean
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts
+from podium.papers.views import select
 from podium.report import Figure, Table
 
 
@@ -75,6 +76,14 @@ class Errors:
     def squares(self, label: str, design: str, measure: str) -> Floats:
         """Return squared errors: float64, (n_repeats, n_methods)."""
         return self.found[label, design][:, :, self.measures.index(measure)] ** 2
+
+    def root(self, label: str, design: str, measure: str) -> float:
+        """Return the geometric mean, over methods, of the root of the mean squared error."""
+        return root(self.squares(label, design, measure).mean(axis=0))
+
+    def roots(self, label: str, names: Iterable[str], measure: str) -> Floats:
+        """Return `root` for each of these designs."""
+        return np.array([self.root(label, name, measure) for name in names])
 
 
 def errors(recipe: Recipe, cells: Cells) -> Errors:
@@ -207,26 +216,11 @@ def _logs(squares: Floats) -> Floats:
 
 
 def _of(cells: Cells, part: str, method: str) -> list[Result]:
-    asked = ((parts(cell), found) for cell, found in cells.items())
-    return [found for told, found in asked if (told["part"], told["method"]) == (part, method)]
+    return [found for _, found in select(cells, part=part, method=method)]
 
 
 _DRAWN = "items drawn a user"
 _LEAST = 0.001  # seconds that a logarithmic axis begins at
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return errors by size, those of samples that grow beside them, and by seconds."""
-    read = errors(recipe, cells)
-    measures: Sequence[str] = recipe.parameters["measures"]
-    return [
-        *(_by_size(recipe, read, measure) for measure in measures),
-        *(_by_growth(recipe, read, measure) for measure in measures),
-        *(
-            _by_seconds(recipe, read, method, found)
-            for method, found in times(recipe, cells).items()
-        ),
-    ]
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
@@ -236,128 +230,142 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 def _tables(recipe: Recipe, cells: Cells) -> Iterator[Table]:
     read = errors(recipe, cells)
-    names = [*designs(recipe)]
-    for measure in recipe.parameters["measures"]:
-        yield {
-            "caption": f"{measure}: root-mean-square error over exact, geometric mean over "
+    names, labels = [*designs(recipe)], [label for label, _ in estimators(recipe)]
+    measures, few = recipe.parameters["measures"], str(recipe.parameters["few"])
+    for measure in measures:
+        yield views.table(
+            f"{measure}: root-mean-square error over exact, geometric mean over "
             f"{', '.join(read.methods)}; by {_DRAWN}",
-            "columns": ["estimator", *names],
-            "rows": [
-                [label, *(_error(read, label, name, measure) for name in names)]
-                for label, _ in estimators(recipe)
-            ],
-        }
-    few = str(recipe.parameters["few"])
-    for measure in recipe.parameters["measures"]:
-        yield {
-            "caption": f"{measure} at {few}: bias and standard deviation over exact",
-            "columns": ["estimator", *read.methods],
-            "rows": [
-                [label, *_parts(read, label, few, measure)] for label, _ in estimators(recipe)
-            ],
-        }
+            "estimator",
+            labels,
+            {name: (name, measure) for name in names},
+            lambda label, at: _text(read, label, *at),
+        )
+    for place, measure in enumerate(measures):
+        yield views.table(
+            f"{measure} at {few}: bias and standard deviation over exact",
+            "estimator",
+            labels,
+            {method: (i, place) for i, method in enumerate(read.methods)},
+            lambda label, at: _moments(read.found[label, few][:, at[0], at[1]]),
+        )
     yield {
         "caption": "Items a user with which samples of one size keep to the error of growing ones",
-        "columns": ["estimator", "design", _DRAWN, *recipe.parameters["measures"]],
-        "rows": [*_growth(recipe, read)],
+        "columns": ["estimator", "design", _DRAWN, *measures],
+        "rows": [
+            [
+                label,
+                design,
+                f"{read.cost[design].mean():.0f}",
+                *(_needed(recipe, read, label, design, measure) for measure in measures),
+            ]
+            for label, _ in estimators(recipe, grow=True)
+            for design in growing(recipe)
+        ],
     }
     for method, found in times(recipe, cells).items():
-        yield _seconds(recipe, method, found)
+        seconds = {"scoring": found["scoring"], **found["estimating"]}
+        yield views.table(
+            f"{method}: processor seconds; ranking all items takes {found['all']:.3f}. "
+            f"{_how(found)}",
+            "",
+            ["scoring", *labels],
+            {name: (seconds, name) for name in names},
+            lambda row, at: f"{at[0][row][at[1]]:.3f}" if at[1] in at[0][row] else "",
+        )
 
 
-def _error(read: Errors, label: str, design: str, measure: str) -> str:
-    if (label, design) not in read.found:
-        return ""
-    return f"{root(read.squares(label, design, measure).mean(axis=0)):.3f}"
+def _text(read: Errors, label: str, design: str, measure: str) -> str:
+    return f"{read.root(label, design, measure):.3f}" if (label, design) in read.found else ""
 
 
-def _parts(read: Errors, label: str, design: str, measure: str) -> Iterator[str]:
-    values = read.found[label, design][:, :, list(read.measures).index(measure)]
-    spreads = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
-    for bias, spread in zip(values.mean(axis=0), spreads, strict=True):
-        yield f"{bias:+.3f} ± {spread:.3f}"
-
-
-def _growth(recipe: Recipe, read: Errors) -> Iterator[list[str]]:
-    for label, _ in estimators(recipe, grow=True):
-        for design in growing(recipe):
-            needed = [
-                _needed(recipe, read, label, design, m) for m in recipe.parameters["measures"]
-            ]
-            yield [label, design, f"{read.cost[design].mean():.0f}", *needed]
+def _moments(values: Floats) -> str:
+    """Write the bias and the standard deviation of what a method's samples are off by."""
+    spread = values.std(ddof=1) if values.size > 1 else float("nan")
+    return f"{values.mean():+.3f} ± {spread:.3f}"
 
 
 def _needed(recipe: Recipe, read: Errors, label: str, design: str, measure: str) -> str:
     sizes = np.array([*fixed(recipe).values()], np.float64)
-    error = root(read.squares(label, design, measure).mean(axis=0))
-    found = items_for(error, sizes, _roots(read, label, [*fixed(recipe)], measure))
+    error = read.root(label, design, measure)
+    found = items_for(error, sizes, read.roots(label, fixed(recipe), measure))
     return f"above {sizes[-1]:.0f}" if np.isnan(found) else f"{found:.0f}"
 
 
-def _roots(read: Errors, label: str, names: Sequence[str], measure: str) -> Floats:
-    return np.array([root(read.squares(label, name, measure).mean(axis=0)) for name in names])
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return errors by size, those of samples that grow beside them, and by seconds."""
+    read = errors(recipe, cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    timed = times(recipe, cells).items()
+    return [
+        *(_by_size(recipe, read, measure) for measure in measures),
+        *(_by_growth(recipe, read, measure) for measure in measures),
+        *(_by_seconds(recipe, read, method, found) for method, found in timed),
+    ]
 
 
 def _by_size(recipe: Recipe, read: Errors, measure: str) -> Figure:
-    names = [*fixed(recipe)]
-    return {
-        "kind": "line_plot",
-        "title": f"Error of {measure} by the size of samples",
-        "series": [
-            _line(label, fixed(recipe).values(), _roots(read, label, names, measure))
+    sizes = fixed(recipe)
+    return _plot(
+        f"Error of {measure} by the size of samples",
+        [
+            _line(label, sizes.values(), read.roots(label, sizes, measure))
             for label, _ in estimators(recipe)
         ],
-        "x_label": _DRAWN,
-        "y_label": "root-mean-square error / exact",
-        "log_x": True,
-        "log_y": True,
-        "caption": f"{_means(read)} Samples of one size.",
-    }
+        _DRAWN,
+        f"{_means(read)} Samples of one size.",
+    )
 
 
 def _by_growth(recipe: Recipe, read: Errors, measure: str) -> Figure:
-    series: list[Mapping[str, Any]] = []
-    for label in recipe.parameters["grown"]:
-        for names, said in ((fixed(recipe), "one size"), (growing(recipe), "growing")):
-            cost = [float(read.cost[name].mean()) for name in names]
-            series.append(_line(f"{label}, {said}", cost, _roots(read, label, [*names], measure)))
     first = recipe.parameters["growing"][0][0]
-    return {
-        "kind": "line_plot",
-        "title": f"Error of {measure} with samples that grow while the target comes first",
-        "series": series,
-        "x_label": f"{_DRAWN}, on average",
-        "y_label": "root-mean-square error / exact",
-        "log_x": True,
-        "log_y": True,
-        "caption": f"{_means(read)} Growing samples begin with {first} items; a point for each "
-        f"size at which they end: {', '.join(growing(recipe))}.",
-    }
+    kinds = {"one size": [*fixed(recipe)], "growing": [*growing(recipe)]}
+    return _plot(
+        f"Error of {measure} with samples that grow while the target comes first",
+        [
+            _line(
+                f"{label}, {said}",
+                [float(read.cost[name].mean()) for name in names],
+                read.roots(label, names, measure),
+            )
+            for label in recipe.parameters["grown"]
+            for said, names in kinds.items()
+        ],
+        f"{_DRAWN}, on average",
+        f"{_means(read)} Growing samples begin with {first} items; a point for each size at which "
+        f"they end: {', '.join(growing(recipe))}.",
+    )
 
 
 def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Figure:
-    measure = recipe.parameters["judged"]
-    place, own = list(read.measures).index(measure), list(read.methods).index(method)
-    series: list[Mapping[str, Any]] = []
-    for label in recipe.parameters["timed_estimators"]:
-        names = [*fixed(recipe)]
-        errors_ = [
-            float(np.sqrt((read.found[label, name][:, own, place] ** 2).mean())) for name in names
-        ]
-        series.append(_line(label, [_total(found, label, name) for name in names], errors_))
-    heights = [y for line in series for y in line["y"]]
+    measure, names = recipe.parameters["judged"], [*fixed(recipe)]
+    own = list(read.methods).index(method)
+
+    def line(label: str) -> views.Row:
+        taken = (found["scoring"][n] + found["estimating"][label][n] for n in names)
+        squares = (read.squares(label, name, measure)[:, own] for name in names)
+        roots = [float(np.sqrt(each.mean())) for each in squares]
+        return _line(label, [max(each, _LEAST) for each in taken], roots)
+
+    series = [line(label) for label in recipe.parameters["timed_estimators"]]
+    heights = [y for each in series for y in each["y"]]
     whole = max(found["all"], _LEAST)
     series.append(_line("all items: no error", [whole] * 2, [min(heights), max(heights)]))
-    return {
-        "kind": "line_plot",
-        "title": f"{method}: error of {measure} against seconds",
-        "series": series,
-        "x_label": "processor seconds of scoring and estimating",
-        "y_label": "root-mean-square error / exact",
-        "log_x": True,
-        "log_y": True,
-        "caption": f"Samples of {', '.join(fixed(recipe))} items a user. {_how(found)}",
-    }
+    return _plot(
+        f"{method}: error of {measure} against seconds",
+        series,
+        "processor seconds of scoring and estimating",
+        f"Samples of {', '.join(names)} items a user. {_how(found)}",
+    )
+
+
+def _plot(title: str, series: Sequence[views.Row], x_label: str, caption: str) -> Figure:
+    y_label = "root-mean-square error / exact"
+    return views.lines(title, series, x_label, y_label, log_x=True, log_y=True, caption=caption)
+
+
+def _line(label: str, x: Iterable[float], y: Iterable[float]) -> views.Row:
+    return views.curve(label, map(float, x), (round(float(each), 6) for each in y))
 
 
 def _how(found: Result) -> str:
@@ -366,34 +374,9 @@ def _how(found: Result) -> str:
     return "A sample's scoring is reckoned: its share of what scoring all items takes."
 
 
-def _total(found: Result, label: str, design: str) -> float:
-    return max(found["scoring"][design] + found["estimating"][label][design], _LEAST)
-
-
 def _means(read: Errors) -> str:
     n_repeats = next(iter(read.found.values())).shape[0]
     return f"Geometric mean over {', '.join(read.methods)}, of {n_repeats} samples each."
-
-
-def _line(label: str, x: Any, y: Any) -> Mapping[str, Any]:
-    return {"label": label, "x": [float(v) for v in x], "y": [round(float(v), 6) for v in y]}
-
-
-def _seconds(recipe: Recipe, method: str, found: Result) -> Table:
-    names = [*designs(recipe)]
-    taken = found["estimating"]
-    return {
-        "caption": f"{method}: processor seconds; ranking all items takes {found['all']:.3f}. "
-        f"{_how(found)}",
-        "columns": ["", *names],
-        "rows": [
-            ["scoring", *(f"{found['scoring'][name]:.3f}" for name in names)],
-            *(
-                [label, *(f"{taken[label][n]:.3f}" if n in taken[label] else "" for n in names)]
-                for label, _ in estimators(recipe)
-            ),
-        ],
-    }
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

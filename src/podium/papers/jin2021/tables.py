@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from podium import sampled
+from podium.papers import views
 from podium.papers.jin2021.evaluations import exact_ranks, load, quiet, told
 from podium.papers.jin2021.protocol import Held, read
 from podium.papers.jin2021.tables_values import (
@@ -17,6 +18,7 @@ from podium.papers.jin2021.tables_values import (
     Moments,
     Values,
     fold,
+    geometric_mean,
     paper_moments,
     paper_values,
 )
@@ -95,6 +97,15 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) -> Figure:
     moments, k = Moments.of(values.ratios), values.measures.index(measure)
+    hidden = recipe.parameters["not_plotted"]
+    left_out = f" {' and '.join(hidden)}: see the tables, far to the right." if hidden else ""
+
+    def spread(name: str, i: int) -> views.Row:
+        place = (i, values.estimators.index(name), k, 0)
+        mean, sd = moments.mean[place], moments.sd[place]
+        known = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
+        return {**views.bare(name, mean), **known}
+
     return {
         "kind": "grouped_intervals",
         "title": f"{measure}: estimate over exact",
@@ -102,68 +113,41 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
             {
                 "title": method,
                 "note": f"exact {UNIT * values.exact[i, k]:.1f}e-3",
-                "rows": [
-                    _spread(name, moments.mean[i, j, k, 0], moments.sd[i, j, k, 0])
-                    for name, j in zip(shown, values.columns(shown), strict=True)
-                ],
+                "rows": [spread(name, i) for name in shown],
             }
             for i, method in enumerate(values.methods)
         ],
         "axis_label": "estimate / exact (1 is right)",
         "digits": 2,
         "caption": f"Mean of {values.n_repeats} samples, and what 68 % of them lie between if "
-        f"they are normal: one standard deviation to each side.{_left_out(recipe)}",
+        f"they are normal: one standard deviation to each side.{left_out}",
     }
-
-
-def _left_out(recipe: Recipe) -> str:
-    names = recipe.parameters["not_plotted"]
-    return f" {' and '.join(names)}: see the tables, far to the right." if names else ""
-
-
-def _spread(label: str, mean: float, sd: float) -> dict[str, Any]:
-    known = bool(np.isfinite(sd))
-    low, high = (mean - sd, mean + sd) if known else (None, None)
-    return {"label": label, "value": mean, "low": low, "high": high}
 
 
 def _errors(recipe: Recipe, values: Values, shown: Sequence[str]) -> Figure:
-    rows = values.rows(recipe.parameters["compared"])
-    error = Moments.of(values.ratios).error[rows, ..., 0]
-    return {
-        "kind": "grouped_intervals",
-        "title": "Relative error of the estimators",
-        "panels": [
-            {"title": measure, "rows": [*_error_rows(recipe, values, error[..., k], shown, k)]}
-            for k, measure in enumerate(values.measures)
-        ],
-        "axis_label": "root mean square of what an estimate is off by, over exact",
-        "digits": 2,
-        "caption": "Geometric mean over the compared methods, from the least to the largest; "
+    error = Moments.of(values.ratios).error[values.rows(recipe.parameters["compared"]), ..., 0]
+    papers, printed = recipe.parameters["papers"], paper_moments(recipe)
+
+    def rows(k: int) -> Iterator[views.Row]:
+        """Yield a row for each estimator, the paper's below ours."""
+        for name in shown:
+            yield _range(name, error[:, values.estimators.index(name), k])
+            if printed is not None and name in papers:
+                yield _range(f"{name}, printed", printed[1].error[:, papers.index(name), k, 0])
+
+    return views.intervals(
+        "Relative error of the estimators",
+        {measure: rows(k) for k, measure in enumerate(values.measures)},
+        axis_label="root mean square of what an estimate is off by, over exact",
+        digits=2,
+        caption="Geometric mean over the compared methods, from the least to the largest; "
         f"{_WORST} is in the table.",
-    }
+    )
 
 
-def _error_rows(
-    recipe: Recipe, values: Values, errors: Floats, shown: Sequence[str], k: int
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for each estimator, (n_methods, n_estimators), the paper's below ours."""
-    paper = paper_moments(recipe)
-    for name in shown:
-        yield _range(name, errors[:, values.estimators.index(name)])
-        if paper is not None and name in recipe.parameters["papers"]:
-            printed = paper[1].error[:, recipe.parameters["papers"].index(name), k, 0]
-            yield _range(f"{name}, printed", printed)
-
-
-def _range(label: str, errors: Floats) -> dict[str, Any]:
-    middle = float(np.exp(np.log(errors).mean()))
-    return {
-        "label": label,
-        "value": middle,
-        "low": float(errors.min()),
-        "high": float(errors.max()),
-    }
+def _range(label: str, errors: Floats) -> views.Row:
+    ends = {"low": float(errors.min()), "high": float(errors.max())}
+    return {**views.bare(label, float(geometric_mean(errors))), **ends}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
@@ -173,6 +157,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 def _tables(recipe: Recipe, values: Values) -> Iterator[Table]:
     moments = Moments.of(values.ratios)
+    right = ["left", *["right"] * len(values.methods)]
     for k, measure in enumerate(values.measures):
         yield {
             "caption": f"{measure} in thousandths: mean ± standard deviation of "
@@ -180,15 +165,18 @@ def _tables(recipe: Recipe, values: Values) -> Iterator[Table]:
             f"{values.items:,} items, {values.users:,} users",
             "columns": ["estimator", *values.methods],
             "rows": [*_level_rows(recipe, values, moments, k)],
-            "align": ["left", *["right"] * len(values.methods)],
+            "align": right,
         }
     for k, measure in enumerate(values.measures):
-        yield {
-            "caption": f"{measure}: mean estimate over exact (the paper's)",
-            "columns": ["estimator", *values.methods],
-            "rows": [*_ratio_rows(recipe, values, moments, k)],
-            "align": ["left", *["right"] * len(values.methods)],
-        }
+
+        def ratio(name: str, method: str, k: int = k, measure: str = measure) -> str:
+            i, j = values.methods.index(method), values.estimators.index(name)
+            printed = recipe.printed.get(f"{method} {measure}: {name} / exact")
+            return f"{moments.mean[i, j, k, 0]:.3f}{views.beside(printed, 3)}"
+
+        caption = f"{measure}: mean estimate over exact (the paper's)"
+        table = views.table(caption, "estimator", values.estimators, values.methods, ratio)
+        yield {**table, "align": right}
     yield _error_table(recipe, values, moments)
 
 
@@ -220,43 +208,27 @@ def _printed_row(recipe: Recipe, values: Values, name: str, k: int) -> Iterator[
     yield row
 
 
-def _ratio_rows(
-    recipe: Recipe, values: Values, moments: Moments, k: int
-) -> Iterator[Sequence[Any]]:
-    measure = values.measures[k]
-    for j, name in enumerate(values.estimators):
-        row: list[Any] = [name]
-        for i, method in enumerate(values.methods):
-            paper = recipe.printed.get(f"{method} {measure}: {name} / exact")
-            ours = f"{moments.mean[i, j, k, 0]:.3f}"
-            row.append(ours + ("" if paper is None else f" ({paper:.3f})"))
-        yield row
-
-
 def _error_table(recipe: Recipe, values: Values, moments: Moments) -> Table:
     rows = values.rows(recipe.parameters["compared"])
     error, mean = moments.error[rows, ..., 0], moments.mean[rows, ..., 0]
-    columns = [f"{head} {m}" for m in values.measures for head in ("error", "largest", "bias")]
-    return {
-        "caption": "Relative error over the compared methods: geometric mean and largest of the "
-        "root mean square of what an estimate is off by, and the mean of what its mean is off by",
-        "columns": ["estimator", *columns],
-        "rows": [
-            [
-                name,
-                *(
-                    float(value)
-                    for k in range(len(values.measures))
-                    for value in (
-                        np.exp(np.log(error[:, j, k]).mean()),
-                        error[:, j, k].max(),
-                        np.abs(mean[:, j, k] - 1.0).mean(),
-                    )
-                ),
-            ]
-            for j, name in enumerate(values.estimators)
-        ],
+    kinds: dict[str, Callable[[int, int], Any]] = {
+        "error": lambda j, k: geometric_mean(error[:, j, k]),
+        "largest": lambda j, k: error[:, j, k].max(),
+        "bias": lambda j, k: np.abs(mean[:, j, k] - 1.0).mean(),
     }
+    columns = {
+        f"{head} {measure}": (kind, k)
+        for k, measure in enumerate(values.measures)
+        for head, kind in kinds.items()
+    }
+    return views.table(
+        "Relative error over the compared methods: geometric mean and largest of the root mean "
+        "square of what an estimate is off by, and the mean of what its mean is off by",
+        "estimator",
+        values.estimators,
+        columns,
+        lambda name, at: float(at[0](values.estimators.index(name), at[1])),
+    )
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.papers import views
 from podium.papers.jin2021.tables import cells, prepare, run
 from podium.papers.jin2021.tables_values import Values
 from podium.papers.recipe import Recipe
@@ -70,72 +70,61 @@ def _count(shares: Floats) -> Measured:
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return the counts of every estimator at a cutoff of 10, the paper's below ours."""
     values = Values.of(recipe, cells)
-    guessed = _RUNS // len(recipe.parameters["compared"])
+
+    def rows(measure: str) -> Iterator[views.Row]:
+        for name in values.estimators:
+            label = f"{name}: {measure}"
+            yield _row(name, figures[label])
+            if label in recipe.printed:
+                yield views.bare(f"{name}, printed", recipe.printed[label])
+
     return [
-        {
-            "kind": "grouped_intervals",
-            "title": "Runs of 100 in which the best method is found",
-            "panels": [
-                {"title": measure, "rows": [*_rows(recipe, figures, values.estimators, measure)]}
-                for measure in values.measures
-                if measure.endswith("@10")
-            ],
-            "axis_label": "runs of 100",
-            "digits": 0,
-            "caption": f"Intervals of 95 %. A guess finds it in {guessed}.",
-        }
+        views.intervals(
+            "Runs of 100 in which the best method is found",
+            {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
+            axis_label="runs of 100",
+            digits=0,
+            caption="Intervals of 95 %. A guess finds it in "
+            f"{_RUNS // len(recipe.parameters['compared'])}.",
+        )
     ]
 
 
-def _rows(
-    recipe: Recipe, figures: Figures, names: Sequence[str], measure: str
-) -> Iterator[dict[str, Any]]:
-    for name in names:
-        found, printed = figures[f"{name}: {measure}"], recipe.printed.get(f"{name}: {measure}")
-        half = 1.96 * found.std_error
-        low, high = max(0.0, found.value - half), min(float(_RUNS), found.value + half)
-        known = bool(np.isfinite(half))
-        yield _row(name, found.value, (low, high) if known else (None, None))
-        if printed is not None:
-            yield _row(f"{name}, printed", printed, (None, None))
-
-
-def _row(label: str, value: float, ends: tuple[float | None, float | None]) -> dict[str, Any]:
-    return {"label": label, "value": value, "low": ends[0], "high": ends[1]}
+def _row(label: str, found: Measured) -> views.Row:
+    """Return a count with its interval, between none and all."""
+    if not np.isfinite(found.std_error):
+        return views.bare(label, found.value)
+    row = views.row(label, found)
+    return {**row, "low": max(0.0, row["low"]), "high": min(float(_RUNS), row["high"])}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return the paper's table with both counts, and exact values of the methods."""
-    return [*_tables(recipe, Values.of(recipe, cells), figures)]
+    values = Values.of(recipe, cells)
 
+    def count(measure: str, name: str) -> str:
+        if name == "best":
+            return _best(recipe, values, values.measures.index(measure))
+        label = f"{name}: {measure}"
+        return f"{figures[label].value:.0f}{views.beside(recipe.printed.get(label), 0)}"
 
-def _tables(recipe: Recipe, values: Values, figures: Figures) -> Iterator[Table]:
-    yield {
-        "caption": "Runs of 100 in which the estimator finds the best method (printed)",
-        "columns": ["measure", "best", *values.estimators],
-        "rows": [
-            [
-                m,
-                _best(recipe, values, k),
-                *(_cell(recipe, figures, f"{e}: {m}") for e in values.estimators),
-            ]
-            for k, m in enumerate(values.measures)
-        ],
-    }
-    yield {
-        "caption": "Exact values of the methods, in thousandths",
-        "columns": ["method", *values.measures],
-        "rows": [
-            [name, *(float(1e3 * each) for each in values.exact[i])]
-            for i, name in enumerate(values.methods)
-        ],
-        "digits": 2,
-    }
+    def exact(method: str, k: int) -> float:
+        return float(1e3 * values.exact[values.methods.index(method), k])
 
-
-def _cell(recipe: Recipe, figures: Figures, key: str) -> str:
-    printed = recipe.printed.get(key)
-    return f"{figures[key].value:.0f}" + ("" if printed is None else f" ({printed:.0f})")
+    measures = {measure: k for k, measure in enumerate(values.measures)}
+    levels = views.table(
+        "Exact values of the methods, in thousandths", "method", values.methods, measures, exact
+    )
+    return [
+        views.table(
+            "Runs of 100 in which the estimator finds the best method (printed)",
+            "measure",
+            values.measures,
+            ["best", *values.estimators],
+            count,
+        ),
+        {**levels, "digits": 2},
+    ]
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from podium.data.archive import members, required
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.factorization import RoBiRank
+from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
 from podium.papers.yun2014.msd_data import Split, hold_out, read
@@ -150,7 +151,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
                 [
                     name,
                     passes,
-                    *(_text(figures[f"{_label(name, passes)}: {m}"]) for m in measures),
+                    *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
                     *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
                 ]
                 for name, by_passes in fits.items()
@@ -158,43 +159,39 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
             ],
             "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
         },
-        {
-            "columns": ["other", *measures],
-            "rows": [
-                [name, *(_text(figures[f"{first} − {name}: {m}"]) for m in measures)]
-                for name in others
-            ],
-            "caption": f"{first} less another method on the same users, each after its most "
-            "passes, ± standard errors.",
-        },
+        views.table(
+            f"{first} less another method on the same users, each after its most passes, ± "
+            "standard errors.",
+            "other",
+            others,
+            measures,
+            lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
+        ),
     ]
 
 
 def _curves(recipe: Recipe, cells: Cells, figures: Figures, measure: str) -> Figure:
     threads = recipe.parameters["threads"]
-    return {
-        "kind": "line_plot",
-        "title": f"{measure} against threads × seconds",
-        "x_label": "threads × seconds of a whole fit",
-        "y_label": measure,
-        "log_x": True,
-        "series": [
-            {
-                "label": name,
-                "x": [threads * figures[f"{_label(name, n)}: seconds"].value for n in by_passes],
-                "y": [figures[f"{_label(name, n)}: {measure}"].value for n in by_passes],
-            }
-            for name, by_passes in _fits(cells).items()
-        ],
-        "caption": "A point is a fit of its own, whose step falls to zero over its passes: not "
-        "what a longer fit had reached by then.",
-    }
+
+    def curve(name: str, passes: Iterable[int]) -> views.Row:
+        labels = [_label(name, n) for n in passes]
+        seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
+        return views.curve(name, seconds, (figures[f"{each}: {measure}"].value for each in labels))
+
+    return views.lines(
+        f"{measure} against threads × seconds",
+        [curve(name, by_passes) for name, by_passes in _fits(cells).items()],
+        "threads × seconds of a whole fit",
+        measure,
+        log_x=True,
+        caption="A point is a fit of its own, whose step falls to zero over its passes: not what a "
+        "longer fit had reached by then.",
+    )
 
 
 def _fits(cells: Cells) -> Fits:
     fits: dict[str, dict[int, list[Result]]] = {}
-    for cell, result in cells.items():
-        asked = parts(cell)
+    for asked, result in views.select(cells):
         by_passes = fits.setdefault(asked["method"], {})
         by_passes.setdefault(int(asked["passes"]), []).append(result)
     return fits
@@ -207,10 +204,6 @@ def _per_user(results: Sequence[Result], measure: str) -> list[float]:
 
 def _label(name: str, passes: int) -> str:
     return f"{name}, {passes} passes" if passes else name
-
-
-def _text(found: Measured) -> str:
-    return f"{found.value:.4f} ± {found.std_error:.4f}"
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

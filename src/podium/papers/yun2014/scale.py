@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
 from podium.papers.yun2014.scale_fit import Asked, in_process
@@ -107,12 +108,33 @@ def n_differing(cells: Cells) -> int:
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return seconds a pass and memory against each thing that was varied."""
-    return [
-        plot
-        for axis in _AXES
-        if len(_along(recipe, cells, axis)) > 1
-        for plot in (_seconds(recipe, cells, axis), _memory(recipe, cells, axis))
-    ]
+    return [plot for axis in _AXES for plot in _plots(_along(recipe, cells, axis), axis)]
+
+
+def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure]:
+    def curve(label: str, what: str) -> views.Row:
+        heights = (_or_none(r[what]) for _, r in points)
+        return views.curve(label, (x for x, _ in points), heights)
+
+    if len(points) < 2:
+        return
+    yield views.lines(
+        f"Seconds a pass against {_AXES[axis]}",
+        [curve("wall clock", "seconds"), curve("CPU", "cpu")],
+        _AXES[axis],
+        "seconds a pass",
+        log_x=True,
+        caption="Everything else at its usual value; of several repeats, the first.",
+    )
+    yield views.lines(
+        f"Peak memory against {_AXES[axis]}",
+        [curve("with the fit", "memory"), curve("data drawn", "before")],
+        _AXES[axis],
+        "MiB",
+        log_x=True,
+        caption="Of the whole process, interpreter and all"
+        + ("; workers' memory is not in it." if axis == "workers" else "."),
+    )
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
@@ -141,56 +163,13 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
                     *(f"{r[what]:,.0f}" for what in ("memory", "before")),
                     f"{r['cost']:.4f}",
                 ]
-                for asked, r in _fits(cells)
+                for asked, r in views.select(cells)
             ],
             "align": ["left", *["right"] * 9],
             "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
             "Cost: the mean cost of a pair in the last pass.",
         }
     ]
-
-
-def _seconds(recipe: Recipe, cells: Cells, axis: str) -> Figure:
-    points = _along(recipe, cells, axis)
-    lines = {"wall clock": "seconds", "CPU": "cpu"}
-    return {
-        "kind": "line_plot",
-        "title": f"Seconds a pass against {_AXES[axis]}",
-        "x_label": _AXES[axis],
-        "y_label": "seconds a pass",
-        "log_x": True,
-        "series": [
-            {
-                "label": label,
-                "x": [x for x, _ in points],
-                "y": [_or_none(r[what]) for _, r in points],
-            }
-            for label, what in lines.items()
-        ],
-        "caption": "Everything else at its usual value; of several repeats, the first.",
-    }
-
-
-def _memory(recipe: Recipe, cells: Cells, axis: str) -> Figure:
-    points = _along(recipe, cells, axis)
-    lines = {"with the fit": "memory", "data drawn": "before"}
-    return {
-        "kind": "line_plot",
-        "title": f"Peak memory against {_AXES[axis]}",
-        "x_label": _AXES[axis],
-        "y_label": "MiB",
-        "log_x": True,
-        "series": [
-            {
-                "label": label,
-                "x": [x for x, _ in points],
-                "y": [_or_none(r[what]) for _, r in points],
-            }
-            for label, what in lines.items()
-        ],
-        "caption": "Of the whole process, interpreter and all"
-        + ("; workers' memory is not in it." if axis == "workers" else "."),
-    }
 
 
 def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]]:
@@ -207,7 +186,7 @@ def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]
     fixed = {name: value for name, value in usual.items() if name != varied} | {"repeat": "0"}
     points = [
         (_place(axis, asked, result), result)
-        for asked, result in _fits(cells)
+        for asked, result in views.select(cells)
         if varied in asked and fixed == {k: v for k, v in asked.items() if k != varied}
     ]
     return sorted(points, key=lambda point: point[0])
@@ -221,14 +200,9 @@ def _place(axis: str, asked: Mapping[str, str], result: Result) -> float:
 
 def _kinds(cells: Cells) -> Mapping[str, Fits]:
     kinds: dict[str, Fits] = {}
-    for asked, result in _fits(cells):
+    for asked, result in views.select(cells):
         kinds.setdefault(_name(asked), []).append((asked, result))
     return kinds
-
-
-def _fits(cells: Cells) -> Iterator[tuple[Mapping[str, str], Result]]:
-    for cell, result in cells.items():
-        yield parts(cell), result
 
 
 def _name(asked: Mapping[str, str]) -> str:
