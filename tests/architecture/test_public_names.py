@@ -14,7 +14,6 @@ import podium
 ROOT = Path(__file__).resolve().parents[2]
 SUBMODULES = (
     "catalogue",
-    "consistency",
     "data",
     "errors",
     "evaluation",
@@ -22,12 +21,10 @@ SUBMODULES = (
     "losses",
     "metrics",
     "rankers",
-    "theory",
     "tuning",
 )
 WITH_ALL = (
     "catalogue",
-    "consistency",
     "data",
     "demo",
     "evaluation",
@@ -37,7 +34,6 @@ WITH_ALL = (
     "rankers",
     "report",
     "sampled",
-    "theory",
     "tuning",
 )
 

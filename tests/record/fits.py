@@ -56,15 +56,15 @@ def rankers() -> Entries:
             yield _fit(kind, make, validate=True)
     yield _fit(kinds.LogisticRanker, {})
     yield _fit(kinds.LogisticRanker, {"C": 0.1, "fit_intercept": False})
-    yield _fit(kinds.SVMpAUC, {"k": 3, "max_iter": 30})
+    yield _fit(baselines.SVMpAUC, {"k": 3, "max_iter": 30})
     for solver in ("subgradient", "stochastic"):
-        yield _fit(kinds.SGDAtK, {"k": 3, "max_iter": 12, "solver": solver}, validate=True)
-    yield _fit(kinds.GreedyPAp, {"k": 3})
-    yield _fit(kinds.SelectPAp, {"k": 3, "max_rounds": 4})
+        yield _fit(baselines.SGDAtK, {"k": 3, "max_iter": 12, "solver": solver}, validate=True)
+    yield _fit(baselines.GreedyPAp, {"k": 3})
+    yield _fit(baselines.SelectPAp, {"k": 3, "max_rounds": 4})
     for per in ("pair", "group"):
         make = {"n_rounds": 10, "per": per}
-        yield _fit(baselines.RankBoost, make, validate=True)
-        yield _fit(baselines.RankBoost, {**make, "n_thresholds": 5})
+        yield _fit(names.RankBoost, make, validate=True)
+        yield _fit(names.RankBoost, {**make, "n_thresholds": 5})
 
 
 _LINEAR: tuple[dict[str, Any], ...] = (

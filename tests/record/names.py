@@ -8,20 +8,20 @@ from podium.cli import main
 from podium.data import movielens as read_movielens
 from podium.errors import PodiumError
 from podium.executors import Threads
-from podium.experiments import behance, citation, movielens
-from podium.experiments.papers._robirank_scale_cell import measure as scale_measure
-from podium.experiments.papers.pap_objectives import Context as ObjectivesContext
-from podium.experiments.papers.robirank_msd import FILE as TRIPLETS
-from podium.experiments.papers.robirank_scale import asked as scale_asked
-from podium.experiments.papers.table3 import Context as Table3Context
-from podium.experiments.recipe import Recipe, load
-from podium.experiments.recipe import names as recipe_names
-from podium.experiments.rows import Rows
-from podium.experiments.runner import study_of
-from podium.experiments.verdict import judge
 from podium.factorization import RoBiRank
 from podium.groups import Groups
-from podium.rankers import baselines
+from podium.papers.hiranandani2020 import baselines, behance, citation, movielens
+from podium.papers.hiranandani2020.objectives import Context as ObjectivesContext
+from podium.papers.hiranandani2020.table3 import Context as Table3Context
+from podium.papers.recipe import Recipe, load
+from podium.papers.recipe import names as recipe_names
+from podium.papers.rows import Rows
+from podium.papers.runner import study_of
+from podium.papers.verdict import judge
+from podium.papers.xia2009.rankboost import RankBoost
+from podium.papers.yun2014.msd import FILE as TRIPLETS
+from podium.papers.yun2014.scale import asked as scale_asked
+from podium.papers.yun2014.scale_fit import measure as scale_measure
 from podium.ranking import Ranking
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Groups",
     "ObjectivesContext",
     "PodiumError",
+    "RankBoost",
     "Ranking",
     "Recipe",
     "RoBiRank",

@@ -1,1 +1,0 @@
-"""Experiments: recipes that compose all of podium."""
