@@ -102,9 +102,9 @@ def _losses(estimator: Any, grid: Any) -> Iterator[tuple[str, Any]]:
     for part in parts:
         for loss in part.get("loss", [own]):
             if isinstance(loss, str):  # its k is elsewhere in the grid, or it is a library's own
-                yield loss, losses.REGISTRY.get(losses.parse(loss)[0], loss)
+                yield loss, losses.REGISTRY.get(losses.split(loss)[0], loss)
             else:
-                yield "" if loss is None else losses.text(loss), loss
+                yield "" if loss is None else str(loss), loss
 
 
 def _counts_positives(loss: Any, estimator: Any) -> bool:

@@ -66,7 +66,7 @@ def measure_of(model: Model, loss: Any, usual: str | None) -> str:
     """
     from podium import losses
 
-    own = losses.parse(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
+    own = losses.split(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
     k = model.k or own.get("k") or DEFAULT_K
     grades = learns_from_grades(loss, _class(model.model))
     name = "ndcg" if grades else (usual or "pap").partition("@")[0]
@@ -92,7 +92,7 @@ def loss_of(model: Model, text: str) -> Any:
     """
     from podium import losses
 
-    base, own = losses.parse(text)
+    base, own = losses.split(text)
     cls = losses.REGISTRY.get(base)
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}

@@ -191,9 +191,7 @@ def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    from podium import losses
-
-    return losses.text(value) if hasattr(value, "value_and_grad") else str(value)
+    return str(value)
 
 
 def _count(n: int, what: str) -> str:

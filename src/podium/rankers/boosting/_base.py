@@ -171,7 +171,9 @@ class BoostedRanker(Ranker):
         if isinstance(self.loss, str):
             if self.loss in self._own:
                 return self.loss
-            _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *self._own])
+            if not losses.is_registered(self.loss):
+                name = losses.split(self.loss)[0]
+                _check.choice(name, "loss", [*losses.REGISTRY, *self._own])
             return losses.get(self.loss)
         if not hasattr(self.loss, "value_and_grad"):
             raise ArgumentError(
