@@ -51,10 +51,10 @@ def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> 
         if _counts_positives(loss, estimator) and _low(loss, estimator) == 1.0:
             threshold(str(path), None, ratings=True)
     graded = all(not _counts_positives(loss, estimator) for _, loss in losses)
-    if validated and graded and not parse(estimator.eval_measure).metric.graded:
+    if validated and graded and not parse(estimator.eval_metric).metric.graded:
         raise ArgumentError(
-            f"{path} holds ratings, and {estimator.eval_measure} takes each of them for positive. "
-            "Pass --eval-measure ndcg@K, which reads grades as the loss does."
+            f"{path} holds ratings, and {estimator.eval_metric} takes each of them for positive. "
+            "Pass --eval-metric ndcg@K, which reads grades as the loss does."
         )
 
 

@@ -164,7 +164,7 @@ def train(train: Task, valid: Task, settings: Settings) -> Trial:
         learning_rate=settings.learning_rate,
         max_iter=_MAX_ITER,
         tol=0.0,
-        eval_measure=TARGET,
+        eval_metric=TARGET,
         patience=_PATIENCE,
     )
     held_out = (valid.features, valid.bought, valid.lists.row)
