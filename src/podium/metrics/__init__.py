@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from podium.metrics._registry import REGISTRY, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
-from podium.metrics.measure import (
+from podium.metrics.measures import (
     ByMeasure,
     Measure,
     choices,

@@ -14,7 +14,7 @@ from podium.ranking import Ranking
 from podium.types import PerRow
 
 if TYPE_CHECKING:
-    from podium.metrics.measure import Measure
+    from podium.metrics.measures import Measure
 
 _DEEPEST = 1000
 """The largest cutoff at which values are derived: lists hold up to 2 * 1000 items, at each rank."""
