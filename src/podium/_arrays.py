@@ -28,6 +28,7 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 Wanted: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
 
 _DIGEST = re.compile(r'(.*), "digest": "([0-9a-f]{32})"}', re.DOTALL)
+_RENAMED = {"eval_measure": "eval_metric"}  # parameters of 0.1
 _TEXT, _ENDS = ".utf8", ".ends"  # of an array of strings: its letters, and where each ends
 
 
@@ -126,6 +127,12 @@ def read_arrays(
         raise DataError(
             f"{place} has strings that can't be read ({wrong}). Save the {what} again."
         ) from None
+
+
+def params_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a saved model, under the names that they have by now."""
+    params: dict[str, Any] = dict(header["params"])
+    return {_RENAMED.get(name, name): value for name, value in params.items()}
 
 
 def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
-import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -268,19 +267,6 @@ def count(value: Any, name: str) -> int:
     if result < 0:
         raise ArgumentError(f"{name} must be an integer >= 0, got {value!r}.")
     return result
-
-
-def parameters(inside: str, name: str, text: str) -> dict[str, Any]:
-    """Read "param=value, …": none, true, false, numbers and else text; commas in () are text."""
-    found: dict[str, Any] = {}
-    for part in filter(None, re.split(r",(?![^()]*\))", inside)):
-        param, equals, value = (word.strip() for word in part.partition("="))
-        if not param or not equals or not value or param in found:
-            raise ArgumentError(
-                f"{name} must have parameters as param=value, each once, got {text!r}."
-            )
-        found[param] = plain_value(value)
-    return found
 
 
 def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> None:

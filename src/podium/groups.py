@@ -130,7 +130,14 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
                 return shifted, (low + np.arange(present.size, dtype=np.int64)).astype(labels.dtype)
             number = np.cumsum(present) - 1
             return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
-    distinct, codes = np.unique(labels, return_inverse=True)
+    try:
+        distinct, codes = np.unique(labels, return_inverse=True)
+    except TypeError:  # objects of kinds that have no order among themselves
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ArgumentError(
+            f"ids must be integers or strings throughout, got {' and '.join(kinds)}. Convert the "
+            "column, or leave out rows without an id."
+        ) from None
     return codes.astype(np.int64, copy=False), distinct
 
 

@@ -47,6 +47,9 @@ class Ranking:
         Under "average": True where the next rank has the same score. Otherwise empty.
     absent : bool, (n_groups,), or None
         Groups for which no list was given and that score the worst value there is.
+    judged : bool, (n_rows,), or None
+        Ranks that hold an item whose relevance is known. Others have relevance 0, and metrics
+        count them as not relevant. None means that all are judged.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Ranking:
     ties: Ties
     tied: Mask
     absent: Mask | None = None
+    judged: Mask | None = None
 
     @classmethod
     def from_scores(
@@ -77,6 +81,7 @@ class Ranking:
         item: ArrayLike | None = None,
         n_items: int | None = None,
         unretrieved: tuple[ArrayLike, ArrayLike] | None = None,
+        judged: ArrayLike | None = None,
         seed: int = 0,
     ) -> Ranking:
         """Rank rows by score within their group, in any row order.
@@ -104,6 +109,9 @@ class Ranking:
             list, or, where `unretrieved` is given, part of a list of unknown length.
         unretrieved : pair (relevance, qid), optional
             Relevant items that are not among the rows. They rank below all rows.
+        judged : bool, (n_rows,), optional
+            Whether each row's relevance is known; all are without it. Where neither the tie rule
+            nor relevance orders two rows of one score, they keep their order.
         seed : int
             For ties="random".
 
@@ -111,7 +119,7 @@ class Ranking:
         ------
         ArgumentError
             For lengths that differ, a non-finite score, a negative relevance, an unknown rule,
-            or more items in a group than n_items.
+            more items in a group than n_items, or relevance > 0 in a row that is not judged.
         """
         labels = None if qid is None else _check.array(qid, "qid")
         score_column = _check.scores(in_order(scores), labels)
@@ -133,6 +141,7 @@ class Ranking:
             min_relevance=min_relevance,
             ties=ties,
             item=None if item is None else groups.gather(_item(item, groups.n_rows)),
+            judged=None if judged is None else groups.gather(_judged(judged, grades)),
             seed=seed,
         )
 
@@ -149,6 +158,7 @@ class Ranking:
         ties: Ties = "worst",
         item: NDArray[Any] | None = None,
         absent: Mask | None = None,
+        judged: Mask | None = None,
         seed: int = 0,
     ) -> Ranking:
         """Rank rows that stand in group order already; for builders.
@@ -162,6 +172,10 @@ class Ranking:
         rule = _check.choice(ties, "ties", TIES)
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
         keys, sign = tie_keys(rule, groups, relevance, item, seed)
+        if judged is not None:  # before relevance, which may be the keys, moves
+            flags = judged.astype(np.float64)
+            rank_rows(groups.offsets, read_only(scores), keys, sign, flags, np.empty(0, np.bool_))
+            judged = flags > 0
         tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
@@ -176,6 +190,7 @@ class Ranking:
             rule,
             tied,
             absent,
+            judged,
         )
 
     @property
@@ -253,6 +268,21 @@ def _unretrieved(
     counts = np.bincount(place[keep], minlength=groups.n_groups)
     order = np.argsort(place[keep], kind="stable")
     return np.concatenate([[0], np.cumsum(counts)]), grades[keep][order]
+
+
+def _judged(judged: ArrayLike, relevance: PerRow) -> Mask:
+    flags = _check.one_dimensional(_check.array(judged, "judged"), "judged")
+    _check.equal_length(relevance=relevance, judged=flags)
+    if flags.dtype != np.bool_ and flags.size:
+        raise ArgumentError(f"judged must hold True or False, got {flags.dtype}.")
+    flags = flags.astype(np.bool_, copy=False)
+    wrong = np.flatnonzero(~flags & (relevance > 0))
+    if wrong.size:
+        raise ArgumentError(
+            f"judged must be True where relevance is > 0, but {wrong.size} such rows are not "
+            f"judged, first row {wrong[0]}. Give them relevance 0."
+        )
+    return flags
 
 
 def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] | None) -> Counts:

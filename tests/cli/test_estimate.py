@@ -233,7 +233,10 @@ def test_other_forms_have_the_same_numbers(
         (("ranks.csv", "--items", "200"), "--negatives must be given once"),
         (("ranks.csv", *DESIGN, "--method", "mel"), "Did you mean 'mle'?"),
         (("ranks.csv", *DESIGN, "--method", "bv(gama=1)"), "Did you mean 'gamma'?"),
-        (("ranks.csv", *DESIGN, "-m", "err@10"), "needs more than the rank"),
+        (
+            ("ranks.csv", *DESIGN, "-m", "topk_loss@10"),
+            "it is 1 where the only relevant item has rank 11",
+        ),
         (("ranks.csv", *DESIGN, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
         (("ranks.csv", *DESIGN, "--ties", "best"), "--ties is for scores"),
         (("ranks.csv", *DESIGN, *MES, "1"), "--resamples must be >= 2, got 1."),

@@ -93,7 +93,7 @@ def test_defaults_in_the_help_are_those_of_the_library() -> None:
     }
     assert set(own) >= {"n_factors", "n_epochs", "n_negatives", "learning_rate", "l2", "loss"}
     assert own == {name: library[name] for name in own}
-    assert library["eval_measure"] == "ndcg@10"  # as the help of --eval-measure says
+    assert library["eval_metric"] == "ndcg@10"  # as the help of --eval-metric says
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv.gz", ".tsv", ".arrow"])
@@ -132,7 +132,7 @@ def test_threads_change_nothing(podium: Run) -> None:
 
 
 def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
-    done = podium(*FIT, "--valid", "valid.csv", "--eval-measure", "recall@5", "--epochs", "12")
+    done = podium(*FIT, "--valid", "valid.csv", "--eval-metric", "recall@5", "--epochs", "12")
     model = RoBiRank.load("model")
     values = model.history_["validation"]
     best = int(np.argmax(values))
@@ -372,8 +372,8 @@ BAD_OPTIONS = {
     "set an option": (("--set", "loss=bpr"), r"^the NAME of --set must be one of 'decay'"),
     "set a value": (("--set", "xi=exat"), r"^xi must be .* Did you mean 'exact'\?"),
     "patience": (("--patience", "3"), r"^--patience needs --valid"),
-    "measure": (("--eval-measure", "rr"), r"^--eval-measure needs --valid"),
-    "no measure": (("--valid", "valid.csv", "--eval-measure", "ndgc"), r"Did you mean 'ndcg'\?"),
+    "measure": (("--eval-metric", "rr"), r"^--eval-metric needs --valid"),
+    "no measure": (("--valid", "valid.csv", "--eval-metric", "ndgc"), r"Did you mean 'ndcg'\?"),
     "seen": (("--valid", "pairs.csv"), r"^--valid has no user on whom .* that INTERACTIONS does"),
     "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no pair whose"),
     "one column": (("--user-col", "item"), r"column 'item' can't be both the user and the item"),

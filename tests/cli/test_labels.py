@@ -84,8 +84,8 @@ def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
     assert podium("train", "ratings.csv", "-o", "m", "--loss", "softmax").status == 0
     options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
     assert podium("train", "ratings.csv", *options).status == 0
-    assert load("m").eval_measure == "ndcg@10"
-    done = podium("train", "ratings.csv", *options, "--eval-measure", "pap@3")
+    assert load("m").eval_metric == "ndcg@10"
+    done = podium("train", "ratings.csv", *options, "--eval-metric", "pap@3")
     assert done.message.startswith("ratings.csv holds ratings, and pap@3 takes each of them")
 
 
@@ -150,7 +150,7 @@ def test_objective_is_validated_by_what_it_reads(
     options = ("--model", model, "--loss", loss, "-k", "3", "--set", "n_trees=3", "-o", "m")
     done = podium("train", "grades.csv", "--valid", "grades.csv", *options)
     assert done.status == 0, done.err
-    assert load("m").eval_measure == measure
+    assert load("m").eval_metric == measure
 
 
 def test_objective_that_cannot_be_told_the_threshold_refuses_ratings(podium: Run) -> None:

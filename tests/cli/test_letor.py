@@ -95,7 +95,7 @@ def test_fold_is_learned_ranked_and_measured(podium: Run, suffix: str) -> None:
         (("--loss", "pap-avg", "-k", "3"), 3, "pap@3"),
         (("--loss", "pap-avg"), 10, "pap@10"),
         (("--loss", "pap-logistic", "-k", "3"), None, "pap@3"),
-        (("--loss", "listmle", "-k", "3", "--eval-measure", "rr"), 3, "rr"),
+        (("--loss", "listmle", "-k", "3", "--eval-metric", "rr"), 3, "rr"),
     ],
 )
 def test_k_cuts_the_measure_and_the_loss(
@@ -104,14 +104,14 @@ def test_k_cuts_the_measure_and_the_loss(
     given = dict(zip(options[::2], options[1::2], strict=True))
     cutoff = int(given["-k"]) if "-k" in given else None
     model = Model(loss=given["--loss"], k=cutoff)
-    made = _models.make(model, Solver(), given.get("--eval-measure"), 0)
+    made = _models.make(model, Solver(), given.get("--eval-metric"), 0)
     assert made.loss.k == k
-    assert made.eval_measure == measure
+    assert made.eval_metric == measure
 
 
 def test_losses_that_read_grades_are_measured_by_ndcg() -> None:
     for name in ("softmax", "pairwise-hinge", "squared", "listnet-luce"):
-        assert _models.make(Model(loss=name), Solver(), None, 0).eval_measure == "ndcg@10"
+        assert _models.make(Model(loss=name), Solver(), None, 0).eval_metric == "ndcg@10"
 
 
 def test_model_holds_the_loss_of_the_command_line(podium: Run) -> None:
@@ -414,7 +414,7 @@ def test_dense_rows_are_validated_on_rows_of_few_values(podium: Run, loss: str) 
     few = [" ".join(words[:3] if i % 2 else words[:2]) for i, words in enumerate(lines)]
     Path("few.txt").write_text("\n".join(few) + "\n")
     argv = ("train", "train.txt", "--loss", loss, "--valid", "few.txt", "-o", "model")
-    argv = (*argv, "--eval-measure", "ndcg@10")
+    argv = (*argv, "--eval-metric", "ndcg@10")
     assert podium(*argv).status == 0
     assert podium(*argv, "--tune", "--grid", "l2=0.1,1").status == 0
 

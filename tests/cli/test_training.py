@@ -136,11 +136,11 @@ def test_scaling_makes_units_irrelevant(podium: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
-    options = ("--valid", "test.csv", "--eval-measure", "ndcg@3", "--patience", "5")
+    options = ("--valid", "test.csv", "--eval-metric", "ndcg@3", "--patience", "5")
     done = podium("train", "train.csv", *LOSS, *options, "--tol", "0")
     assert done.status == 0
     model = load("model")
-    assert model.eval_measure == "ndcg@3"
+    assert model.eval_metric == "ndcg@3"
     assert model.stop_reason_ == "patience"
     assert "(--patience)" in done.err
     best = model.history_["validation"].max()

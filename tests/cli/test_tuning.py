@@ -84,7 +84,7 @@ def test_options_that_are_given_are_not_tuned(podium: Callable[..., Any]) -> Non
 def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> None:
     grid = ("--grid", "loss=logistic,pap-ramp", "--grid", "k=2,3", "--grid", "l2=0.1")
     done = podium(
-        "train", "train.csv", "-o", "model", "--tune", *grid, "--eval-measure", "ap",
+        "train", "train.csv", "-o", "model", "--tune", *grid, "--eval-metric", "ap",
         *("--tune-table", "t.csv", "--min-relevance", "0.5"),
     )  # fmt: skip
     assert done.status == 0
@@ -178,8 +178,8 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--split", "user"), "--split must be one of "),
         (("--split", "time"), "--split time needs --time-col, the column of times."),
         (("--time-col", "day"), "--time-col needs --split time or time-per-user."),
-        (("--eval-measure", "ap"), "--eval-measure needs --valid, --valid-share or --folds."),
-        (("--valid-share", "0.2", "--eval-measure", "app"), "measure 'app' is not known."),
+        (("--eval-metric", "ap"), "--eval-metric needs --valid, --valid-share or --folds."),
+        (("--valid-share", "0.2", "--eval-metric", "app"), "measure 'app' is not known."),
         (("--model", "forest"), "--model must be one of "),
         (("--solver", "newton"), "--solver must be one of "),
         (("--solver", "lbfgs"), "--solver lbfgs needs a smooth loss"),
@@ -215,9 +215,9 @@ def test_bad_option_is_refused_before_the_file_is_read(
         (("--split", "time", "--time-col", "item"), "train.csv: item must hold numbers or ISO ti"),
         (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
         (("--valid-share", "0.01"), "--valid-share 0.01 sets nothing aside"),
-        (("--tune", "--eval-measure", "pap@99"), "pap@99 is defined on no user of the rows set "),
+        (("--tune", "--eval-metric", "pap@99"), "pap@99 is defined on no user of the rows set "),
         (
-            ("--folds", "3", "--eval-measure", "pap@99"),
+            ("--folds", "3", "--eval-metric", "pap@99"),
             "pap@99 is defined on no user of the rows set aside in fold 0.",
         ),
     ],
@@ -233,7 +233,7 @@ def test_bad_rows_are_refused(
 
 @pytest.mark.parametrize("name", registry.names())
 def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name: str) -> None:
-    options = ["--valid", "valid.csv", "--ignore", "day", "--eval-measure", "ap"]
+    options = ["--valid", "valid.csv", "--ignore", "day", "--eval-metric", "ap"]
     if name in ("lightgbm", "xgboost"):
         pytest.importorskip(name)
         options += ["--loss", "pap-ramp", "--set", "n_trees=5", "--set", "n_threads=1"]
@@ -304,10 +304,10 @@ def test_cutoff_alone_is_the_measures(podium: Callable[..., Any]) -> None:
     train = ("train", "train.csv", "-o", "model", "-k", "3", "--valid-share", "0.5")
     assert podium(*train).status == 0
     model = load("model")
-    assert (model.eval_measure, model.loss) == ("pap@3", losses.PApLogistic())
+    assert (model.eval_metric, model.loss) == ("pap@3", losses.PApLogistic())
     assert podium(*train, "--loss", "pap-ramp@2").status == 0
     model = load("model")
-    assert (model.eval_measure, model.loss) == ("pap@3", losses.PApRamp(2))
+    assert (model.eval_metric, model.loss) == ("pap@3", losses.PApRamp(2))
 
 
 def test_k_is_the_cutoff_of_the_measure_where_a_model_has_none(podium: Callable[..., Any]) -> None:

@@ -22,7 +22,7 @@ from podium.cli._messages import as_options
         ("or pass user=.", "or pass --user-col."),
         ("Lower k, pass clip=True, or check", "Lower k, pass --clip, or check"),
         ("eval_set has no group. Give an eval_set", "--valid has no group. Give --valid"),
-        ("another eval_measure.", "another --eval-measure."),
+        ("another eval_metric.", "another --eval-metric."),
         ("stopped at max_iter=5: 0.2 > tol=0.001.", "stopped at --max-iter 5: 0.2 > --tol 0.001."),
         ("Raise max_iter or tol.", "Raise --max-iter or --tol."),
         ("or lower learning_rate or l2.", "or lower --learning-rate or --l2."),

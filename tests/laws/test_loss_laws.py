@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -14,74 +15,60 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import losses
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
 from podium.testing.robust_oracles import dcg_loss, ideal
 
+
+def usual(name: str) -> Any:
+    """The loss of a name with its defaults, and a small cutoff where it needs one."""
+    try:
+        return losses.get(name)
+    except ArgumentError:
+        return losses.get(name, k=2)
+
+
 VARIANTS: dict[str, Callable[[], Any]] = {
-    "pap-ramp": lambda: losses.PApRamp(2),
+    **{name: functools.partial(usual, name) for name in losses.REGISTRY},
     "pap-ramp clip": lambda: losses.PApRamp(3, clip=True, min_relevance=2),
-    "pap-avg": lambda: losses.PApAverage(2),
     "pap-avg clip": lambda: losses.PApAverage(3, clip=True, min_relevance=2),
-    "pap-max": lambda: losses.PApMax(2),
     "pap-max clip": lambda: losses.PApMax(3, clip=True, min_relevance=2),
-    "pap-ts": lambda: losses.PApTightStruct(2),
     "pap-ts clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
-    "pap-ts-exact": lambda: losses.PApTightStruct(2, exact=True),
     "pap-ts-exact clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2, exact=True),
-    "pap-struct": lambda: losses.PApStruct(2),
     "pap-struct clip": lambda: losses.PApStruct(3, clip=True, min_relevance=2),
-    "pauc-hinge": lambda: losses.PAUCHinge(2),
     "pauc-hinge clip": lambda: losses.PAUCHinge(3, clip=True, min_relevance=2),
-    "group-logistic": losses.GroupLogistic,
     "group-logistic per group": lambda: losses.GroupLogistic(per="group", min_relevance=2),
     "group-logistic soft": lambda: losses.GroupLogistic(soft=True),
-    "pap-logistic": lambda: losses.PApLogistic(2),
-    "pap-logistic whole list": losses.PApLogistic,
+    "pap-logistic top": lambda: losses.PApLogistic(2),
     "pap-logistic sharp": lambda: losses.PApLogistic(3, 30.0, 0.5, min_relevance=2),
     "pap-logistic without top": lambda: losses.PApLogistic(2, weight=0.0),
-    "logistic": losses.Logistic,
     "logistic per group": lambda: losses.Logistic(per="group", min_relevance=2),
-    "listmle": losses.ListMLE,
     "listmle top": lambda: losses.ListMLE(2, ties="redrawn"),
     "listmle averaged": lambda: losses.ListMLE(3, ties="averaged", n_orders=3),
     "listmle relevant": lambda: losses.ListMLE(3, head="relevant", min_relevance=2),
-    "listnet": losses.ListNet,
     "listnet top": lambda: losses.ListNet(2, scale=0.5),
     "listnet fixed": lambda: losses.ListNet(ties="fixed"),
     "listnet top redrawn": lambda: losses.ListNet(2, ties="redrawn", scale=2.0),
-    "listnet-luce": losses.ListNetLuce,
     "listnet-luce top": lambda: losses.ListNetLuce(3, scale=0.5),
-    "rankcosine": losses.RankCosine,
     "rankcosine top": lambda: losses.RankCosine(2),
     "rankcosine fixed": lambda: losses.RankCosine(ties="fixed"),
     "rankcosine top redrawn": lambda: losses.RankCosine(2, ties="redrawn"),
-    "robirank": losses.RoBiRank,
     "robirank hinge": lambda: losses.RoBiRank(sigma="hinge"),
     "robirank type 2": lambda: losses.RoBiRank(2, gain="linear"),
     "robirank type 2 hinge": lambda: losses.RoBiRank(2, "hinge", normalize=False),
     "robirank identity": lambda: losses.RoBiRank("identity", normalize=False),
     "robirank identity hinge": lambda: losses.RoBiRank("identity", "hinge", "linear"),
-    "robust-binary": losses.RobustBinary,
     "robust-binary hinge": lambda: losses.RobustBinary(sigma="hinge", min_relevance=2),
     "robust-binary type 2": lambda: losses.RobustBinary(2, per="group"),
     "robust-binary type 2 hinge": lambda: losses.RobustBinary(2, "hinge"),
     "robust-binary identity": lambda: losses.RobustBinary("identity", per="group"),
     "robust-binary identity hinge": lambda: losses.RobustBinary("identity", "hinge"),
-    "softmax": losses.SoftmaxCrossEntropy,
-    "pairwise-hinge": losses.PairwiseHinge,
-    "pairwise-logistic": losses.PairwiseLogistic,
-    "pairwise-exponential": losses.PairwiseExponential,
-    "squared": losses.Squared,
     "squared per group": lambda: losses.Squared(per="group"),
 }
 
 NAMES = list(losses.REGISTRY)
-
-
-def test_every_registered_loss_is_under_contract() -> None:
-    assert {make().name for make in VARIANTS.values()} == set(losses.REGISTRY)
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))

@@ -24,8 +24,8 @@ from podium.sampled import (
     RankDistribution,
     SampledRanks,
     get,
+    parse,
     simulate_ranks,
-    text,
 )
 from podium.sampled._measures import all_rank_weights, read_measure
 from podium.testing.strategies import all_measures
@@ -84,7 +84,7 @@ def test_most_estimators_are_consistent() -> None:
 @each_estimator
 def test_text_of_an_estimator_reads_back(name: str) -> None:
     estimator = get(name)
-    assert get(text(estimator)) == estimator
+    assert parse(str(estimator)) == estimator
     assert estimator.name == name
     assert estimator.label
 
@@ -146,8 +146,8 @@ def test_growing_samples_are_read_or_refused(name: str) -> None:
 @each_estimator
 def test_measure_of_more_than_ranks_is_refused(name: str) -> None:
     ranks = SampledRanks([1, 2], 5, N_ITEMS)
-    with pytest.raises(ArgumentError, match="needs more than the rank of one target"):
-        estimate(get(name), ranks, "err@10")
+    with pytest.raises(ArgumentError, match="it is undefined where the only relevant item has"):
+        estimate(get(name), ranks, "auc@10")
 
 
 linear = [name for name in sorted(REGISTRY) if isinstance(get(name), LinearEstimator)]
@@ -199,7 +199,7 @@ def test_weight_of_a_rank_is_the_measure_of_a_whole_ranking(measure: Measure) ->
     try:
         read_measure(measure)
     except ArgumentError:
-        assert measure.metric.name in {"auc@k", "err", "topk_loss"}
+        assert measure.metric.name in {"auc@k", "topk_loss"} or str(measure).startswith("err")
         return
     for n_items in (2, 4, 9):
         weights = all_rank_weights(measure, n_items)

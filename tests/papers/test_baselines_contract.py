@@ -21,7 +21,7 @@ from podium.tuning.defaults import default_grid
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 BASELINES: list[Any] = [
-    LogisticRanker(eval_measure="pap@3"),
+    LogisticRanker(eval_metric="pap@3"),
     GreedyPAp(3),
     SelectPAp(3),
     SGDAtK(3, learning_rate=2.0),
@@ -156,10 +156,10 @@ def test_threshold_moves_positives_in_training_and_in_score(baseline: Any) -> No
 @every
 def test_score_is_pap_at_the_baselines_k_unless_asked_otherwise(baseline: Any) -> None:
     X, y, qid = problem()
-    model = clone(baseline).set_params(eval_measure=None).fit(X, y, qid)
+    model = clone(baseline).set_params(eval_metric=None).fit(X, y, qid)
     k = getattr(model, "k", 10)
     assert model.score(X, y, qid) == mean_measure(f"pap@{k}", model.predict(X), y, qid)
-    ndcg = model.set_params(eval_measure="ndcg@4").score(X, y, qid)
+    ndcg = model.set_params(eval_metric="ndcg@4").score(X, y, qid)
     assert ndcg == mean_measure("ndcg@4", model.predict(X), y, qid)
 
 
@@ -227,7 +227,7 @@ def test_bad_data_is_refused(baseline: Any, arguments: dict[str, Any], message: 
         (LogisticRanker(max_iter=0), "max_iter must be an integer >= 1, got 0"),
         (LogisticRanker(fit_intercept="no"), "fit_intercept must be True or False"),
         (LogisticRanker(min_relevance=0.0), "min_relevance must be a number > 0"),
-        (LogisticRanker(eval_measure="nope@3"), "nope"),
+        (LogisticRanker(eval_metric="nope@3"), "nope"),
         (GreedyPAp(0), "k must be an integer >= 1, got 0"),
         (GreedyPAp(3, n_base=0), "n_base must be an integer >= 1"),
         (GreedyPAp(3, n_grid=1), "n_grid must be at least 2"),

@@ -115,7 +115,7 @@ def test_sgd_at_k_is_the_linear_ranker_on_its_loss() -> None:
     params: dict[str, Any] = {"l2": 0.01, "learning_rate": 2.0, "max_iter": 40}
     for solver in ("subgradient", "stochastic"):
         one = SGDAtK(3, solver=solver, **params).fit(X, Y, QID, eval_set=EVAL)
-        other = LinearRanker(PrecisionAverage(3), solver=solver, eval_measure="pap@3", **params)
+        other = LinearRanker(PrecisionAverage(3), solver=solver, eval_metric="pap@3", **params)
         other.fit(X, Y, QID, eval_set=EVAL)
         assert one.coef_.tobytes() == other.coef_.tobytes()
         assert one.history_["validation"].max() == one.score(*EVAL)
@@ -138,8 +138,8 @@ def test_logistic_ranker_weighs_rows() -> None:
 
 
 def test_logistic_ranker_measures_an_evaluation_set_and_learns_nothing_of_it() -> None:
-    alone = LogisticRanker(eval_measure="pap@3").fit(X, Y, QID)
-    ranker = LogisticRanker(eval_measure="pap@3").fit(X, Y, QID, eval_set=EVAL)
+    alone = LogisticRanker(eval_metric="pap@3").fit(X, Y, QID)
+    ranker = LogisticRanker(eval_metric="pap@3").fit(X, Y, QID, eval_set=EVAL)
     assert ranker.coef_.tobytes() == alone.coef_.tobytes()
     assert ranker.history_["validation"].tolist() == [ranker.score(*EVAL)]
 
@@ -158,7 +158,7 @@ def test_logistic_ranker_converges_on_many_features() -> None:
 @pytest.mark.parametrize("make", [LogisticRanker, GreedyPAp, SelectPAp])
 def test_huge_features_warn_of_nothing_but_convergence(make: Any) -> None:
     with pytest.warns(ConvergenceWarning, match="scale the features"):
-        ranker = make().set_params(eval_measure="pap@3").fit(1e200 * X, Y, QID)
+        ranker = make().set_params(eval_metric="pap@3").fit(1e200 * X, Y, QID)
     assert np.isfinite(ranker.coef_).all()
 
 

@@ -291,7 +291,7 @@ def test_names_of_features_are_of_the_last_fit() -> None:
 
 def test_saved_ranker_comes_back(tmp_path: Path) -> None:
     X, y, qid = problem()
-    ranker = RankBoost(30, n_thresholds=20, per="group", eval_measure="ap").fit(
+    ranker = RankBoost(30, n_thresholds=20, per="group", eval_metric="ap").fit(
         X, y, qid, eval_set=(X, y, qid)
     )
     save(ranker, tmp_path / "model.safetensors")
@@ -364,7 +364,7 @@ def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
         ({"n_rounds": 0}, "n_rounds must be an integer >= 1, got 0"),
         ({"n_thresholds": 0}, "n_thresholds must be an integer >= 1, got 0"),
         ({"per": "row"}, "per must be one of 'pair' or 'group', got 'row'"),
-        ({"eval_measure": "nope@3"}, "nope"),
+        ({"eval_metric": "nope@3"}, "nope"),
         ({"patience": 0}, "patience must be an integer >= 1"),
         ({"min_relevance": 0.0}, "min_relevance must be a number > 0"),
     ],

@@ -50,7 +50,7 @@ def problem(n: int = 600, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
-    return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_measure": "pap@3", **params})
+    return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_metric": "pap@3", **params})
 
 
 @parametrize_with_checks(
@@ -172,7 +172,7 @@ def test_eval_set_keeps_the_best_number_of_trees(make: Any) -> None:
 @both
 def test_measure_that_falls_when_better_is_turned(make: Any) -> None:
     X, y, qid = problem()
-    model = ranker(make, eval_measure="topk_loss@3").fit(X, y, qid, eval_set=(X, y, qid))
+    model = ranker(make, eval_metric="topk_loss@3").fit(X, y, qid, eval_set=(X, y, qid))
     expected = parse("topk_loss@3")(Ranking.from_scores(model.predict(X), y, qid))
     assert model.history_["validation"].max() == pytest.approx(-np.nanmean(expected))
 
@@ -269,7 +269,7 @@ def test_options_win_over_parameters(make: Any) -> None:
         ({"random_state": -1}, "random_state must be an integer >= 0"),
         ({"loss": "pap-rampe@3"}, "Did you mean 'pap-ramp'"),
         ({"loss": 3}, "loss must be a loss or its name"),
-        ({"eval_measure": "papp@3"}, "measure 'papp' is not known"),
+        ({"eval_metric": "papp@3"}, "measure 'papp' is not known"),
         ({"loss": "pap-ramp@900"}, "None of the 30 groups can be trained on"),
     ],
 )

@@ -190,7 +190,7 @@ def _held_out() -> tuple[csr_array[Any], csr_array[Any]]:
 
 def test_best_pass_on_held_out_pairs_is_kept() -> None:
     train, hidden = _held_out()
-    plain = {"n_factors": 8, "random_state": 1, "decay": "none", "eval_measure": "ndcg@5"}
+    plain = {"n_factors": 8, "random_state": 1, "decay": "none", "eval_metric": "ndcg@5"}
     model = RoBiRank(n_epochs=20, **plain).fit(train, eval_set=hidden, executor=ONE)
     validation = model.history_["validation"]
     assert validation.size == 20
@@ -201,7 +201,7 @@ def test_best_pass_on_held_out_pairs_is_kept() -> None:
 
 def test_patience_ends_a_fit_that_gets_no_better() -> None:
     train, hidden = _held_out()
-    model = RoBiRank(8, n_epochs=300, patience=3, eval_measure="precision@1", random_state=1)
+    model = RoBiRank(8, n_epochs=300, patience=3, eval_metric="precision@1", random_state=1)
     model.fit(train, eval_set=hidden, executor=ONE)
     assert model.stop_reason_ == "patience"
     assert model.history_["validation"].size == model.n_epochs_ + 3
@@ -209,7 +209,7 @@ def test_patience_ends_a_fit_that_gets_no_better() -> None:
 
 def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
     table = {"user": ["a", "a", "b"], "item": [1, 2, 3]}
-    model = RoBiRank(2, n_epochs=2, eval_measure="rr")
+    model = RoBiRank(2, n_epochs=2, eval_metric="rr")
     model.fit(table, eval_set={"user": ["b", "a"], "item": [1, 3]}, executor=ONE)
     assert model.history_["validation"].size == 2
     with pytest.raises(ArgumentError, match="user of eval_set 'c' is unknown"):
@@ -282,7 +282,7 @@ def test_step_that_diverges_at_once_is_an_error() -> None:
         ({"gain": "log"}, "gain must be one of"),
         ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
         ({"patience": 0}, "patience must be an integer >= 1"),
-        ({"eval_measure": "ndgc@10"}, "Did you mean"),
+        ({"eval_metric": "ndgc@10"}, "Did you mean"),
     ],
 )
 def test_parameter_out_of_range_is_named(changes: dict[str, Any], message: str) -> None:

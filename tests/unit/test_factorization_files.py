@@ -28,10 +28,10 @@ def _fitted(source: Any = TABLE, **changes: Any) -> RoBiRank:
 
 @pytest.mark.parametrize("source", [TABLE, csr_array(np.eye(4))], ids=["table", "matrix"])
 def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
-    model = _fitted(source, eval_measure=parse("ndcg@5"), loss="type2")
+    model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2")
     model.save(tmp_path / "model.safetensors")
     again = RoBiRank.load(tmp_path / "model.safetensors")
-    assert again.get_params() == {**model.get_params(), "eval_measure": "ndcg@5"}
+    assert again.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
     users = None if model.user_labels_ is None else ["é", "b"]
     for ours, theirs in zip(model.recommend(users, 2), again.recommend(users, 2), strict=True):
         assert np.array_equal(ours, theirs)

@@ -190,6 +190,7 @@ def test_model_of_the_first_version_is_read() -> None:
     model = rankers.load(SAVED / "linear.safetensors")
     assert model.coef_.tolist() == [0.7651650429449552, -0.1912912607362388]
     assert (model.loss, model.l2, model.stop_reason_) == ("pap-ramp@1", 0.5, "max_iter")
+    assert model.eval_metric == "pap@10"  # then eval_measure
     assert model.history_["objective"].shape == (3,)
 
 

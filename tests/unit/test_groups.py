@@ -119,3 +119,8 @@ def test_lists_of_several_lengths_are_refused(make: Any) -> None:
 
 def test_no_labels_are_no_groups_whatever_their_kind() -> None:
     assert Groups.from_qid(np.empty(0, complex)).n_groups == 0
+
+
+def test_labels_without_an_order_are_refused_by_their_kinds() -> None:
+    with pytest.raises(ArgumentError, match=r"got NoneType and int\. Convert the column"):
+        encode(np.array([1, None, 2], dtype=object))

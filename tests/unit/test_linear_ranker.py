@@ -90,7 +90,7 @@ def test_radius_bounds_the_coefficients() -> None:
 
 def test_training_on_the_loss_raises_the_measure() -> None:
     X, y, qid = problem()
-    ranker = LinearRanker("pap-ramp@5", eval_measure="pap@5", tol=1e-3).fit(X, y, qid)
+    ranker = LinearRanker("pap-ramp@5", eval_metric="pap@5", tol=1e-3).fit(X, y, qid)
     assert ranker.score(X, y, qid) > 0.95
     assert ranker.stop_reason_ == "converged"
 
@@ -99,7 +99,7 @@ def test_training_on_the_loss_raises_the_measure() -> None:
 def test_evaluation_set_chooses_the_iterate() -> None:
     X, y, qid = problem()
     V, v, w = problem(seed=1)
-    ranker = LinearRanker("pap-max@5", eval_measure="ap@5", max_iter=40, patience=None)
+    ranker = LinearRanker("pap-max@5", eval_metric="ap@5", max_iter=40, patience=None)
     ranker.fit(X, y, qid, eval_set=(V, v, w))
     seen = ranker.history_["validation"]
     assert ranker.best_iteration_ == int(np.argmax(seen))
@@ -112,7 +112,7 @@ def test_evaluation_set_chooses_the_iterate() -> None:
 def test_patience_stops_after_that_many_iterations_without_gain() -> None:
     X, y, qid = problem()
     V, v, w = problem(seed=1)
-    ranker = LinearRanker("pap-avg@5", eval_measure="pap@5", patience=3, tol=0.0)
+    ranker = LinearRanker("pap-avg@5", eval_metric="pap@5", patience=3, tol=0.0)
     ranker.fit(X, y, qid, eval_set=(V, v, w))
     assert ranker.stop_reason_ == "patience"
     assert ranker.n_iter_ == ranker.best_iteration_ + 1 + 3
@@ -121,10 +121,10 @@ def test_patience_stops_after_that_many_iterations_without_gain() -> None:
 @quiet
 def test_score_is_the_mean_measure() -> None:
     X, y, qid = problem()
-    ranker = LinearRanker(eval_measure="ndcg@10", max_iter=20).fit(X, y, qid)
+    ranker = LinearRanker(eval_metric="ndcg@10", max_iter=20).fit(X, y, qid)
     values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), y, qid))
     assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(values))
-    assert ranker.set_params(eval_measure=parse("ndcg@10")).score(X, y, qid) == np.nanmean(values)
+    assert ranker.set_params(eval_metric=parse("ndcg@10")).score(X, y, qid) == np.nanmean(values)
 
 
 @quiet
@@ -136,7 +136,7 @@ def test_score_is_nan_where_nothing_is_defined() -> None:
 @quiet
 def test_score_reads_the_losss_threshold() -> None:
     X, y, qid = problem()
-    ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_measure="pap@5", max_iter=30)
+    ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_metric="pap@5", max_iter=30)
     ranker.fit(X, 2 * y, qid)
     assert ranker.score(X, 2 * y, qid) > 0.9
     assert np.isnan(ranker.score(X, y, qid))
@@ -190,7 +190,7 @@ def test_loss_by_name_is_the_loss() -> None:
 def test_grid_search_over_losses_with_group_folds() -> None:
     X, y, qid = problem()
     grid = {"loss": ["pap-ramp@5", "logistic"], "l2": [0.0, 10.0]}
-    search = GridSearchCV(LinearRanker(max_iter=40, eval_measure="pap@5"), grid, cv=GroupKFold(3))
+    search = GridSearchCV(LinearRanker(max_iter=40, eval_metric="pap@5"), grid, cv=GroupKFold(3))
     with sklearn.config_context(enable_metadata_routing=True):
         search.estimator.set_fit_request(qid=True).set_score_request(qid=True)
         search.fit(X, y, groups=qid, qid=qid)
@@ -203,7 +203,7 @@ def test_grid_search_over_losses_with_group_folds() -> None:
 def test_grid_search_without_routing_slices_qid() -> None:
     X, y, qid = problem()
     search = GridSearchCV(
-        LinearRanker("pap-ramp@2", max_iter=20, eval_measure="auc"), {"l2": [0.0]}, cv=GroupKFold(3)
+        LinearRanker("pap-ramp@2", max_iter=20, eval_metric="auc"), {"l2": [0.0]}, cv=GroupKFold(3)
     )
     with pytest.raises(ArgumentError, match=r"qid is missing.*set_score_request\(qid=True\)"):
         search.set_params(error_score="raise").fit(X, y, groups=qid, qid=qid)
@@ -301,7 +301,7 @@ def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
         ({"solver": "subgradeint"}, "Did you mean 'subgradient'"),
         ({"loss": "pap-avg"}, "pap-avg needs k"),
         ({"loss": 3}, "loss must be a loss or its name"),
-        ({"eval_measure": "nope@3"}, "nope"),
+        ({"eval_metric": "nope@3"}, "nope"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
@@ -359,7 +359,7 @@ def test_a_converged_fit_is_silent() -> None:
 
 def test_score_weighs_groups_by_row_or_by_group() -> None:
     X, y, qid = np.array([[2.0], [1.0], [1.0], [2.0]]), [1, 0, 1, 0], ["b", "b", "a", "a"]
-    ranker = LinearRanker("logistic", eval_measure="rr").fit(X, [1, 0, 0, 1], qid=qid)
+    ranker = LinearRanker("logistic", eval_metric="rr").fit(X, [1, 0, 0, 1], qid=qid)
     # Right for b, wrong for a, whose reciprocal rank is 1/2.
     assert ranker.score(X, y, qid) == (1 + 1 / 2) / 2
     assert ranker.score(X, y, qid, sample_weight=[3, 3, 1, 1]) == (3 * 1 + 1 * 1 / 2) / 4

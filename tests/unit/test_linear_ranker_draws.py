@@ -263,7 +263,7 @@ def test_validation_keeps_the_best_pass_of_a_loss_that_draws_anew() -> None:
     X, y, qid = problem()
     ranker = LinearRanker(
         losses.ListMLE(3, ties="redrawn"),
-        eval_measure="ndcg(gain=exp2)@3",
+        eval_metric="ndcg(gain=exp2)@3",
         learning_rate=0.05,
         batch_size=1,
         max_iter=30,

@@ -26,7 +26,7 @@ QID = np.arange(40) // 10
 
 def fitted(**params: Any) -> LinearRanker:
     return LinearRanker(
-        **{"loss": "pap-ramp@2", "max_iter": 15, "eval_measure": "pap@2", **params}
+        **{"loss": "pap-ramp@2", "max_iter": 15, "eval_metric": "pap@2", **params}
     ).fit(X, Y, QID)
 
 
@@ -36,7 +36,7 @@ def fitted(**params: Any) -> LinearRanker:
         {},
         {"loss": losses.PApMax(3, clip=True)},
         {"loss": None, "radius": 2.5},
-        {"eval_measure": parse("ndcg(gain=exp2)@5"), "patience": None},
+        {"eval_metric": parse("ndcg(gain=exp2)@5"), "patience": None},
         {"l2": np.float64(0.25)},
     ],
 )
@@ -48,7 +48,7 @@ def test_model_survives_its_file(params: dict[str, Any], tmp_path: Path) -> None
     assert again.intercept_ == model.intercept_
     assert again.score(X, Y, QID) == model.score(X, Y, QID) > 0
     for name, value in model.get_params().items():
-        assert again.get_params()[name] == (str(value) if name == "eval_measure" else value)
+        assert again.get_params()[name] == (str(value) if name == "eval_metric" else value)
     for name in ("n_iter_", "objective_", "stop_reason_", "best_iteration_", "n_features_in_"):
         assert getattr(again, name) == getattr(model, name)
     np.testing.assert_array_equal(again.history_["objective"], model.history_["objective"])

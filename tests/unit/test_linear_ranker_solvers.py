@@ -64,7 +64,7 @@ def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
 @quiet
 def test_bundle_with_validation_keeps_its_gap_honest() -> None:
     V, v, w = problem(seed=3)
-    ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_measure="pap@5")
+    ranker = LinearRanker("pap-max@5", solver="bundle", l2=1e-3, tol=1e-6, eval_metric="pap@5")
     ranker.fit(X, Y, QID, eval_set=(V, v, w))
     least = clone(ranker).fit(X, Y, QID)
     assert ranker.best_iteration_ == int(np.argmax(ranker.history_["validation"]))

@@ -258,7 +258,7 @@ def test_linear_ranker_learns_a_graded_order(loss: Any) -> None:
     utility = X @ np.array([1.0, -1.0, 0.0]) + 0.1 * rng.standard_normal(400)
     y = np.digitize(utility, [-1.0, 0.0, 1.0, 2.0]).astype(float)
     qid = np.repeat(np.arange(20), 20)
-    ranker = LinearRanker(loss.name, tol=1e-3, eval_measure="ndcg@5").fit(
+    ranker = LinearRanker(loss.name, tol=1e-3, eval_metric="ndcg@5").fit(
         X[:300], y[:300], qid[:300]
     )
     assert ranker.score(X[300:], y[300:], qid[300:]) > 0.95
@@ -316,7 +316,7 @@ def test_squared_in_a_linear_ranker_is_least_squares() -> None:
     rng = np.random.default_rng(8)
     X, qid = rng.standard_normal((60, 2)), np.repeat(np.arange(6), 10)
     y = np.maximum(np.round(X @ np.array([1.0, 2.0]) + 3.0), 0.0)
-    ranker = LinearRanker("squared", l2=0.0, tol=1e-10, eval_measure="ndcg@5").fit(X, y, qid)
+    ranker = LinearRanker("squared", l2=0.0, tol=1e-10, eval_metric="ndcg@5").fit(X, y, qid)
     coef, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), y, rcond=None)
     np.testing.assert_allclose([*ranker.coef_, ranker.intercept_], coef, rtol=1e-6)
 

@@ -142,7 +142,7 @@ def test_spec_of_a_stranger_says_how_to_register_it() -> None:
     ],
 )
 def test_text_gives_name_and_parameters(text: str, name: str, params: dict[str, object]) -> None:
-    assert losses.parse(text) == (name, params)
+    assert losses.split(text) == (name, params)
 
 
 def test_text_makes_the_loss_that_parameters_make() -> None:
@@ -190,8 +190,8 @@ def test_parameter_in_text_and_beside_it_is_an_error() -> None:
 )
 def test_text_of_a_loss_reads_back(written: str) -> None:
     loss = losses.get(written)
-    assert losses.get(losses.text(loss)) == loss
+    assert losses.parse(str(loss)) == loss
 
 
 def test_text_leaves_out_what_is_usual() -> None:
-    assert losses.text(losses.get("listmle(ties=fixed)@3")) == "listmle@3"
+    assert str(losses.get("listmle(ties=fixed)@3")) == "listmle@3"

@@ -289,7 +289,7 @@ def rows() -> tuple[Any, Any, Any]:
 def test_linear_ranker_trains_every_form(name: str, kind: Any, sigma: Any, rows: Any) -> None:
     X, y, qid = rows
     loss = losses.get(name, type=kind, sigma=sigma)
-    ranker = LinearRanker(loss, l2=1e-4, max_iter=300, tol=1e-6, eval_measure="ndcg@10")
+    ranker = LinearRanker(loss, l2=1e-4, max_iter=300, tol=1e-6, eval_metric="ndcg@10")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranker.fit(X, y, qid)
@@ -303,7 +303,7 @@ def test_linear_ranker_trains_every_form(name: str, kind: Any, sigma: Any, rows:
 def test_stochastic_solver_takes_lists_one_at_a_time(rows: Any) -> None:
     X, y, qid = rows
     ranker = LinearRanker(
-        "robirank", solver="stochastic", batch_size=1, max_iter=30, eval_measure="ndcg@10"
+        "robirank", solver="stochastic", batch_size=1, max_iter=30, eval_metric="ndcg@10"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -80,7 +80,7 @@ def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
     given: dict[str, Any] = {
         "max_iter": 120,
         "learning_rate": 0.1,
-        "eval_measure": "auc",
+        "eval_metric": "auc",
         "activation": activation,
     }
     line = NeuralRanker("pairwise-logistic", hidden=0, **given).fit(*crossed(0))
@@ -252,7 +252,7 @@ def test_equal_rows_get_equal_scores_wherever_they_stand() -> None:
 
 def test_validation_keeps_the_best_epoch_and_patience_stops() -> None:
     ranker = small("pairwise-logistic", max_iter=200, patience=6, tol=0.0, learning_rate=0.1)
-    ranker.set_params(eval_measure="ndcg(gain=exp2)@5").fit(*problem(), eval_set=problem(1))
+    ranker.set_params(eval_metric="ndcg(gain=exp2)@5").fit(*problem(), eval_set=problem(1))
     seen = ranker.history_["validation"]
     assert ranker.best_iteration_ == int(np.argmax(seen))
     assert ranker.score(*problem(1)) == pytest.approx(seen.max())
@@ -403,7 +403,7 @@ def test_parameters_set_after_fit_do_not_change_its_scores() -> None:
         ({"tol": -1.0}, "tol must be"),
         ({"patience": 0}, "patience must be an integer >= 1"),
         ({"random_state": -1}, "random_state must be an integer >= 0"),
-        ({"eval_measure": "ndgc@5"}, "Did you mean"),
+        ({"eval_metric": "ndgc@5"}, "Did you mean"),
         ({"loss": 3}, "loss must be a loss or its name"),
     ],
 )

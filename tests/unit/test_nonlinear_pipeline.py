@@ -34,7 +34,7 @@ def rings(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def ranker() -> LinearRanker:
-    return LinearRanker(f"pap-ramp@{K}", learning_rate=5.0, eval_measure=f"pap@{K}")
+    return LinearRanker(f"pap-ramp@{K}", learning_rate=5.0, eval_metric=f"pap@{K}")
 
 
 def curved() -> Pipeline:

@@ -247,3 +247,49 @@ def test_every_tie_rule_is_accepted() -> None:
 def test_lists_of_several_lengths_are_no_scores() -> None:
     with pytest.raises(ArgumentError, match="scores"):
         Ranking.from_scores([1.0, [2.0, 3.0]], [1, 0])
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_judged_flags_stay_with_their_items(ties: Any) -> None:
+    """Grades that differ in each row but for those not judged say which flag is whose."""
+    rng = np.random.default_rng(3)
+    scores, qid = rng.integers(0, 4, 60) / 2, rng.integers(0, 5, 60)
+    judged = rng.random(60) < 0.7
+    relevance = np.where(judged, 1.0 + np.arange(60), 0.0)
+    given = {"ties": ties, "item": rng.permutation(60)}
+    found = Ranking.from_scores(scores, relevance, qid, judged=judged, **given)
+    assert found.judged is not None
+    np.testing.assert_array_equal(found.judged, found.relevance > 0)
+    plain = Ranking.from_scores(scores, relevance, qid, **given)
+    np.testing.assert_array_equal(found.relevance, plain.relevance)
+    assert plain.judged is None
+
+
+def test_negatives_may_be_judged() -> None:
+    r = Ranking.from_scores([1.0, 3.0, 2.0, 3.0], [0, 0, 1, 1], judged=[True, False, True, True])
+    assert r.relevance.tolist() == [0, 1, 1, 0]
+    assert r.judged is not None
+    assert r.judged.tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        ([True], "relevance and judged must have equal length, got 2 and 1"),
+        ([1, 0], "judged must hold True or False, got int64"),
+        ([[True, True]], "judged must have one dimension"),
+        (
+            [True, False],
+            r"judged must be True where relevance is > 0, but 1 such rows .* first row 1",
+        ),
+    ],
+)
+def test_wrong_judged_is_refused(judged: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Ranking.from_scores([1.0, 2.0], [0, 1], judged=judged)
+
+
+def test_judged_of_an_empty_ranking_is_empty() -> None:
+    judged = Ranking.from_scores([], [], [], judged=[]).judged
+    assert judged is not None
+    assert judged.tolist() == []

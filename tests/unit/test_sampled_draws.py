@@ -288,6 +288,7 @@ def broken(item: int) -> np.ndarray:
         ({"targets": TARGETS[:3]}, "targets must have the shape of scores"),
         ({"targets": csr_array((N_USERS, N_ITEMS))}, "targets must hold at least one user's"),
         ({"targets": HELD.tolist()}, "targets must be a scipy.sparse matrix"),
+        ({"targets": np.array(1.0)}, "users x items, got ndarray of shape ()"),
         ({"users": [1, 2]}, "users must name each of the 60 rows"),
         ({"ties": "mean"}, "ties must be one of"),
         ({"ties": "average", "n_negatives": (5, 9)}, "ties='average' is undefined for samples"),

@@ -21,7 +21,6 @@ from podium.sampled import (
     get,
     likelihood_gap,
     maximum_likelihood,
-    text,
 )
 from podium.sampled._likelihood import newton
 from podium.sampled._likelihood.observed import likelihood
@@ -146,7 +145,7 @@ def test_wmle_refuses_weights_that_are_none() -> None:
 
 
 def test_mle_without_a_number_of_steps_has_a_text() -> None:
-    assert text(get("mle(n_steps=none)")) == "mle(n_steps=none)"
+    assert str(get("mle(n_steps=none)")) == "mle(n_steps=none)"
 
 
 def _rebuilt() -> NDArray[np.float64]:

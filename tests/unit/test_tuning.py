@@ -139,7 +139,7 @@ def test_eval_set_stops_early_and_is_never_trained_on() -> None:
     other = problem(seed=1)
     model = LinearRanker("pap-ramp@5", tol=0.0, patience=5)
     found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, eval_set=other, measure="ap")
-    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_measure="ap")
+    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
     alone.fit(X, y, qid, eval_set=other)
     assert np.array_equal(found.estimator.coef_, alone.coef_)
     assert alone.stop_reason_ == "patience"
@@ -174,7 +174,7 @@ def test_estimator_that_was_given_stays_as_it_was() -> None:
     X, y, qid = problem()
     model = LinearRanker("pap-ramp@5", max_iter=20)
     tuning.search(model, X, y, qid, grid={"l2": [0.5]}, measure="ap")
-    assert (model.l2, model.eval_measure) == (1e-4, "pap@10")
+    assert (model.l2, model.eval_metric) == (1e-4, "pap@10")
     assert not hasattr(model, "coef_")
 
 
@@ -186,7 +186,7 @@ def test_pipeline_is_scaled_by_the_rows_to_learn_from_alone() -> None:
     (fold,) = folds.of_split(Rows(X, y, qid), "users", 0.2, None, 0)
     train, valid = fold.train.cut(), fold.valid.cut()
     scaler = StandardScaler().fit(train[0])
-    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_measure="ap")
+    alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
     alone.fit(
         scaler.transform(train[0]),
         *train[1:],

@@ -55,7 +55,7 @@ class Validation:
             rich_help_panel=_VALIDATION,
         ),
     ] = None
-    eval_measure: Annotated[
+    eval_metric: Annotated[
         str | None,
         typer.Option(
             metavar="MEASURE",

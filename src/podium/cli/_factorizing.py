@@ -136,7 +136,7 @@ class HeldOut:
             rich_help_panel=_VALIDATION,
         ),
     ] = None
-    eval_measure: Annotated[
+    eval_metric: Annotated[
         str | None,
         typer.Option(
             metavar="MEASURE", help="By what; ndcg@10 without it.", rich_help_panel=_VALIDATION
@@ -282,7 +282,7 @@ def _refuse_idle(held_out: HeldOut) -> None:
 
     if held_out.valid is not None:
         return
-    for name in ("patience", "eval_measure"):
+    for name in ("patience", "eval_metric"):
         if getattr(held_out, name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise ArgumentError(f"{option} needs --valid: without it nothing is measured.")

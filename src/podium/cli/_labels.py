@@ -51,10 +51,10 @@ def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> 
         if _counts_positives(loss, estimator) and _low(loss, estimator) == 1.0:
             threshold(str(path), None, ratings=True)
     graded = all(not _counts_positives(loss, estimator) for _, loss in losses)
-    if validated and graded and not parse(estimator.eval_measure).metric.graded:
+    if validated and graded and not parse(estimator.eval_metric).metric.graded:
         raise ArgumentError(
-            f"{path} holds ratings, and {estimator.eval_measure} takes each of them for positive. "
-            "Pass --eval-measure ndcg@K, which reads grades as the loss does."
+            f"{path} holds ratings, and {estimator.eval_metric} takes each of them for positive. "
+            "Pass --eval-metric ndcg@K, which reads grades as the loss does."
         )
 
 
@@ -102,9 +102,9 @@ def _losses(estimator: Any, grid: Any) -> Iterator[tuple[str, Any]]:
     for part in parts:
         for loss in part.get("loss", [own]):
             if isinstance(loss, str):  # its k is elsewhere in the grid, or it is a library's own
-                yield loss, losses.REGISTRY.get(losses.parse(loss)[0], loss)
+                yield loss, losses.REGISTRY.get(losses.split(loss)[0], loss)
             else:
-                yield "" if loss is None else losses.text(loss), loss
+                yield "" if loss is None else str(loss), loss
 
 
 def _counts_positives(loss: Any, estimator: Any) -> bool:

@@ -33,7 +33,7 @@ _RENAMED = {
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
-    *("tol", "patience", "eval_measure", "solver", "start", "split"),
+    *("tol", "patience", "eval_metric", "solver", "start", "split"),
     *("data", "repeats", "jobs", "fresh"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
@@ -47,7 +47,7 @@ _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@
 # Names that are no English words, nor a user's own: those are in quotes or part of a path.
 _BARE = re.compile(
     r"(?<![\w./'\"=-])"
-    r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_measure|eval_set|n_trials"
+    r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_metric|eval_set|n_trials"
     r"|n_factors|n_negatives|n_epochs|n_blocks|tol|l2)"
     r"(?![\w/'\"-]|\.\w)"
 )

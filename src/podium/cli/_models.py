@@ -19,7 +19,7 @@ _OPTIONS = {
     "k": "-k",
     "fit_intercept": "--no-intercept",
     "random_state": "--seed",
-    "eval_measure": "--eval-measure",
+    "eval_metric": "--eval-metric",
 }
 _NARROW = 50  # the largest k of the rehearsal: its groups have as many rows
 
@@ -51,10 +51,10 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         _refuse_idle_steps(params)
     if "random_state" in known:
         params.setdefault("random_state", seed)
-    if "eval_measure" in known:
-        usual = known["eval_measure"].default
-        params["eval_measure"] = measure or measure_of(model, params.get("loss"), usual)
-        params["eval_measure"] = str(parse(params["eval_measure"]))
+    if "eval_metric" in known:
+        usual = known["eval_metric"].default
+        params["eval_metric"] = measure or measure_of(model, params.get("loss"), usual)
+        params["eval_metric"] = str(parse(params["eval_metric"]))
     return cls(**params)
 
 
@@ -65,7 +65,7 @@ def measure_of(model: Model, loss: Any, usual: str | None) -> str:
     """
     from podium import losses
 
-    own = losses.parse(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
+    own = losses.split(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
     k = model.k or own.get("k") or DEFAULT_K
     grades = learns_from_grades(loss, _class(model.model))
     name = "ndcg" if grades else (usual or "pap").partition("@")[0]
@@ -91,7 +91,7 @@ def loss_of(model: Model, text: str) -> Any:
     """
     from podium import losses
 
-    base, own = losses.parse(text)
+    base, own = losses.split(text)
     cls = losses.REGISTRY.get(base)
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}
@@ -217,7 +217,7 @@ def _own(model: Model, known: Any) -> dict[str, Any]:
     """Return the loss, or for a model that is its own loss the parameters of that."""
     if "loss" not in known:
         given = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
-        if "k" not in known and "eval_measure" in known:
+        if "k" not in known and "eval_metric" in known:
             del given["k"]  # it is the cutoff of the measure then
         params = {name: value for name, value in given.items() if value is not None}
         return {**params, "clip": True} if model.clip else params

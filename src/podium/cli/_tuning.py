@@ -39,7 +39,7 @@ def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
     _check_rows(validation)
     if not is_validated(validation, tuning):
         for option, given in (
-            ("--eval-measure", validation.eval_measure),
+            ("--eval-metric", validation.eval_metric),
             ("--patience", solver.patience),
         ):
             if given is not None:
@@ -156,8 +156,8 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
     """Return what is measured by: what was asked for, or what suits the first loss of the grid."""
     from podium import losses
 
-    if validation.eval_measure is not None or model.loss is not None:
-        return validation.eval_measure
+    if validation.eval_metric is not None or model.loss is not None:
+        return validation.eval_metric
     for text in tuning.grid or []:
         name, _, values = (part.strip() for part in text.partition("="))
         first = _loss_names(values)[0]
@@ -191,9 +191,7 @@ def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    from podium import losses
-
-    return losses.text(value) if hasattr(value, "value_and_grad") else str(value)
+    return str(value)
 
 
 def _count(n: int, what: str) -> str:

@@ -247,6 +247,6 @@ def _reached(model: Any, valid: Path | None) -> str:
     value = f"cost {model.history_['cost'][kept]:.4f}"
     if valid is None:
         return value
-    measure = parse(model.eval_measure)
+    measure = parse(model.eval_metric)
     best = abs(model.history_["validation"][kept])
     return f"{value}, {measure} on {valid.name} {best:.4f}"

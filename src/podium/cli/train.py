@@ -185,7 +185,7 @@ def _search(
                 item=item,
                 grid=grid,
                 n_trials=tuning.budget,
-                measure=library.last_step(estimator).eval_measure,
+                measure=library.last_step(estimator).eval_metric,
                 min_relevance=1.0 if model.min_relevance is None else model.min_relevance,
                 eval_set=eval_set,
                 n_folds=validation.folds,
@@ -260,9 +260,9 @@ def _value(model: Any, valid: Path | None) -> str:
     value = [] if math.isnan(objective) else [f"objective {objective:.6g}"]
     seen = getattr(model, "history_", {}).get("validation")
     if valid is not None and seen is not None:
-        sign = 1 if parse(model.eval_measure).metric.higher_is_better else -1
+        sign = 1 if parse(model.eval_metric).metric.higher_is_better else -1
         best = sign * seen[getattr(model, "best_iteration_", -1)]
-        value.append(f"{model.eval_measure} on {valid.name} {best:.4f}")
+        value.append(f"{model.eval_metric} on {valid.name} {best:.4f}")
     return "; ".join([", ".join(value), ""]) if value else ""
 
 

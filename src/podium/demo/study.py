@@ -252,7 +252,7 @@ def fit(train: Task, valid: Task, settings: Settings) -> Trial:
         learning_rate=settings.learning_rate,
         max_iter=120,
         tol=0.0,
-        eval_measure=TARGET,
+        eval_metric=TARGET,
         patience=20,
     )
     with warnings.catch_warnings():

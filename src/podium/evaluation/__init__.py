@@ -6,7 +6,7 @@ reduces values over groups is here, so that a metric never has to.
 
 from podium.evaluation.comparison import Comparison, compare, compare_evaluations
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.measuring import divide, evaluate, measure
+from podium.evaluation.from_runs import divide, evaluate, measure
 from podium.evaluation.segments import BUILT_IN, Segment
 
 __all__ = [

@@ -116,7 +116,7 @@ class Checkpoint:
             ("podium", "by podium {theirs}, and this is {ours}"),
             ("data", "of other interactions"),
             ("settings", "of other settings: {differences}"),
-            ("eval_set", "of another eval_set, eval_measure or patience"),
+            ("eval_set", "of another eval_set, eval_metric or patience"),
         ):
             theirs, ours = other.get(part), self._of[part]
             if theirs != ours:

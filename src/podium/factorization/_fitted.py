@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
+from podium._arrays import params_of
 from podium.errors import ArgumentError, DataError
 from podium.executors import Executor
 from podium.factorization import _files, _pairs, _shown
@@ -169,7 +170,7 @@ class Factorization(BaseEstimator, abc.ABC):
         header, arrays = _files.read(path)
         try:
             _check.choice(header["class"], "class", [cls.__name__])
-            model = cls(**header["params"])
+            model = cls(**params_of(header))
             model._restore(header["fitted"], arrays)
         except (AttributeError, KeyError, TypeError, ValueError) as wrong:
             raise DataError(

@@ -89,7 +89,7 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     if not values.size:
         raise ArgumentError(
             f"eval_set has no user on whom {measure} is defined. Give it pairs that user_items "
-            "does not hold, or choose another eval_measure."
+            "does not hold, or choose another eval_metric."
         )
     mean = float(values.mean())
     return mean if measure.metric.higher_is_better else -mean

@@ -75,7 +75,7 @@ class RoBiRank(Factorization):
     gain : {"value", "exp2", "one"}
         A pair's weight s: its value, ``2 ** value - 1``, or 1. Divided by their mean.
     random_state : int
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many passes without a better value.
@@ -145,7 +145,7 @@ class RoBiRank(Factorization):
         item_bias: bool = True,
         gain: str = "value",
         random_state: int = 0,
-        eval_measure: str | Measure = "ndcg@10",
+        eval_metric: str | Measure = "ndcg@10",
         patience: int | None = None,
     ) -> None:
         self.n_factors = n_factors
@@ -162,7 +162,7 @@ class RoBiRank(Factorization):
         self.item_bias = item_bias
         self.gain = gain
         self.random_state = random_state
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
 
     def fit(
@@ -219,7 +219,7 @@ class RoBiRank(Factorization):
         PodiumWarning
             If there is no checkpoint to resume from.
         """
-        measure, patience = parse(self.eval_measure), self.patience
+        measure, patience = parse(self.eval_metric), self.patience
         if patience is not None:
             _check.cutoff(patience, name="patience")
         workers, shown = or_threads(executor), or_silent(progress)

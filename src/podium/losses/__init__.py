@@ -41,7 +41,7 @@ from podium.losses._registry import (
     register,
     register_as,
     spec,
-    text,
+    split,
 )
 from podium.losses._robust import RoBiRank, RoBiRankTarget, RobustBinary
 from podium.losses._structural import PApStruct, PApTightStruct
@@ -86,5 +86,5 @@ __all__ = [
     "register",
     "register_as",
     "spec",
-    "text",
+    "split",
 ]

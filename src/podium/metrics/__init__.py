@@ -1,19 +1,21 @@
 """Metrics of a ranking: one function each, Ranking -> one float64 per group.
 
 The functions take a `Ranking` and keyword arguments; `parse` makes a `Measure` from a text such
-as ``ndcg@10``. To add a metric, write one function under `metric` in the file that reads what it
-reads (`pairs`, `hits` or `grades`): the registry, the command line and the law tests find it.
+as ``ndcg@10``. To add a metric, write one function under `register` in the file that reads what
+it reads (`pairs`, `hits` or `grades`): the registry, the command line, estimates from sampled
+ranks and the law tests find it.
 """
 
 from typing import TYPE_CHECKING
 
-from podium.metrics._registry import ALIASES, REGISTRY, Metric, metric
+from podium.metrics._registry import REGISTRY, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
-from podium.metrics.measure import (
+from podium.metrics.measures import (
     ByMeasure,
     Measure,
     choices,
+    get,
     listed_measures,
     parse,
     parse_all,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from podium.metrics.scorer import make_scorer
 
 __all__ = [
-    "ALIASES",
     "REGISTRY",
     "ByMeasure",
     "Measure",
@@ -37,10 +38,10 @@ __all__ = [
     "coverage",
     "dcg",
     "err",
+    "get",
     "hit_rate",
     "listed_measures",
     "make_scorer",
-    "metric",
     "ndcg",
     "novelty",
     "pap",
@@ -51,6 +52,7 @@ __all__ = [
     "r_precision",
     "rbp",
     "recall",
+    "register",
     "rr",
     "topk_loss",
 ]

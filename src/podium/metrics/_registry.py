@@ -1,6 +1,6 @@
 """The registry of metrics: what each one declares, and the rules that all of them share.
 
-A metric is one function, Ranking -> (n_groups,) float64, under the `metric` decorator. What it
+A metric is one function, Ranking -> (n_groups,) float64, under the `register` decorator. What it
 declares there is what the law tests hold it to, so registering a metric tests it.
 """
 
@@ -17,15 +17,11 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.ranking import Ranking
-from podium.types import PerGroup
+from podium.registry import Registry
+from podium.types import PerGroup, PerRow
 
 P = ParamSpec("P")
 MetricFunction: TypeAlias = Callable[Concatenate[Ranking, P], PerGroup]
-
-REGISTRY: dict[str, Metric] = {}
-"""Every metric by its name; "auc@k" is another metric than "auc"."""
-
-ALIASES: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,10 @@ class Metric:
     weights : callable, optional
         ``weights(ranking, k=..., **options)``: what each group's value is divided by, so that
         the sum of value x weight over the sum of weights is the pooled form.
+    rank_weights : callable, optional
+        ``rank_weights(n_ranks, n_items, k=..., **options)``: the value, float64, (n_ranks,), of a
+        list of n_items items whose only relevant item, of grade 1, is at rank 1, 2, .... Without
+        it, values up to a cutoff are computed from such lists (`Measure.rank_weights`).
     """
 
     name: str
@@ -81,6 +81,7 @@ class Metric:
     )
     needs: str = ""
     weights: Callable[..., PerGroup] | None = None
+    rank_weights: Callable[..., PerRow] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -103,16 +104,30 @@ class Metric:
         return self.bounds[1] if self.higher_is_better else self.bounds[0]
 
 
-def metric(
+REGISTRY: Registry[Metric] = Registry(
+    "measure", "name@k or name(option=value)@k, as ndcg@10", suffix="@k"
+)
+"""Every metric by its name; "auc@k" is another metric than "auc"."""
+
+
+def register(
     name: str, *, aliases: tuple[str, ...] = (), **declared: Any
 ) -> Callable[[MetricFunction[P]], MetricFunction[P]]:
     """Register a metric, and put the rules that all metrics share around its function.
 
     The wrapper checks k, refuses ties="average" where it is not exact, sets nan where a group
     has nothing to find, and the worst value where no list was given.
+
+    Parameters
+    ----------
+    name : str
+    aliases : tuple of str
+        Further names.
+    **declared
+        The attributes of `Metric`.
     """
 
-    def register(function: MetricFunction[P]) -> MetricFunction[P]:
+    def enter(function: MetricFunction[P]) -> MetricFunction[P]:
         @functools.wraps(function)
         def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
             if entry.cutoff != "none" and not args:  # a positional k is refused by the call below
@@ -127,11 +142,10 @@ def metric(
             return _finish(values, ranking, entry)
 
         entry = Metric(name=name, function=checked, **declared)
-        REGISTRY[name] = entry
-        ALIASES.update(dict.fromkeys(aliases, name))
+        REGISTRY.enter(name, entry, aliases)
         return checked
 
-    return register
+    return enter
 
 
 def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
@@ -145,13 +159,12 @@ def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
 
 def lookup(name: str, *, has_cutoff: bool) -> Metric:
     """Return the metric of that name or alias, or say which ones there are."""
-    known = ALIASES.get(name, name)
-    if has_cutoff and f"{known}@k" in REGISTRY:
-        return REGISTRY[f"{known}@k"]
-    if known in REGISTRY:
-        return REGISTRY[known]
-    if f"{known}@k" in REGISTRY:
+    with_k = f"{name}@k"
+    found = REGISTRY.find(*((with_k, name) if has_cutoff else (name,)))
+    if found is not None:
+        return found
+    if REGISTRY.find(with_k) is not None:
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     names = sorted({n.removesuffix("@k") for n in REGISTRY})
-    close = _check.nearest(name.lower(), [*names, *ALIASES])
+    close = _check.nearest(name.lower(), [*names, *REGISTRY.aliases])
     raise ArgumentError(f"measure {name!r} is not known.{close} There are: {', '.join(names)}.")

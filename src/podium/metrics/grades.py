@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from podium import _check
 from podium.discounts import GAINS, Discount, Gain, discounts
 from podium.errors import ArgumentError
 from podium.metrics import _kernels, _passes
-from podium.metrics._registry import metric
+from podium.metrics._registry import register
 from podium.ranking import Ranking
-from podium.types import PerGroup
+from podium.types import PerGroup, PerRow
 
 _LARGEST = 1000.0  # sums of 2 ** grade stay finite
 
 
-@metric(
-    "dcg", cutoff="optional", bounds=(0.0, np.inf), graded=True, ideal_defined=False, linear=True
+def _discounts(n_ranks: int, _n_items: int, *, discount: Discount, **_: Any) -> PerRow:
+    return discounts(n_ranks, discount)  # a grade of 1 gains 1 under either gain, and at rank 1 too
+
+
+@register(
+    "dcg",
+    cutoff="optional",
+    bounds=(0.0, np.inf),
+    graded=True,
+    ideal_defined=False,
+    linear=True,
+    rank_weights=_discounts,
 )
 def dcg(
     ranking: Ranking,
@@ -58,7 +70,7 @@ def dcg(
     return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
 
 
-@metric("ndcg", cutoff="optional", graded=True, linear=True)
+@register("ndcg", cutoff="optional", graded=True, linear=True, rank_weights=_discounts)
 def ndcg(
     ranking: Ranking,
     *,
@@ -113,7 +125,7 @@ def _check_gain(ranking: Ranking, gain: Gain) -> None:
         )
 
 
-@metric("err", cutoff="optional", graded=True, ideal_defined=False)
+@register("err", cutoff="optional", graded=True, ideal_defined=False)
 def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> PerGroup:
     """Expected reciprocal rank at which a reader who has seen enough stops.
 
@@ -163,7 +175,7 @@ def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> Pe
     return out
 
 
-@metric("topk_loss", cutoff="required", graded=True, higher_is_better=False)
+@register("topk_loss", cutoff="required", graded=True, higher_is_better=False)
 def topk_loss(ranking: Ranking, *, k: int) -> PerGroup:
     """Top-k 0-1 loss: 0 where the k top ranks hold the grades of the best list, in its order.
 

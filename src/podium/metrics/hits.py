@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from podium import _check
 from podium.discounts import persistence
 from podium.metrics import _passes
-from podium.metrics._registry import metric
+from podium.metrics._registry import register
 from podium.ranking import Ranking
-from podium.types import PerGroup
+from podium.types import PerGroup, PerRow
 
 
 def _cutoffs(ranking: Ranking, *, k: int) -> PerGroup:
@@ -29,13 +29,34 @@ def _recall_weights(ranking: Ranking, *, k: int | None = None, norm: str = "n_po
     return _reachable(ranking, k, norm)
 
 
-@metric(
+def _ones(n_ranks: int, _n_items: int, **_: Any) -> PerRow:
+    return np.ones(n_ranks)
+
+
+def _one_of_k(n_ranks: int, _n_items: int, *, k: int) -> PerRow:
+    return np.full(n_ranks, 1.0 / k)
+
+
+def _first_only(n_ranks: int, _n_items: int) -> PerRow:
+    return (np.arange(n_ranks) == 0).astype(np.float64)
+
+
+def _reciprocals(n_ranks: int, _n_items: int, **_: Any) -> PerRow:
+    return 1.0 / np.arange(1, n_ranks + 1)
+
+
+def _persistence(n_ranks: int, _n_items: int, *, p: float, **_: Any) -> PerRow:
+    return persistence(n_ranks, p)
+
+
+@register(
     "precision",
     cutoff="required",
     aliases=("p", "prec"),
     ideal_defined=False,
     linear=True,
     weights=_cutoffs,
+    rank_weights=_one_of_k,
 )
 def precision(ranking: Ranking, *, k: int) -> PerGroup:
     """Share of the k top ranks that hold a positive.
@@ -61,12 +82,13 @@ def precision(ranking: Ranking, *, k: int) -> PerGroup:
     return _passes.hits(ranking, _passes.depths(ranking, k)) / k
 
 
-@metric(
+@register(
     "recall",
     cutoff="optional",
     aliases=("r",),
     linear=True,
     weights=_recall_weights,
+    rank_weights=_ones,
     exceptions={"ideal_defined": {"norm": ("n_pos",)}},
 )
 def recall(
@@ -98,7 +120,7 @@ def recall(
     return _passes.hits(ranking, _passes.depths(ranking, k)) / _reachable(ranking, k, norm)
 
 
-@metric("r_precision", cutoff="none", aliases=("rprec",), linear=True)
+@register("r_precision", cutoff="none", aliases=("rprec",), linear=True, rank_weights=_first_only)
 def r_precision(ranking: Ranking) -> PerGroup:
     """Share of the n_pos top ranks that hold a positive.
 
@@ -121,7 +143,7 @@ def r_precision(ranking: Ranking) -> PerGroup:
     return _passes.hits(ranking, ranking.n_pos) / ranking.n_pos
 
 
-@metric("hit_rate", cutoff="optional", aliases=("hr", "hit", "success"))
+@register("hit_rate", cutoff="optional", aliases=("hr", "hit", "success"), rank_weights=_ones)
 def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     """1 where at least one positive is among the k top ranks, else 0.
 
@@ -146,7 +168,12 @@ def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     return np.isfinite(_passes.first_hit(ranking, _passes.depths(ranking, k))).astype(np.float64)
 
 
-@metric("rr", cutoff="optional", aliases=("mrr", "recip_rank", "reciprocal_rank"))
+@register(
+    "rr",
+    cutoff="optional",
+    aliases=("mrr", "recip_rank", "reciprocal_rank"),
+    rank_weights=_reciprocals,
+)
 def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     """1 over the rank of the first positive; 0 where none is among the k top ranks.
 
@@ -175,11 +202,12 @@ def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     return 1.0 / _passes.first_hit(ranking, _passes.depths(ranking, k))
 
 
-@metric(
+@register(
     "ap",
     cutoff="optional",
     aliases=("map", "average_precision"),
     exceptions={"ideal_defined": {"norm": ("n_pos",)}, "monotone": {"norm": ("retrieved",)}},
+    rank_weights=_reciprocals,
 )
 def ap(
     ranking: Ranking,
@@ -217,7 +245,7 @@ def ap(
     return total / _reachable(ranking, k, norm)
 
 
-@metric("rbp", cutoff="optional", ideal_defined=False, linear=True)
+@register("rbp", cutoff="optional", ideal_defined=False, linear=True, rank_weights=_persistence)
 def rbp(ranking: Ranking, *, k: int | None = None, p: float = 0.8) -> PerGroup:
     """Rank-biased precision: the share of what a patient reader sees that is positive.
 

@@ -11,9 +11,9 @@ import numpy as np
 from podium import _check
 from podium.errors import UnsettledError
 from podium.metrics import _passes
-from podium.metrics._registry import metric
+from podium.metrics._registry import register
 from podium.ranking import Ranking
-from podium.types import Counts, Mask, PerGroup
+from podium.types import Counts, Mask, PerGroup, PerRow
 
 _K_NEGATIVES = "k = {k} negatives (a smaller k, or {name}(clip=true)@{k}, takes fewer)"
 
@@ -37,13 +37,26 @@ def _auc_pairs(ranking: Ranking) -> PerGroup:
     return (ranking.n_pos * np.maximum(ranking.n_neg, 0)).astype(np.float64)
 
 
-@metric(
+def _first_pairs(n_ranks: int, n_items: int, *, k: int, clip: bool) -> PerRow:
+    if n_items <= k and not clip:
+        return np.full(n_ranks, np.nan)  # fewer than k negatives
+    negatives = min(k, n_items - 1)
+    return np.maximum(negatives - np.arange(n_ranks), 0.0) / negatives
+
+
+def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
+    with np.errstate(invalid="ignore"):  # undefined in a list of one item
+        return (n_items - np.arange(1.0, n_ranks + 1)) / (n_items - 1)
+
+
+@register(
     "pap",
     cutoff="required",
     aliases=("pAp",),
     half_pairs=True,
     needs=_K_NEGATIVES,
     weights=_pap_pairs,
+    rank_weights=_first_pairs,
 )
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between top positives and top negatives.
@@ -99,7 +112,14 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     return correct / (top_pos * top_neg)
 
 
-@metric("pauc", cutoff="required", half_pairs=True, needs=_K_NEGATIVES, weights=_pauc_pairs)
+@register(
+    "pauc",
+    cutoff="required",
+    half_pairs=True,
+    needs=_K_NEGATIVES,
+    weights=_pauc_pairs,
+    rank_weights=_first_pairs,
+)
 def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Share of correctly ordered pairs between all positives and the k top negatives.
 
@@ -146,13 +166,14 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     return correct / (ranking.n_pos * top_neg)
 
 
-@metric(
+@register(
     "auc",
     cutoff="none",
     aliases=("roc_auc",),
     linear=True,
     needs="a negative",
     weights=_auc_pairs,
+    rank_weights=_pairs_below,
 )
 def auc(ranking: Ranking) -> PerGroup:
     """Share of correctly ordered pairs between all positives and all negatives.
@@ -194,7 +215,7 @@ def auc(ranking: Ranking) -> PerGroup:
     return correct / _auc_pairs(ranking)
 
 
-@metric(
+@register(
     "auc@k",
     cutoff="required",
     monotone=False,

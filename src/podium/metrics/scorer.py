@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.metrics import make_scorer as make_sklearn_scorer
 
 from podium.errors import ArgumentError
-from podium.metrics.measure import Measure, parse
+from podium.metrics.measures import Measure, parse
 from podium.ranking import Ranking
 from podium.types import Ties
 

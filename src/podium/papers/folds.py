@@ -151,7 +151,7 @@ def linear(protocol: str, loss: MakeLoss) -> Candidates:
                 ranker = LinearRanker(
                     loss(**of_loss),
                     random_state=seed,
-                    eval_measure=parameters["validation"],
+                    eval_metric=parameters["validation"],
                     **given["fixed"],
                     **options,
                 )

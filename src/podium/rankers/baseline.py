@@ -53,12 +53,12 @@ class Task:
 class LinearBaseline(LinearScores):
     """Scores ``X @ coef_ + intercept_``; use one of its classes.
 
-    A class has the parameters `eval_measure` and `min_relevance`, and learns in `_learn`.
+    A class has the parameters `eval_metric` and `min_relevance`, and learns in `_learn`.
     """
 
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)
     _reads_groups: ClassVar[bool] = True
-    eval_measure: str | Measure | None
+    eval_metric: str | Measure | None
     min_relevance: float
 
     def fit(
@@ -95,8 +95,8 @@ class LinearBaseline(LinearScores):
 
     def _measure(self) -> str | Measure:
         """Return the measure: that which was asked for, else pap at the baseline's k."""
-        if self.eval_measure is not None:
-            return self.eval_measure
+        if self.eval_metric is not None:
+            return self.eval_metric
         clip = "(clip=true)" if getattr(self, "clip", False) else ""
         return f"pap{clip}@{_check.cutoff(getattr(self, 'k', 10))}"
 
@@ -128,7 +128,7 @@ class LinearBaseline(LinearScores):
                 raise ArgumentError(
                     f"None of the {rows.groups.n_groups} groups can be judged: {measure} is "
                     f"defined on none. Check min_relevance={low:g} and qid, or choose another "
-                    "k or eval_measure."
+                    "k or eval_metric."
                 )
             return sign * mean
 

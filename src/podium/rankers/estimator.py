@@ -23,7 +23,7 @@ from podium.types import PerRow
 class Ranker(BaseEstimator, abc.ABC):
     """What rankers of all kinds share; use one of them."""
 
-    eval_measure: Any
+    eval_metric: Any
     one_group: bool
 
     @abc.abstractmethod
@@ -37,7 +37,7 @@ class Ranker(BaseEstimator, abc.ABC):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of `eval_measure` over groups; nan where it is defined on none.
+        """Return the mean of `eval_metric` over groups; nan where it is defined on none.
 
         Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
         group, weighs the groups by the mean of their rows.
@@ -62,7 +62,7 @@ class Ranker(BaseEstimator, abc.ABC):
 
     def _measure(self) -> str | Measure:
         """Return what `score` returns and what an eval_set is measured by."""
-        return self.eval_measure
+        return self.eval_metric
 
     def _reader(self, name: str) -> str:
         """Return the name of what reads groups; nothing where all rows may be one."""

@@ -67,7 +67,7 @@ class LinearRanker(LinearScores):
     random_state : int
         Seed of "stochastic", of start="normal", and of the order in which a loss that draws it
         puts tied rows: one draw for all solvers and batches, or with ties="redrawn" one a pass.
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many iterations without a better value. None runs on.
@@ -90,7 +90,7 @@ class LinearRanker(LinearScores):
         "stalled": rounding leaves no lower objective, short of `tol`. "diverged": scores
         overflowed; the parameters are of an iterate before that.
     history_ : dict of float64, (n_iter_,)
-        "objective", and with an eval_set "validation": its mean eval_measure, signed so that
+        "objective", and with an eval_set "validation": its mean eval_metric, signed so that
         higher is better.
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -144,7 +144,7 @@ class LinearRanker(LinearScores):
         keep: str = "best",
         batch_size: int = 16,
         random_state: int = 0,
-        eval_measure: str | Measure = "pap@10",
+        eval_metric: str | Measure = "pap@10",
         patience: int | None = 50,
         one_group: bool = False,
     ) -> None:
@@ -160,7 +160,7 @@ class LinearRanker(LinearScores):
         self.keep = keep
         self.batch_size = batch_size
         self.random_state = random_state
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
         self.one_group = one_group
 
@@ -210,7 +210,7 @@ class LinearRanker(LinearScores):
         """
         settings, loss = self._settings(), fitting.loss_of(self.loss)
         solver = fitting.solver_name(self.solver, loss, settings.radius)
-        parse(self.eval_measure)
+        parse(self.eval_metric)
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = inputs.row_weights(sample_weight, rows.groups)
@@ -256,7 +256,7 @@ class LinearRanker(LinearScores):
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(
-            self.eval_measure, rows.relevance, rows.qid, min_relevance=fitting.min_relevance(loss)
+            self.eval_metric, rows.relevance, rows.qid, min_relevance=fitting.min_relevance(loss)
         )
         return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 

@@ -112,7 +112,7 @@ class LogisticRanker(LinearBaseline):
     tol : float
         Largest entry of the gradient at which it has converged.
     max_iter : int
-    eval_measure : str or Measure, optional
+    eval_metric : str or Measure, optional
         What `score` returns; "pap@10" without one.
     min_relevance : float
         Relevance from which a row is a positive.
@@ -152,7 +152,7 @@ class LogisticRanker(LinearBaseline):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
-        eval_measure: str | Measure | None = None,
+        eval_metric: str | Measure | None = None,
         min_relevance: float = 1.0,
         one_group: bool = False,
     ) -> None:
@@ -160,7 +160,7 @@ class LogisticRanker(LinearBaseline):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.min_relevance = min_relevance
         self.one_group = one_group
 

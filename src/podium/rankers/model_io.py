@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
-from podium._arrays import check_arrays, read_arrays, write_arrays
+from podium._arrays import check_arrays, params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.rankers import registry
@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     ranker = registry.get_class(header["class"])
-    params = dict(header["params"])
+    params = params_of(header)
     if isinstance(params.get("loss"), dict):
         params["loss"] = losses.from_spec(params["loss"])
     model = ranker(**params)

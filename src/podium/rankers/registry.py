@@ -11,8 +11,7 @@ from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError
-
-_PLUGIN = "podium.papers.plugin"  # registers what the papers compare with
+from podium.registry import load_plugins
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def register(name: str, module: str, cls: str) -> None:
 
 def names() -> list[str]:
     """Return the names of all rankers, those of the papers too."""
-    _plug_in()
+    load_plugins()
     return list(_REGISTRY)
 
 
@@ -67,27 +66,22 @@ def get(name: str) -> Any:
         If no ranker has the name; with the nearest one.
     """
     if name not in _REGISTRY:
-        _plug_in()
+        load_plugins()
     return _REGISTRY[_check.choice(name, "model", list(_REGISTRY))].load()
 
 
 def class_names() -> list[str]:
     """Return the names of all registered classes, sorted."""
-    _plug_in()
+    load_plugins()
     return sorted(entry.cls for entry in _REGISTRY.values())
 
 
 def get_class(cls: str) -> Any:
     """Return the class that a model's file names; raise as `get` does."""
     if all(entry.cls != cls for entry in _REGISTRY.values()):
-        _plug_in()
+        load_plugins()
     found = {entry.cls: entry for entry in _REGISTRY.values()}
     return found[_check.choice(cls, "class", list(found))].load()
-
-
-def _plug_in() -> None:
-    """Let what stands above this package register its rankers; nothing below may import it."""
-    importlib.import_module(_PLUGIN)
 
 
 register("linear", "podium.rankers.linear", "LinearRanker")

@@ -56,7 +56,7 @@ def validator(
         if mean != mean:  # nan
             raise ArgumentError(
                 f"eval_set has no group on which {parsed} is defined. Give it groups with "
-                "positives (and enough negatives), or choose another eval_measure."
+                "positives (and enough negatives), or choose another eval_metric."
             )
         return sign * mean
 

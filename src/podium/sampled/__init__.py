@@ -22,7 +22,7 @@ from podium.sampled.estimators.mes import MES
 from podium.sampled.estimators.mle import MLE, likelihood_gap, maximum_likelihood
 from podium.sampled.estimators.naive import Naive, UnbiasedRank
 from podium.sampled.estimators.recall_map import RecallMap
-from podium.sampled.estimators.registry import REGISTRY, get, parse, register, text
+from podium.sampled.estimators.registry import REGISTRY, get, parse, register
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.wmle import WMLE
 from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
@@ -87,7 +87,6 @@ __all__ = [
     "register",
     "sample_ranks",
     "simulate_ranks",
-    "text",
 ]
 
 

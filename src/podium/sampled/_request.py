@@ -15,7 +15,7 @@ from podium.metrics import Measure, listed_measures
 from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import get, text
+from podium.sampled.estimators.registry import get
 from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.ranks import SampledRanks
 
@@ -53,20 +53,12 @@ def read_resamples(n_bootstrap: int) -> int:
     return int(n_bootstrap)
 
 
-def name_of(method: Estimator) -> str:
-    """Return the text of an estimator, or how Python shows one that has none."""
-    try:
-        return text(method)
-    except ArgumentError:
-        return repr(method)
-
-
 def conventions(
     method: Estimator, ranks: SampledRanks, seed: int, n_bootstrap: int | None
 ) -> dict[str, Any]:
     """Return method and design as JSON can hold them; sizes that differ as [least, most]."""
     return {
-        "method": name_of(method),
+        "method": str(method),
         "n_users": ranks.n_users,
         "n_items": _extent(ranks.n_items),
         "n_negatives": _extent(ranks.n_negatives),

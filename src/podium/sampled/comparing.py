@@ -21,7 +21,6 @@ from podium.sampled._measures import read_measure
 from podium.sampled._request import (
     Pair,
     conventions,
-    name_of,
     read_request,
     read_resamples,
     same_users,
@@ -190,7 +189,7 @@ def compare(
     with _uncertainty.said_once():
         means, deviations, source, prior = _differences(method, pair, wanted, n_bootstrap, seed)
         limits = [_bounds(pair, each, level) if bounds else None for each in wanted]
-    about = (level, a.n_users, name_of(method), *_uncertainty.interval_kind(method, pair), source)
+    about = (level, a.n_users, str(method), *_uncertainty.interval_kind(method, pair), source)
     found: dict[str, Difference] = {}
     for each, (mean_a, mean_b), error, limit, assumed in zip(
         wanted, means.tolist(), deviations.tolist(), limits, prior, strict=True

@@ -13,7 +13,7 @@ from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
 from podium.sampled._measures import orders, read_measure
-from podium.sampled._request import conventions, name_of, read_request, read_resamples
+from podium.sampled._request import conventions, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.estimators.base import Estimator
@@ -202,7 +202,7 @@ def evaluate(
     about = (
         level,
         ranks.n_users,
-        name_of(method),
+        str(method),
         *_uncertainty.interval_kind(method, (ranks,)),
         source,
     )

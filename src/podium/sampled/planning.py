@@ -15,7 +15,7 @@ from podium.sampled._plan.errors import Question
 from podium.sampled._plan.ranks import Expected, layout, of_pilot, of_value
 from podium.sampled._plan.search import ladders, largest
 from podium.sampled._plan.table import Kind, PlannedDesign, Table
-from podium.sampled._request import name_of, read_request
+from podium.sampled._request import read_request
 from podium.sampled._uncertainty import said_once
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
@@ -237,7 +237,7 @@ def plan(
 def _found(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
     asked = table.question
     conventions = {
-        "method": name_of(asked.method),
+        "method": str(asked.method),
         "replacement": table.replacement,
         "expected_from": "value" if pilot is None else "pilot",
         "n_pilot_users": None if pilot is None else pilot.n_users,

@@ -38,7 +38,7 @@ def fit(
     item : (n_rows,), optional
         For an estimator whose `fit` takes it.
     eval_set : (X, y) or (X, y, qid), optional
-        Given on to an estimator of podium (one with an `eval_measure`); others have other forms.
+        Given on to an estimator of podium (one with an `eval_metric`); others have other forms.
     progress : callable, optional
 
     Returns
@@ -92,7 +92,7 @@ def takes(estimator: Any, name: str) -> bool:
 def stops_early(estimator: Any) -> bool:
     """Tell whether an estimator reads an eval_set as podium's do."""
     last = last_step(estimator)
-    return takes(last, "eval_set") and "eval_measure" in last.get_params(deep=False)
+    return takes(last, "eval_set") and "eval_metric" in last.get_params(deep=False)
 
 
 def parameter(estimator: Any, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium import data, losses
+from podium import data
 from podium.errors import ArgumentError
 from podium.tuning.candidates import Params
 
@@ -162,13 +162,7 @@ def _column(values: list[Any]) -> list[Any]:
     kinds: set[type[Any]] = {type(v) for v in values if v is not None}
     if kinds <= {int, float} or kinds == {bool}:
         return [float(v) if v is not None and float in kinds else v for v in values]
-    return [None if v is None else _text(v) for v in values]
-
-
-def _text(value: Any) -> str:
-    """Return a value as text, a loss as `losses.get` reads it."""
-    known = losses.REGISTRY.get(str(getattr(value, "name", ""))) is type(value)
-    return losses.text(value) if known else str(value)
+    return [None if v is None else str(v) for v in values]
 
 
 def _or_none(value: float) -> float | None:

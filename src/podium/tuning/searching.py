@@ -71,7 +71,7 @@ def search(
         Try this many at random instead of the whole grid; distributions need it.
     measure : str or Measure
         For example "pap@10"; the mean over users is compared. It replaces the estimator's own
-        `eval_measure`.
+        `eval_metric`.
     min_relevance : float
         Relevance from which a row set aside is positive.
     eval_set : (X, y) or (X, y, qid), optional
@@ -219,7 +219,7 @@ def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -
     known = base.get_params(deep=True)
     changes: Params = {}
     if fitting.stops_early(base):
-        changes[fitting.parameter(base, "eval_measure")] = str(measure)
+        changes[fitting.parameter(base, "eval_metric")] = str(measure)
     if "one_group" in fitting.last_step(base).get_params(deep=False):
         changes[fitting.parameter(base, "one_group")] = one_group
     name = fitting.parameter(base, "random_state")

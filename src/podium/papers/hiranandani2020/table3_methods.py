@@ -67,7 +67,7 @@ def _descent_grid(parameters: Mapping[str, Any], protocol: str) -> Sequence[Choi
 def _descent(loss: Callable[[int], Any]) -> Method:
     def make(k: int, protocol: str, options: Choice) -> LinearRanker:
         start, keep = ("normal", "best_loss") if protocol == PAPER else ("zero", "best")
-        fixed: dict[str, Any] = {"start": start, "keep": keep, "eval_measure": f"pap@{k}"}
+        fixed: dict[str, Any] = {"start": start, "keep": keep, "eval_metric": f"pap@{k}"}
         return LinearRanker(loss(k), solver="subgradient", **fixed, **options)
 
     return Method(make, _descent_grid, final=True, seeded=True)
@@ -90,7 +90,7 @@ def _select(k: int, protocol: str, options: Choice) -> SelectPAp:
 
 
 def _logistic(k: int, protocol: str, options: Choice) -> LogisticRanker:
-    return LogisticRanker(eval_measure=f"pap@{k}", **options)
+    return LogisticRanker(eval_metric=f"pap@{k}", **options)
 
 
 METHODS: dict[str, Method] = {

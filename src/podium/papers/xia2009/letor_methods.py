@@ -27,7 +27,7 @@ def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidat
     del seed  # nothing is drawn
     given, measure = parameters["rankboost"], parameters["validation"]
     for options in product(given["grid"]):
-        ranker = RankBoost(eval_measure=measure, **given["fixed"], **options)
+        ranker = RankBoost(eval_metric=measure, **given["fixed"], **options)
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
         ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
         yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)

@@ -55,7 +55,7 @@ class BoostedRanker(Ranker):
     min_hessian_in_leaf: float
     pool_share: float
     start: str
-    eval_measure: str | Measure
+    eval_metric: str | Measure
     patience: int | None
     random_state: int
     n_threads: int | None
@@ -108,7 +108,7 @@ class BoostedRanker(Ranker):
             If the library is not installed.
         """
         loss, settings = self._loss(), self._settings()
-        measure = parse(self.eval_measure)
+        measure = parse(self.eval_metric)
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)
@@ -171,7 +171,9 @@ class BoostedRanker(Ranker):
         if isinstance(self.loss, str):
             if self.loss in self._own:
                 return self.loss
-            _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *self._own])
+            if not losses.is_registered(self.loss):
+                name = losses.split(self.loss)[0]
+                _check.choice(name, "loss", [*losses.REGISTRY, *self._own])
             return losses.get(self.loss)
         if not hasattr(self.loss, "value_and_grad"):
             raise ArgumentError(
@@ -261,7 +263,7 @@ class BoostedRanker(Ranker):
         if np.isnan(on_rows(valid.start)):
             raise ArgumentError(
                 f"eval_set has no group on which {measure} is defined. Give it groups with "
-                "positives (and enough negatives), or choose another eval_measure."
+                "positives (and enough negatives), or choose another eval_metric."
             )
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         return lambda scores: sign * on_rows(scores)

@@ -50,7 +50,7 @@ class LightGBMRanker(BoostedRanker):
     start : {"zero", "log-odds", "logistic"}
         Score of each row before the first tree: 0, the log-odds of a positive, or a logistic
         regression over all rows, which is part of the model. It serves every loss alike.
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many trees without a better value. None runs on.
@@ -81,7 +81,7 @@ class LightGBMRanker(BoostedRanker):
         "converged": nothing was left to split.
     history_ : dict of float64, (n_iter_,)
         After each tree "objective" (of podium's losses), and with an eval_set "validation": its
-        mean eval_measure, signed so that higher is better.
+        mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -97,7 +97,7 @@ class LightGBMRanker(BoostedRanker):
     >>> import numpy as np
     >>> X = np.arange(200.0).reshape(-1, 1) % 10
     >>> y, qid = (X[:, 0] > 7).astype(int), np.repeat(np.arange(10), 20)
-    >>> ranker = LightGBMRanker("pap-ramp@3", n_trees=5, eval_measure="pap@3").fit(X, y, qid)
+    >>> ranker = LightGBMRanker("pap-ramp@3", n_trees=5, eval_metric="pap@3").fit(X, y, qid)
     >>> ranker.score(X, y, qid)
     1.0
     """
@@ -120,7 +120,7 @@ class LightGBMRanker(BoostedRanker):
         min_hessian_in_leaf: float = 1e-3,
         pool_share: float = 0.9,
         start: str = "zero",
-        eval_measure: str | Measure = "pap@10",
+        eval_metric: str | Measure = "pap@10",
         patience: int | None = 50,
         random_state: int = 0,
         n_threads: int | None = None,
@@ -138,7 +138,7 @@ class LightGBMRanker(BoostedRanker):
         self.min_hessian_in_leaf = min_hessian_in_leaf
         self.pool_share = pool_share
         self.start = start
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
         self.random_state = random_state
         self.n_threads = n_threads

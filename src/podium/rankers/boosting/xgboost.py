@@ -47,7 +47,7 @@ class XGBoostRanker(BoostedRanker):
         How much of each label is replaced where `fit` is told the items; 0 learns from labels.
     start : {"zero", "log-odds", "logistic"}
         As in `LightGBMRanker`.
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many trees without a better value. None runs on.
@@ -81,7 +81,7 @@ class XGBoostRanker(BoostedRanker):
     >>> import numpy as np
     >>> X = np.arange(200.0).reshape(-1, 1) % 10
     >>> y, qid = (X[:, 0] > 7).astype(int), np.repeat(np.arange(10), 20)
-    >>> ranker = XGBoostRanker("pap-ramp@3", n_trees=5, eval_measure="pap@3").fit(X, y, qid)
+    >>> ranker = XGBoostRanker("pap-ramp@3", n_trees=5, eval_metric="pap@3").fit(X, y, qid)
     >>> ranker.score(X, y, qid)
     1.0
     """
@@ -103,7 +103,7 @@ class XGBoostRanker(BoostedRanker):
         min_hessian_in_leaf: float = 1.0,
         pool_share: float = 0.9,
         start: str = "zero",
-        eval_measure: str | Measure = "pap@10",
+        eval_metric: str | Measure = "pap@10",
         patience: int | None = 50,
         random_state: int = 0,
         n_threads: int | None = None,
@@ -120,7 +120,7 @@ class XGBoostRanker(BoostedRanker):
         self.min_hessian_in_leaf = min_hessian_in_leaf
         self.pool_share = pool_share
         self.start = start
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
         self.random_state = random_state
         self.n_threads = n_threads

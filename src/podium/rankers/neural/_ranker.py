@@ -54,7 +54,7 @@ class NeuralRanker(Ranker):
     random_state : int
         Seed of the first weights, of the order of groups, and of the order in which a loss that
         draws it puts tied rows: one draw for the fit, or with ties="redrawn" one an epoch.
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many epochs without a better value. None runs on.
@@ -83,7 +83,7 @@ class NeuralRanker(Ranker):
         "diverged": scores overflowed; the parameters are of an epoch before that.
     history_ : dict of float64, (n_iter_,)
         "objective" at the end of each epoch, and with an eval_set "validation": its mean
-        eval_measure, signed so that higher is better.
+        eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -123,7 +123,7 @@ class NeuralRanker(Ranker):
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: int = 0,
-        eval_measure: str | Measure = "pap@10",
+        eval_metric: str | Measure = "pap@10",
         patience: int | None = 20,
         one_group: bool = False,
     ) -> None:
@@ -137,7 +137,7 @@ class NeuralRanker(Ranker):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
         self.one_group = one_group
 
@@ -169,7 +169,7 @@ class NeuralRanker(Ranker):
             If scores overflowed later.
         """
         settings, loss = self._settings(), fitting.loss_of(self.loss)
-        parse(self.eval_measure)
+        parse(self.eval_metric)
         _training.load_torch()
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
@@ -259,7 +259,7 @@ class NeuralRanker(Ranker):
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         low = fitting.min_relevance(problem.loss)
-        measure = validator(self.eval_measure, rows.relevance, rows.qid, min_relevance=low)
+        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=low)
 
         def validate(parameters: Parameters) -> float:
             return measure(

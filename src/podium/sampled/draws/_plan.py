@@ -128,10 +128,11 @@ def read_plan(
     users: ArrayLike | None,
 ) -> Plan:
     """Check targets and what is left out, and name the users."""
-    if not hasattr(targets, "shape"):
+    if not hasattr(targets, "tocsr") or len(targets.shape) != 2:
+        of = f" of shape {targets.shape}" if hasattr(targets, "shape") else ""
         raise ArgumentError(
             "targets must be a scipy.sparse matrix of users x items, got "
-            f"{type(targets).__name__}. Wrap it: scipy.sparse.csr_array(targets)."
+            f"{type(targets).__name__}{of}. Wrap it: scipy.sparse.csr_array(targets)."
         )
     shape: tuple[int, int] = targets.shape
     seen = read_excluded(exclude, shape)

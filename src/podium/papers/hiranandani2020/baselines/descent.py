@@ -35,7 +35,7 @@ class SGDAtK(LinearBaseline):
         Converged once the last ten objectives span no more than this.
     patience : int, optional
         With an eval_set: stop after this many iterations without a better value.
-    eval_measure : str or Measure, optional
+    eval_metric : str or Measure, optional
         What an eval_set is measured by and what `score` returns; pap at k without one.
     clip : bool
         Also train on groups with fewer than k negatives.
@@ -82,7 +82,7 @@ class SGDAtK(LinearBaseline):
         batch_size: int = 16,
         random_state: int = 0,
         patience: int | None = 50,
-        eval_measure: str | Measure | None = None,
+        eval_metric: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
         one_group: bool = False,
@@ -98,7 +98,7 @@ class SGDAtK(LinearBaseline):
         self.batch_size = batch_size
         self.random_state = random_state
         self.patience = patience
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.clip = clip
         self.min_relevance = min_relevance
         self.one_group = one_group
@@ -116,7 +116,7 @@ class SGDAtK(LinearBaseline):
             batch_size=self.batch_size,
             random_state=self.random_state,
             patience=self.patience,
-            eval_measure=self._measure(),
+            eval_metric=self._measure(),
             one_group=self.one_group,
         )
         self._adopt(ranker.fit(X, y, qid, progress=progress, **data))

@@ -60,7 +60,7 @@ class GreedyPAp(LinearBaseline):
         Inverse of their penalty, > 0, as in `LogisticRanker`.
     n_grid : int
         Values of a, from 0 to 1; at least 2 and at most 1,000,000.
-    eval_measure : str or Measure, optional
+    eval_metric : str or Measure, optional
         What is maximised and what `score` returns; pap at k without one.
     clip : bool
         Count groups with fewer than k negatives too, by those they have.
@@ -110,7 +110,7 @@ class GreedyPAp(LinearBaseline):
         n_base: int = 5,
         C: float = 1.0,
         n_grid: int = 20,
-        eval_measure: str | Measure | None = None,
+        eval_metric: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
         random_state: int = 0,
@@ -120,7 +120,7 @@ class GreedyPAp(LinearBaseline):
         self.n_base = n_base
         self.C = C
         self.n_grid = n_grid
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.clip = clip
         self.min_relevance = min_relevance
         self.random_state = random_state

@@ -36,7 +36,7 @@ class SelectPAp(LinearBaseline):
         coefficients.
     max_rounds : int
         Rounds at most.
-    eval_measure : str or Measure, optional
+    eval_metric : str or Measure, optional
         What a round is kept by and what `score` returns; pap at k without one.
     clip : bool
         Pool groups with fewer than k negatives too.
@@ -89,7 +89,7 @@ class SelectPAp(LinearBaseline):
         C: float = 1.0,
         start: str = "logistic",
         max_rounds: int = 20,
-        eval_measure: str | Measure | None = None,
+        eval_metric: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
         random_state: int = 0,
@@ -99,7 +99,7 @@ class SelectPAp(LinearBaseline):
         self.C = C
         self.start = start
         self.max_rounds = max_rounds
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.clip = clip
         self.min_relevance = min_relevance
         self.random_state = random_state

@@ -38,7 +38,7 @@ class SVMpAUC(LinearBaseline):
         Cutting planes at most.
     patience : int, optional
         With an eval_set: stop after this many planes without a better value.
-    eval_measure : str or Measure, optional
+    eval_metric : str or Measure, optional
         What an eval_set is measured by and what `score` returns; pap at k without one.
     clip : bool
         Use the negatives there are in a group with fewer than k, instead of leaving it out.
@@ -95,7 +95,7 @@ class SVMpAUC(LinearBaseline):
         tol: float = 1e-4,
         max_iter: int = 500,
         patience: int | None = None,
-        eval_measure: str | Measure | None = None,
+        eval_metric: str | Measure | None = None,
         clip: bool = False,
         min_relevance: float = 1.0,
         one_group: bool = False,
@@ -105,7 +105,7 @@ class SVMpAUC(LinearBaseline):
         self.tol = tol
         self.max_iter = max_iter
         self.patience = patience
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.clip = clip
         self.min_relevance = min_relevance
         self.one_group = one_group

@@ -43,7 +43,7 @@ class RankBoost(Ranker):
     per : {"pair", "group"}
         "pair": every pair weighs the same at first, as in the source, so that long lists count
         most. "group": every group does, as in `podium.losses.PairwiseExponential`.
-    eval_measure : str or Measure
+    eval_metric : str or Measure
         What `score` returns and what an `eval_set` is measured by.
     patience : int, optional
         With an `eval_set`: stop after this many rounds without a better value. None runs on.
@@ -73,7 +73,7 @@ class RankBoost(Ranker):
         than chance, the loss is at its minimum. "separated": the last one orders all of them.
     history_ : dict of float64, (n_iter_,)
         "objective" and "correlation" (r) by round, and with an eval_set "validation": its mean
-        eval_measure, signed so that higher is better.
+        eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -116,7 +116,7 @@ class RankBoost(Ranker):
         *,
         n_thresholds: int | None = None,
         per: str = "pair",
-        eval_measure: str | Measure = "ndcg@10",
+        eval_metric: str | Measure = "ndcg@10",
         patience: int | None = None,
         min_relevance: float = 1.0,
         one_group: bool = False,
@@ -124,7 +124,7 @@ class RankBoost(Ranker):
         self.n_rounds = n_rounds
         self.n_thresholds = n_thresholds
         self.per = per
-        self.eval_measure = eval_measure
+        self.eval_metric = eval_metric
         self.patience = patience
         self.min_relevance = min_relevance
         self.one_group = one_group
@@ -211,7 +211,7 @@ class RankBoost(Ranker):
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Check the parameters; return rounds and patience, thresholds, and what weighs alike."""
         _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        parse(self.eval_measure)
+        parse(self.eval_metric)
         patience, cuts = self.patience, self.n_thresholds
         if patience is not None:
             patience = _check.cutoff(patience, name="patience")
@@ -226,7 +226,7 @@ class RankBoost(Ranker):
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(
-            self.eval_measure, rows.relevance, rows.qid, min_relevance=self.min_relevance
+            self.eval_metric, rows.relevance, rows.qid, min_relevance=self.min_relevance
         )
         columns: Any = features.tocsc() if hasattr(features, "tocsc") else features
 

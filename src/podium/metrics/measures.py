@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.metrics._registry import Metric, lookup
+from podium.metrics import _one_relevant
+from podium.metrics._registry import REGISTRY, Metric, lookup
 from podium.ranking import Ranking
-from podium.types import PerGroup
+from podium.registry import read, write
+from podium.types import PerGroup, PerRow
 
 V = TypeVar("V")
-
-_FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([^\s@]+))?\s*")
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,37 @@ class Measure:
         weigh = self.metric.weights
         return None if weigh is None else weigh(ranking, **self._arguments())
 
+    def rank_weights(self, n_items: int) -> PerRow:
+        """Return the value of lists with one relevant item, of grade 1, by the rank of that item.
+
+        Parameters
+        ----------
+        n_items : int
+            Length of the lists.
+
+        Returns
+        -------
+        float64, (min(k, n_items),)
+            For ranks from 1; at all ranks below the value is 0.
+
+        Raises
+        ------
+        ArgumentError
+            If this holds of no rank below the cutoff, or the values cannot be derived.
+
+        Examples
+        --------
+        >>> parse("rr@3").rank_weights(100).tolist() == [1 / 1, 1 / 2, 1 / 3]
+        True
+        """
+        n_ranks = n_items if self.k is None else min(self.k, n_items)
+        weigh = self.metric.rank_weights
+        if weigh is None:
+            return _one_relevant.derived(self, n_items)[:n_ranks]
+        return weigh(n_ranks, n_items, **{**self.metric.options, **self._arguments()})
+
     def __str__(self) -> str:
-        inside = ",".join(f"{name}={_text(value)}" for name, value in self.options)
-        return (
-            self.name + (f"({inside})" if inside else "") + ("" if self.k is None else f"@{self.k}")
-        )
+        return write(self.name, dict(self.options), self.k)
 
     def _arguments(self) -> dict[str, Any]:
         cutoff = {} if self.metric.cutoff == "none" else {"k": self.k}
@@ -82,19 +107,35 @@ def parse(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text
-    match = _FORM.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
-    if match is None:
-        raise ArgumentError(
-            f"measure {text!r} is not of the form name@k or name(option=value)@k, as ndcg@10."
-        )
-    name, inside, cutoff = match.groups()
-    k = None if cutoff is None else _cutoff(text, cutoff)
+    name, words, k = read(text, REGISTRY.noun, REGISTRY.form)
     metric = lookup(name, has_cutoff=k is not None)
     if k is None and metric.cutoff == "required":
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     if k is not None and metric.cutoff == "none":
         raise ArgumentError(f"{name} takes no cutoff, got {text!r}. Write {name}.")
-    return Measure(metric.name.removesuffix("@k"), k, _options(metric, inside or ""))
+    usual = metric.options
+    _check.known_parameters(metric.name, list(usual), words)
+    values = {option: _value(metric, option, value) for option, value in words.items()}
+    given = tuple(sorted((n, v) for n, v in values.items() if v != usual[n]))
+    return Measure(metric.name.removesuffix(REGISTRY.suffix), k, given)
+
+
+def get(name: str, *, k: int | None = None, **options: Any) -> Measure:
+    """Make a measure from the name of a metric, its cutoff and its options.
+
+    Parameters
+    ----------
+    name : str
+    k : int, optional
+    **options
+        As of the metric's function.
+
+    Examples
+    --------
+    >>> get("ndcg", k=10, gain="exp2") == parse("ndcg(gain=exp2)@10")
+    True
+    """
+    return parse(write(name, options, None if k is None else _check.cutoff(k)))
 
 
 def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -141,33 +182,13 @@ def _as_texts(measures: Any) -> str:
     return f" Write {[f'{name}@{k}' for name, k in pairs]}."
 
 
-def _cutoff(text: str, cutoff: str) -> int:
-    if not cutoff.isdecimal() or int(cutoff) < 1:
-        raise ArgumentError(f"k must be an integer >= 1, got {cutoff!r} in {text!r}.")
-    return int(cutoff)
-
-
-def _options(metric: Metric, inside: str) -> tuple[tuple[str, Any], ...]:
-    given: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in inside.split(","))):
-        name, _, value = (p.strip() for p in part.partition("="))
-        if name not in metric.options:
-            known = _check.listed(metric.options) if metric.options else "none"
-            raise ArgumentError(
-                f"{metric.name} has no option {name!r}.{_check.nearest(name, metric.options)} "
-                f"It takes: {known}."
-            )
-        if name in given:
-            raise ArgumentError(f"{metric.name} names option {name!r} twice. Keep one.")
-        given[name] = _value(metric, name, value)
-    return tuple(sorted((n, v) for n, v in given.items() if v != metric.options[n]))
-
-
 def _value(metric: Metric, name: str, text: str) -> Any:
     """Read an option's value as what its default is: a flag, a number, or one of the choices."""
     default = metric.options[name]
     if isinstance(default, bool):
         return _check.choice(text.lower(), name, ("true", "false")) == "true"
+    if isinstance(default, int):
+        return _check.count(_check.plain_value(text), name)
     if isinstance(default, float):
         return _check.number(text, name, low=0.0)
     return _check.choice(text, name, choices(metric, name))
@@ -176,12 +197,6 @@ def _value(metric: Metric, name: str, text: str) -> Any:
 def choices(metric: Metric, option: str) -> tuple[str, ...]:
     """Return the values that a text option can take, from its annotation."""
     return typing.get_args(typing.get_type_hints(metric.function)[option])
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 class ByMeasure(dict[str, V]):

@@ -1,0 +1,399 @@
+"""One grammar and one registry for what has a name: metrics, losses, estimators of sampled metrics.
+
+The text of each is ``name(param=value, …)@k``. Each kind has a `REGISTRY` and the functions
+`register` (enter something under a name), `get` (make a value from a name and parameters) and
+`parse` (from a text alone); ``str(value)`` is the text, and ``parse(str(value)) == value``.
+
+To add something from another package, register it in a module when that is imported, and name
+the module in an entry point of the group `GROUP`::
+
+    # mypackage/podium.py
+    from podium import losses, metrics, sampled
+
+    @losses.register
+    @dataclass(frozen=True)
+    class Focal: ...  # with the class attribute name = "focal"
+
+    # pyproject.toml
+    [project.entry-points."podium.plugins"]
+    mypackage = "mypackage.podium"
+
+These modules, and those of `OWN`, are imported at the first name that is not known otherwise, and
+where names are listed: in a script, on the command line, in a worker process and where a model
+file is loaded. Parts of podium that register are in `OWN` rather than entry points, as they then
+are found in a source tree that was not installed again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import importlib.util
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from podium import _check
+from podium.errors import ArgumentError, PodiumWarning
+
+T = TypeVar("T")
+C = TypeVar("C", bound=type[Any])
+
+GROUP = "podium.plugins"
+"""The entry point group in which other packages name their modules that register."""
+
+OWN = ("podium.papers.plugin",)
+"""Modules of podium that register and that no other part of it imports; each may be absent."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_:-]*")
+_FORM = re.compile(rf"\s*({_NAME.pattern})\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]*))?\s*", re.DOTALL)
+
+
+class Text(NamedTuple):
+    """The parts of a text ``name(param=value, …)@k``; the values are words still."""
+
+    name: str
+    params: dict[str, str]
+    k: int | None
+
+
+def read(text: object, noun: str, form: str) -> Text:
+    """Divide a text into its parts.
+
+    Parameters
+    ----------
+    text : str
+    noun, form : str
+        Its kind and its form, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If the text has another form, names a parameter twice, or has a k that is no integer >= 1.
+
+    Examples
+    --------
+    >>> read("ndcg(gain=exp2)@10", "measure", "name@k")
+    Text(name='ndcg', params={'gain': 'exp2'}, k=10)
+    """
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    parts = None if match is None else divided(match[2] or "")
+    if match is None or parts is None:
+        raise ArgumentError(f"{noun} {text!r} is not of the form {form}.")
+    params: dict[str, str] = {}
+    for part in filter(None, parts):
+        param, equals, value = (word.strip() for word in part.partition("="))
+        if not param or not equals or not value or param in params:
+            raise ArgumentError(
+                f"{noun} must have parameters as param=value, each once, got {text!r}."
+            )
+        params[param] = value
+    return Text(match[1], params, None if match[3] is None else _cutoff(match[3], text))
+
+
+def _cutoff(word: str, text: object) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise ArgumentError(f"k must be an integer >= 1, got {word!r} in {text!r}.")
+    return int(word)
+
+
+def divided(text: str) -> list[str] | None:
+    """Divide a text at the commas outside of its parentheses; None where these do not match.
+
+    Examples
+    --------
+    >>> divided("prior=bv(gamma=0.5,a=1), b=2")
+    ['prior=bv(gamma=0.5,a=1)', 'b=2']
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return None
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return None if depth else [part.strip() for part in parts]
+
+
+def write(name: str, params: Mapping[str, Any], k: int | None) -> str:
+    """Return the text of a name, parameters and a cutoff; `read` takes it apart again."""
+    inside = ",".join(f"{param}={word(value)}" for param, value in params.items())
+    return f"{name}{f'({inside})' if inside else ''}{'' if k is None else f'@{k}'}"
+
+
+def word(value: object) -> str:
+    """Return a value as a word of a text."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+class Registry(Mapping[str, T]):
+    """Entries by name.
+
+    Parameters
+    ----------
+    noun : str
+        The kind of the entries, for messages.
+    form : str
+        The form of their texts and an example, for messages.
+    suffix : str
+        An ending of names that is no part of the text.
+
+    Attributes
+    ----------
+    aliases : dict of str to str
+        Other names of entries.
+    """
+
+    def __init__(self, noun: str, form: str, *, suffix: str = "") -> None:
+        self.noun, self.form, self.suffix = noun, form, suffix
+        self.aliases: dict[str, str] = {}
+        self._entries: dict[str, T] = {}
+
+    def enter(self, name: str, entry: T, aliases: Iterable[str] = ()) -> None:
+        """Enter something under a name.
+
+        Parameters
+        ----------
+        name : str
+        entry : object
+            Whatever was made by the same code before is replaced, as in a notebook.
+        aliases : iterable of str
+            Further names, which stand for the first.
+
+        Raises
+        ------
+        ArgumentError
+            If a name is taken, or `read` could not take it from a text.
+        """
+        ending = self.suffix if name.endswith(self.suffix) else ""
+        others = {f"{alias}{ending}": name for alias in aliases}
+        for each in (name, *others):
+            self._check_name(each, name, entry)
+        self._entries[name] = entry
+        self.aliases.update(others)
+
+    def _check_name(self, name: str, owner: str, entry: T) -> None:
+        if not _NAME.fullmatch(name.removesuffix(self.suffix)):
+            raise ArgumentError(
+                f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
+                "and use letters, digits, '-', '_' and ':' only."
+            )
+        taken = self._entries.get(self.aliases.get(name, name))
+        replaced = self._entries.get(owner)
+        if taken is not None and not (taken is replaced and _origin(taken) == _origin(entry)):
+            raise ArgumentError(
+                f"{self.noun} {name!r} is taken by {_origin(taken)}. Choose another name."
+            )
+
+    def find(self, *names: str) -> T | None:
+        """Return the entry of the first of these names or aliases that there is, or None."""
+        for look_up in (self._loaded, self._loaded_with_plugins):
+            for name in names:
+                entry = look_up().get(self.aliases.get(name, name))
+                if entry is not None:
+                    return entry
+        return None
+
+    def _loaded(self) -> dict[str, T]:
+        return self._entries
+
+    def _loaded_with_plugins(self) -> dict[str, T]:
+        load_plugins()
+        return self._entries
+
+    def __getitem__(self, name: str) -> T:
+        return self._entries[name] if name in self._entries else self._loaded_with_plugins()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._loaded_with_plugins()))
+
+    def __len__(self) -> int:
+        return len(self._loaded_with_plugins())
+
+
+def _origin(entry: Any) -> str:
+    """Return the module and name of the code that made an entry."""
+    made_by = entry if isinstance(entry, type) else entry.function
+    return f"{made_by.__module__}.{made_by.__qualname__}"
+
+
+class Classes(Registry[type[T]], Generic[T]):
+    """Frozen dataclasses by their class attribute `name`; their instances are made from texts.
+
+    Parameters
+    ----------
+    noun, form : str
+        As in `Registry`.
+    base : type or tuple of types
+        The classes whose instances `make` returns as they are.
+    """
+
+    def __init__(self, noun: str, form: str, *, base: type | tuple[type, ...] = ()) -> None:
+        super().__init__(noun, form)
+        self.base = base
+        self._fixed: dict[str, dict[str, Any]] = {}
+
+    def register(self, cls: C) -> C:
+        """Enter a class under its `name`; ``str`` of an instance becomes its text."""
+        return self.register_as(cls.name)(cls)
+
+    def register_as(self, name: str, **fixed: Any) -> Callable[[C], C]:
+        """Enter a class under a name that stands for some of its parameters.
+
+        The attribute `name` of an instance with these parameters must be that name.
+        """
+
+        def enter(cls: C) -> C:
+            self.enter(name, cast("type[T]", cls))
+            self._fixed[name] = fixed
+            cls.__str__ = written  # pyright: ignore[reportAttributeAccessIssue]
+            return cls
+
+        def written(value: Any) -> str:
+            return self.text(value)
+
+        return enter
+
+    def make(self, name: str | T, **params: Any) -> T:
+        """Make an instance from a name or text and further parameters.
+
+        Parameters
+        ----------
+        name : str
+            A name, an alias or a text; an instance is returned as it is.
+        **params
+            The fields of the class.
+
+        Raises
+        ------
+        ArgumentError
+            If the name is unknown, or parameters do not fit or are given twice.
+        """
+        if isinstance(name, self.base):
+            if params:
+                raise ArgumentError(f"{name} has its parameters already, got {sorted(params)} too.")
+            return cast("T", name)
+        text = cast("str", name)
+        base, own = self.split(text)
+        for param, value in own.items():
+            if param in params:
+                raise ArgumentError(
+                    f"{param} is given twice: as {value!r} in {text!r} and as {params[param]!r}. "
+                    "Keep one."
+                )
+        given = {**own, **params}
+        known = self._own_name(base)
+        return self._make(base, self[known], {**given, **self._stands_for(known, given)})
+
+    def parse(self, text: str | T) -> T:
+        """Make an instance from its text alone."""
+        return self.make(text)
+
+    def split(self, text: str) -> tuple[str, dict[str, Any]]:
+        """Read a text as a name and parameters, k too, whether or not there is such a name.
+
+        Values are none, true, false, numbers and else text, which may have parentheses.
+        """
+        name, words, k = read(text, self.noun, self.form)
+        params = {param: _check.plain_value(value) for param, value in words.items()}
+        if k is None:
+            return name, params
+        if "k" in params:
+            raise ArgumentError(f"k is given twice in {text!r}. Keep one.")
+        return name, {**params, "k": k}
+
+    def params(self, value: T) -> dict[str, Any]:
+        """Return the fields of an instance that its name does not stand for."""
+        fixed = self._fixed[cast("Any", value).name]
+        return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
+
+    def text(self, value: T) -> str:
+        """Return the text of an instance without default values, or its repr where it has none."""
+        params = self.params(value)
+        usual = {name: field.default for name, field in _fields(type(value)).items()}
+        given = {name: each for name, each in params.items() if each != usual[name]}
+        words = (str, int, float, type(None), self.base)
+        plain = all(isinstance(each, words) for each in given.values())
+        if not plain or self.find(cast("Any", value).name) is not type(value):
+            return repr(value)
+        k = given.pop("k") if isinstance(given.get("k"), int) else None
+        return write(cast("Any", value).name, given, k)
+
+    def _own_name(self, name: str) -> str:
+        """Return the name that an alias stands for, or say which names there are."""
+        if self.find(name) is None:
+            _check.choice(name, self.noun, list(self))
+        return self.aliases.get(name, name)
+
+    def _stands_for(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the name stands for, unless a parameter says something else."""
+        fixed = self._fixed[name]
+        for param, value in fixed.items():
+            if params.get(param, value) != value:
+                raise ArgumentError(
+                    f"{name} stands for {param}={value!r}, got {param}={params[param]!r}. "
+                    f"Leave {param} out."
+                )
+        return fixed
+
+    def _make(self, name: str, cls: type[T], params: Mapping[str, Any]) -> T:
+        fields = _fields(cls)
+        _check.known_parameters(name, list(fields), params)
+        for param, field in fields.items():
+            required = field.default is field.default_factory is dataclasses.MISSING
+            if required and param not in params:
+                text = f"{name}@10" if param == "k" else f"{name}({param}=10)"
+                raise ArgumentError(f"{name} needs {param}: write '{text}', or pass {param}=10.")
+        return cls(**params)
+
+
+def _fields(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(cls) if field.init}
+
+
+class _Plugins:
+    """Whether the plugins were imported, and the lock that lets one thread do it."""
+
+    loaded = False
+    lock = threading.RLock()
+
+
+def load_plugins() -> None:
+    """Import the modules of `OWN` and of the entry points, once in a process.
+
+    Warns
+    -----
+    PodiumWarning
+        If the module of an entry point cannot be imported; its names stay unknown.
+    """
+    with _Plugins.lock:  # a second thread waits; a plugin that looks names up does not
+        if _Plugins.loaded:
+            return
+        _Plugins.loaded = True
+        for name in OWN:
+            if _exists(name):
+                importlib.import_module(name)
+        for point in importlib.metadata.entry_points(group=GROUP):
+            try:
+                point.load()
+            except Exception as error:  # whatever a stranger's module raises
+                warnings.warn(
+                    f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
+                    "What it registers is unknown here.",
+                    PodiumWarning,
+                    stacklevel=2,
+                )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package that it would be in
+        return False

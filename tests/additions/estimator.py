@@ -1,0 +1,31 @@
+"""An estimator of sampled metrics as another package would add it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.metrics import Measure, parse
+from podium.sampled import Design, LinearEstimator, register
+
+
+@register
+@dataclass(frozen=True)
+class Stretched(LinearEstimator):
+    """Takes the sampled ranks for as many places in the catalogue, at even distances."""
+
+    shift: float = 0.0
+
+    name: ClassVar[str] = "stretched-1"
+    label: ClassVar[str] = "stretched"
+    gives_distribution: ClassVar[bool] = False
+
+    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+        """Return what the place of each sampled rank is worth."""
+        step = (design.n_items - 1) / design.n_negatives
+        place = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
+        top = parse(measure).rank_weights(design.n_items)
+        return np.where(place < top.size, top[np.minimum(place, top.size - 1)], 0.0)
