@@ -239,7 +239,7 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         ),
         (("--loss", "listmle(hed=k)"), r"^listmle has no parameter 'hed'\. Did you mean 'head'\?"),
         (("--loss", "listmle(head=k"), r"^loss 'listmle\(head=k' is not of the form name@k"),
-        (("--loss", "listmle@0"), r"^-k must be an integer >= 1, got 0"),
+        (("--loss", "listmle@0"), r"^k must be an integer >= 1, got '0' in 'listmle@0'"),
     ],
 )
 def test_bad_training_option_is_refused(

@@ -92,7 +92,7 @@ def loss_of(model: Model, text: str) -> Any:
     from podium import losses
 
     base, own = losses.split(text)
-    cls = losses.REGISTRY.get(base)
+    cls: Any = losses.REGISTRY.get(base)
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}
     if cls is not None:
