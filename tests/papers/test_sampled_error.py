@@ -14,7 +14,8 @@ import pytest
 from podium.papers.jin2021 import error as figures
 from podium.papers.jin2021 import error as study
 from podium.papers.jin2021 import error_runs as timing
-from podium.papers.jin2021.error_runs import designs, estimates, growing
+from podium.papers.jin2021.error_runs import designs, growing
+from podium.papers.jin2021.evaluations import estimates
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce
 from podium.papers.study import parts

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from podium.papers.jin2021.evaluations import Evaluations, fitted, quiet, told
+from podium.papers.jin2021.evaluations import Evaluations, estimates, fitted, told
 from podium.papers.recipe import Recipe
 from podium.recommenders import ranks_of, scores_of
 from podium.sampled import (
-    Design,
     Estimator,
     LinearEstimator,
     RankDistribution,
@@ -70,22 +68,6 @@ def repeated(recipe: Recipe, context: Evaluations, method: str, repeat: int) -> 
             )
             found.setdefault(label, {})[name] = values
     return {"exact": exact(recipe, context, method), "cost": cost, "estimates": found}
-
-
-def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]) -> list[float]:
-    """Return the estimates of all measures: what `Estimator.estimate` gives, from one fit."""
-    with quiet():
-        if isinstance(estimator, LinearEstimator):
-            counts = ranks.counts / ranks.n_users
-            return [float(counts @ _values(estimator, ranks.design, each)) for each in measures]
-        found = estimator.fit(ranks)
-        return [found.expect(each) for each in measures]
-
-
-@lru_cache(maxsize=1024)
-def _values(estimator: LinearEstimator, design: Design, measure: str) -> Floats:
-    """Solve once for all samples of a design: up to seconds, where samples are large."""
-    return estimator.values(design, measure)
 
 
 _TIMES = 3  # of which the shortest counts

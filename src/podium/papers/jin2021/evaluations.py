@@ -9,11 +9,13 @@ import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -23,8 +25,8 @@ from podium.factorization import RoBiRank
 from podium.papers.jin2021 import protocol
 from podium.papers.jin2021.protocol import Held, Ints
 from podium.papers.recipe import Recipe
-from podium.papers.study import generator
-from podium.sampled import SampledRanks
+from podium.papers.study import seed_of
+from podium.sampled import Design, Estimator, LinearEstimator, SampledRanks
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _fit(method: Method, options: Mapping[str, Any], pairs: Any, seed: int) -> A
 
 
 def _seed(recipe: Recipe, name: str) -> int:
-    return int(generator(recipe, f"model {name}").integers(2**31))
+    return seed_of(recipe, f"model {name}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +141,8 @@ class Evaluations:
 
         Repeats, methods and designs have items of their own.
         """
-        rng = generator(self.recipe, f"{n_negatives} negatives for {method}", repeat)
-        return self.held.simulate(self.ranks(method), n_negatives, int(rng.integers(2**31)))
+        drawn = seed_of(self.recipe, f"{n_negatives} negatives for {method}", repeat)
+        return self.held.simulate(self.ranks(method), n_negatives, drawn)
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Evaluations:
@@ -160,3 +162,21 @@ def quiet() -> Generator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
         yield
+
+
+def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]) -> list[float]:
+    """Return the estimates of all measures: what `Estimator.estimate` gives, from one fit."""
+    with quiet():
+        if isinstance(estimator, LinearEstimator):
+            counts = ranks.counts / ranks.n_users
+            return [float(counts @ _values(estimator, ranks.design, each)) for each in measures]
+        if not estimator.gives_distribution:
+            return [estimator.estimate(ranks, each) for each in measures]
+        found = estimator.fit(ranks)
+        return [found.expect(each) for each in measures]
+
+
+@lru_cache(maxsize=1024)
+def _values(estimator: LinearEstimator, design: Design, measure: str) -> NDArray[np.float64]:
+    """Solve once for all samples of a design: up to seconds, where samples are large."""
+    return estimator.values(design, measure)

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium import sampled
 from podium.papers import views
-from podium.papers.jin2021.evaluations import exact_ranks, load, quiet, told
+from podium.papers.jin2021.evaluations import estimates, exact_ranks, load, told
 from podium.papers.jin2021.protocol import Held, read
 from podium.papers.jin2021.tables_values import (
     UNIT,
@@ -23,10 +23,9 @@ from podium.papers.jin2021.tables_values import (
     paper_values,
 )
 from podium.papers.recipe import Recipe
-from podium.papers.study import Cells, Figures, Result, Study, generator, key, parts
+from podium.papers.study import Cells, Figures, Result, Study, key, parts, seed_of
 from podium.report import Figure, Table
 from podium.sampled import RankDistribution, SampledRanks
-from podium.sampled._uncertainty import estimates
 
 _DIGITS = 7  # of an estimate that is kept
 
@@ -58,9 +57,8 @@ def run(recipe: Recipe, context: Held, cell: str) -> Result:
     for repeat in range(first, first + int(asked["n"])):
         samples = _samples(recipe, context, name, repeat)
         for label, text in recipe.parameters["estimators"].items():
-            with quiet():
-                values = estimates(sampled.get(text), told(recipe, label, samples), measures)
-            found.setdefault(label, []).append(values.tolist())
+            values = estimates(sampled.get(text), told(recipe, label, samples), measures)
+            found.setdefault(label, []).append(values)
     return {
         "users": context.n_users,
         "items": context.n_items,
@@ -73,9 +71,8 @@ def _samples(
     recipe: Recipe, held: Held, name: str, repeat: int
 ) -> tuple[SampledRanks, SampledRanks]:
     """Draw one repeat of a method, told nothing of the users and told their history."""
-    rng = generator(recipe, f"sample {name}", repeat)
     ranks, n_negatives = exact_ranks(recipe, held, name), recipe.parameters["n_negatives"]
-    return held.simulate(ranks, n_negatives, int(rng.integers(2**31)))
+    return held.simulate(ranks, n_negatives, seed_of(recipe, f"sample {name}", repeat))
 
 
 def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
