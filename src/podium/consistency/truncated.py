@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.consistency._reading import loss_of
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.types import Loss, PerGroup, PerRow
 
 
@@ -74,7 +74,7 @@ class Truncated:
         keys: NDArray[np.float64] | None = None,
     ) -> Any:
         """Truncate the relevances and prepare the loss with them; keys are for one that draws."""
-        grades = self._grades(_inputs.relevance_of(relevance, groups), groups)
+        grades = self._grades(inputs.relevance_of(relevance, groups), groups)
         given: dict[str, Any] = {} if keys is None else {"keys": keys}
         return self.loss.prepare(grades, groups, weights=weights, rng=rng, **given)
 

@@ -6,32 +6,6 @@ model that scores whole groups can be trained on it. `get` makes one from its na
 declare what holds of it, and register it: the law tests find it and test the declarations.
 """
 
-from podium.losses._grouped import (
-    GroupLogistic,
-    GroupLogisticTarget,
-    PApLogistic,
-    PApLogisticTarget,
-)
-from podium.losses._listwise import (
-    CosineTarget,
-    ListMLE,
-    ListMLETarget,
-    ListNet,
-    ListNetLuce,
-    LuceTarget,
-    RankCosine,
-    SoftmaxCrossEntropy,
-    SoftmaxTarget,
-)
-from podium.losses._pairwise import (
-    PairTarget,
-    PairwiseExponential,
-    PairwiseHinge,
-    PairwiseLogistic,
-)
-from podium.losses._pap import PApAverage, PApMax, PApRamp, PAUCHinge
-from podium.losses._pap_base import PApTarget
-from podium.losses._pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses._registry import (
     REGISTRY,
     from_spec,
@@ -43,8 +17,20 @@ from podium.losses._registry import (
     spec,
     text,
 )
-from podium.losses._robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses._structural import PApStruct, PApTightStruct
+from podium.losses.grouped import GroupLogistic, GroupLogisticTarget
+from podium.losses.listmle import ListMLE, ListMLETarget
+from podium.losses.luce import ListNetLuce, LuceTarget
+from podium.losses.pairwise import PairwiseExponential, PairwiseHinge, PairwiseLogistic
+from podium.losses.pairwise_base import PairTarget
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PAUCHinge
+from podium.losses.pap_base import PApTarget
+from podium.losses.pap_logistic import PApLogistic, PApLogisticTarget
+from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
+from podium.losses.rankcosine import CosineTarget, RankCosine
+from podium.losses.robust import RoBiRank, RoBiRankTarget
+from podium.losses.robust_binary import RobustBinary
+from podium.losses.softmax import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
+from podium.losses.structural import PApStruct, PApTightStruct
 
 __all__ = [
     "REGISTRY",

@@ -11,7 +11,7 @@ import numpy as np
 from podium import _check, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses._inputs import TINY
+from podium.losses.inputs import TINY
 from podium.progress import or_silent
 from podium.rankers._content import by_content
 from podium.rankers._draws import draws, generator, given_keys, redraws

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._by_group import ByGroup
+from podium.losses import inputs
+from podium.losses.base import ByGroup
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -95,15 +95,15 @@ class PairwiseLoss(ByGroup):
         CostWarning
             If the loss visits more than a billion pairs at each evaluation.
         """
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         rows = np.lexsort((-grades, groups.index))
         bounds, levels = _levels(grades[rows], groups)
         n_pairs = _n_pairs(bounds, levels)
-        per_group = _inputs.group_weights(weights, groups, self.name)
-        share = _inputs.shares(per_group, n_pairs > 0)
+        per_group = inputs.group_weights(weights, groups, self.name)
+        share = inputs.shares(per_group, n_pairs > 0)
         if self._visits_pairs:
             instead = "'pairwise-hinge' and 'pairwise-exponential' visit none, 'softmax' neither."
-            _inputs.tell_pairs(float(n_pairs.sum()), self.name, instead)
+            inputs.tell_pairs(float(n_pairs.sum()), self.name, instead)
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
     def why_undefined(self, target: PairTarget) -> str:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._pointwise import BinaryTarget
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.losses._robust._parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.losses._robust_parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.losses.pointwise import BinaryTarget
 from podium.types import PerGroup, PerRow
 
 _EMPTY: NDArray[np.float64] = np.empty(0)
@@ -126,8 +126,8 @@ class RobustBinary:
         ArgumentError
             For lengths that differ, or a negative relevance or weight.
         """
-        positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
-        share, defined = _inputs.row_shares(weights, groups, self.per)
+        positive = inputs.relevance_of(relevance, groups) >= self.min_relevance
+        share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
     def value_and_grad(self, scores: PerRow, target: BinaryTarget) -> tuple[PerGroup, PerRow]:
@@ -164,11 +164,11 @@ class RobustBinary:
         return f"{self.name} needs a row with weight > 0: none of the groups has one."
 
     def _run(self, scores: PerRow, target: BinaryTarget, bound: PerRow) -> tuple[PerGroup, PerRow]:
-        from podium.losses._robust._kernels import robust_rows
+        from podium.losses._robust_kernels import robust_rows
 
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values, grad = np.where(target.defined, 0.0, np.nan), np.empty(checked.size)
         count = float(max(1, int(np.count_nonzero(target.defined))))
         layout = (target.positive, target.index, target.share, *codes(self.type, self.sigma))
-        robust_rows(checked, *layout, count, _inputs.LEAST_CURVATURE, values, grad, bound)
+        robust_rows(checked, *layout, count, inputs.LEAST_CURVATURE, values, grad, bound)
         return values, grad

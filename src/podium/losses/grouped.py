@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.losses._registry import register
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
@@ -133,11 +133,11 @@ class GroupLogistic:
             For lengths that differ, a negative relevance or weight, or with soft=True a
             relevance above 1.
         """
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         positive = (grades >= self.min_relevance).astype(np.float64)
         chance = _probabilities(grades, groups) if self.soft else positive
         rows = np.arange(grades.size) if groups.order is None else groups.order
-        weight = _inputs.row_weights(weights, groups)
+        weight = inputs.row_weights(weights, groups)
         return target_of(chance, weight, groups, rows, self.per)
 
     def value_and_grad(
@@ -159,7 +159,7 @@ class GroupLogistic:
         grad : float64, (n_rows,)
             0 on rows of a group that is left out.
         """
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad = np.zeros(checked.size)
         run(checked, target, values, grad, np.empty(0))
@@ -177,7 +177,7 @@ class GroupLogistic:
         self, scores: PerRow, target: GroupLogisticTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad, bound = np.zeros(checked.size), np.zeros(checked.size)
         run(checked, target, values, grad, bound)
@@ -200,10 +200,10 @@ def target_of(
     in_group = np.bincount(index, weight, n_groups)
     defined = (np.bincount(index, yes, n_groups) > 0) & (np.bincount(index, no, n_groups) > 0)
     if per == "row":
-        total = max(float(in_group[defined].sum()), _inputs.TINY)
+        total = max(float(in_group[defined].sum()), inputs.TINY)
         share = np.full(n_groups, np.count_nonzero(defined) / total)
     else:
-        share = 1.0 / np.maximum(in_group, _inputs.TINY)
+        share = 1.0 / np.maximum(in_group, inputs.TINY)
     by_row = np.where(defined, share, 0.0)[index]
     return GroupLogisticTarget(
         groups, rows, groups.offsets, (by_row * yes)[rows], (by_row * no)[rows], defined
@@ -214,7 +214,7 @@ def run(
     scores: PerRow, target: GroupLogisticTarget, values: PerGroup, grad: PerRow, curvature: PerRow
 ) -> None:
     """Fill values and gradient, and the second derivatives where that array is not empty."""
-    from podium.losses._grouped._kernels import group_logistic
+    from podium.losses._grouped_kernels import group_logistic
 
     layout = (target.rows, target.offsets, target.defined, target.yes, target.no)
     group_logistic(scores, *layout, values, grad, curvature)
@@ -222,7 +222,7 @@ def run(
 
 def kept_positive(bound: PerRow, defined: Mask) -> PerRow:
     """Return the bound, at least so large that a step can be divided by it."""
-    return np.maximum(bound, _inputs.LEAST_CURVATURE / max(1, int(np.count_nonzero(defined))))
+    return np.maximum(bound, inputs.LEAST_CURVATURE / max(1, int(np.count_nonzero(defined))))
 
 
 def lacking(target: GroupLogisticTarget) -> str:
@@ -238,7 +238,7 @@ def _probabilities(grades: PerRow, groups: Groups) -> PerRow:
     high = np.flatnonzero(grades > 1.0)
     if high.size:
         row = int(high[0])
-        qid = _check.label(_inputs.RowLabels(groups)[row])
+        qid = _check.label(inputs.RowLabels(groups)[row])
         raise ArgumentError(
             f"relevance must lie in [0, 1] with soft=True, got {grades[row]:g} at row {row} "
             f"(qid {qid}). Divide it by the highest grade, or leave soft out."

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.losses._by_group import ByGroup
+from podium.losses.base import ByGroup
 
 
 class ListwiseLoss(ByGroup):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
 _FLOOR = 1e-6  # curvature of a row that the scores did not select, by that of a whole group
@@ -97,13 +97,13 @@ class PApLoss(abc.ABC):
             For lengths that differ, a negative relevance or weight, or weights that vary within
             a group.
         """
-        positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
+        positive = inputs.relevance_of(relevance, groups) >= self.min_relevance
         rows, bounds = positives_first(positive, groups)
         n_pos, n_neg = np.diff(bounds)[0::2], np.diff(bounds)[1::2]
         used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
         top = np.where(used > 0, np.minimum(n_pos, self.k), 0)
-        per_group = _inputs.group_weights(weights, groups, self.name)
-        share = _inputs.shares(per_group, top > 0)
+        per_group = inputs.group_weights(weights, groups, self.name)
+        share = inputs.shares(per_group, top > 0)
         return PApTarget(groups, rows, bounds, top, np.where(top > 0, used, 0), share)
 
     def value_and_grad(self, scores: PerRow, target: PApTarget) -> tuple[PerGroup, PerRow]:
@@ -133,7 +133,7 @@ class PApLoss(abc.ABC):
         binary search per remaining positive, those over whole orderings and `PAUCHinge` sort
         what they order. Rows outside the selection get a gradient of exactly 0.
         """
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad = np.zeros(checked.size)
         self._run(checked, target, values, grad, _EMPTY)
@@ -153,7 +153,7 @@ class PApLoss(abc.ABC):
         self, scores: PerRow, target: PApTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad, bound = np.zeros(checked.size), np.zeros(checked.size)
         self._run(checked, target, values, grad, bound)
@@ -191,12 +191,12 @@ class PairLoss(PApLoss):
     def _run(
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._kernels import pair_hinges
+        from podium.losses.pap_kernels import pair_hinges
 
         layout = (target.rows, target.bounds, self._n_positives(target), target.n_neg, target.share)
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         pair_hinges(scaled, *layout, unit, self._sign, self._rest, values, grad, curvature)
-        _inputs.out_of_units(values, unit)
+        inputs.out_of_units(values, unit)
 
 
 def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:

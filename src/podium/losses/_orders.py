@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.types import Counts, Mask, PerRow, RowIndex
 
 Keys: TypeAlias = NDArray[np.float64]  # (n_rows, n_orders), in the caller's row order
@@ -81,7 +81,7 @@ def rows_by_group(groups: Groups) -> RowIndex:
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
     """Return which groups have two rows of different grade."""
-    from podium.losses._listwise._kernels import mark_several
+    from podium.losses._listwise_kernels import mark_several
 
     several = np.zeros(groups.n_groups, np.bool_)
     mark_several(grades, rows_by_group(groups), groups.offsets, several)
@@ -99,7 +99,7 @@ def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> ND
     Shape (n_orders, n_rows): one order for each column of the keys. Cost: O(n) for a head of up
     to 64 places, which is all that is ordered; a longer one sorts its list.
     """
-    from podium.losses._listwise._kernels import order_heads
+    from podium.losses._listwise_kernels import order_heads
 
     rows = rows_by_group(groups)
     by_order = np.ascontiguousarray(keys.T)
@@ -115,5 +115,5 @@ def sorted_rows(grades: PerRow, keys: Keys, groups: Groups) -> RowIndex:
 
 
 def shares_of(weights: Any, groups: Groups, name: str, defined: Mask) -> NDArray[np.float64]:
-    """Return what each group's value is multiplied by; see `podium.losses._inputs.shares`."""
-    return _inputs.shares(_inputs.group_weights(weights, groups, name), defined)
+    """Return what each group's value is multiplied by; see `podium.losses.inputs.shares`."""
+    return inputs.shares(inputs.group_weights(weights, groups, name), defined)

@@ -9,16 +9,16 @@ import numpy as np
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._grouped._logistic import (
+from podium.losses import inputs
+from podium.losses._registry import register
+from podium.losses.grouped import (
     GroupLogisticTarget,
     kept_positive,
     lacking,
     run,
     target_of,
 )
-from podium.losses._pap_base import positives_first
-from podium.losses._registry import register
+from podium.losses.pap_base import positives_first
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow
 
 
@@ -154,9 +154,9 @@ class PApLogistic:
         ArgumentError
             For lengths that differ, a negative relevance, or weights that vary in a group.
         """
-        positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
+        positive = inputs.relevance_of(relevance, groups) >= self.min_relevance
         rows, bounds = positives_first(positive, groups)
-        per_group = _inputs.group_weights(weights, groups, self.name)
+        per_group = inputs.group_weights(weights, groups, self.name)
         weight = np.ones(positive.size) if weights is None else per_group[groups.index]
         likelihood = target_of(positive.astype(np.float64), weight, groups, rows, "row")
         used = likelihood.defined
@@ -164,7 +164,7 @@ class PApLogistic:
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
         n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
-        _inputs.tell_pairs(n_pairs, self.name, "Set k to a few hundred.")
+        inputs.tell_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((per_group * groups.sizes)[used].sum())
         scale = self.weight * per_group * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(likelihood, bounds, n_top, n_neg, scale)
@@ -186,7 +186,7 @@ class PApLogistic:
             over rows, weighted where weights were given.
         grad : float64, (n_rows,)
         """
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad = np.zeros(checked.size)
         self._run(checked, target, values, grad, np.empty(0))
@@ -205,7 +205,7 @@ class PApLogistic:
         self, scores: PerRow, target: PApLogisticTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.full(target.groups.n_groups, np.nan)
         grad, bound = np.zeros(checked.size), np.zeros(checked.size)
         self._run(checked, target, values, grad, bound)
@@ -223,7 +223,7 @@ class PApLogistic:
         grad: PerRow,
         curvature: PerRow,
     ) -> None:
-        from podium.losses._grouped._kernels import top_sigmoids
+        from podium.losses._grouped_kernels import top_sigmoids
 
         run(scores, target.likelihood, values, grad, curvature)
         if self.weight > 0.0:

@@ -11,11 +11,10 @@ from podium import _check
 from podium.discounts import GAINS, Gain, discounts, gains
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._by_group import ByGroup, count_of
-from podium.losses._listwise import _order
+from podium.losses import _orders, inputs
 from podium.losses._registry import register
-from podium.losses._robust._parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.losses._robust_parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.losses.base import ByGroup, count_of
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _MOST = 1e100  # a gain whose sums and products stay in the range of floats
@@ -154,16 +153,16 @@ class RoBiRank(ByGroup):
             For lengths that differ, a negative relevance or weight, weights that vary within a
             group, or a gain above 1e100.
         """
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         worth = self._gains(grades, groups)
         ideal = _ideal(worth, groups)
-        defined = _order.several_grades(grades, groups) & (ideal > 0.0)
+        defined = _orders.several_grades(grades, groups) & (ideal > 0.0)
         if self.normalize:
             worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = _orders.shares_of(weights, groups, self.name, defined)
         n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        _inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
-        return RoBiRankTarget(groups, _order.rows_by_group(groups), worth, share, defined)
+        inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
+        return RoBiRankTarget(groups, _orders.rows_by_group(groups), worth, share, defined)
 
     def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
         with np.errstate(over="ignore"):
@@ -189,7 +188,7 @@ class RoBiRank(ByGroup):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._robust._kernels import robust_ranks
+        from podium.losses._robust_kernels import robust_ranks
 
         layout = (target.rows, target.groups.offsets, target.worth)
         kind, hinge = codes(self.type, self.sigma)

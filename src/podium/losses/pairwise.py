@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from podium.losses import _inputs
-from podium.losses._by_group import count_of
-from podium.losses._pairwise._base import PairTarget, PairwiseLoss
+from podium.losses import inputs
 from podium.losses._registry import register
+from podium.losses.base import count_of
+from podium.losses.pairwise_base import PairTarget, PairwiseLoss
 from podium.types import PerGroup, PerRow
 
 
@@ -51,11 +51,11 @@ class PairwiseHinge(PairwiseLoss):
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import hinge_pairs
+        from podium.losses.pairwise_kernels import hinge_pairs
 
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         hinge_pairs(scaled, *_layout(target), unit, values, grad, curvature)
-        _inputs.out_of_units(values, unit)
+        inputs.out_of_units(values, unit)
 
 
 @register
@@ -94,9 +94,9 @@ class PairwiseLogistic(PairwiseLoss):
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import logistic_pairs
+        from podium.losses.pairwise_kernels import logistic_pairs
 
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         logistic_pairs(scaled, *_layout(target), unit, values, grad, curvature)
 
 
@@ -134,7 +134,7 @@ class PairwiseExponential(PairwiseLoss):
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import exponential_pairs
+        from podium.losses.pairwise_kernels import exponential_pairs
 
         exponential_pairs(scores, *_layout(target), 0.0, values, grad, curvature)
 

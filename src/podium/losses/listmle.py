@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
+from podium.losses import _orders, inputs
+from podium.losses._orders import TIES, Drawing, GradeTies, Keys
 from podium.losses._registry import register
+from podium.losses.listwise import ListwiseLoss
 from podium.types import Counts, Mask, PerGroup, PerRow
 
 _N_ORDERS = 16  # drawn for ties="averaged"
@@ -114,7 +113,7 @@ class ListMLE(Drawing, ListwiseLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _orders.cutoff_or_none(self.k))
         _check.choice(self.ties, "ties", TIES)
         _check.choice(self.head, "head", _HEADS)
         low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
@@ -160,14 +159,14 @@ class ListMLE(Drawing, ListwiseLoss):
             For lengths that differ, a negative relevance or weight, weights that vary within a
             group, or keys of another shape.
         """
-        from podium.losses._listwise._kernels import count_drawn
+        from podium.losses._listwise_kernels import count_drawn
 
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         n_head = self._heads(grades, groups)
-        rows = _order.head_first(grades, self._keys(groups, rng, keys), groups, n_head)
+        rows = _orders.head_first(grades, self._keys(groups, rng, keys), groups, n_head)
         n_drawn = np.zeros(groups.n_groups, np.int64)
         count_drawn(grades, rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
-        share = _order.shares_of(weights, groups, self.name, n_head > 0)
+        share = _orders.shares_of(weights, groups, self.name, n_head > 0)
         return ListMLETarget(groups, rows, n_head, n_drawn, share)
 
     def _heads(self, grades: PerRow, groups: Groups) -> Counts:
@@ -175,7 +174,7 @@ class ListMLE(Drawing, ListwiseLoss):
         if self.head == "relevant":
             relevant = groups.index[grades >= self.min_relevance]
             places = np.bincount(relevant, minlength=groups.n_groups)
-        return np.where(_order.several_grades(grades, groups), _order.heads(self.k, places), 0)
+        return np.where(_orders.several_grades(grades, groups), _orders.heads(self.k, places), 0)
 
     def _lack(self) -> str:
         return "one grade only" + (" or no relevant row" if self.head == "relevant" else "")
@@ -183,7 +182,7 @@ class ListMLE(Drawing, ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import top_likelihood
+        from podium.losses._listwise_kernels import top_likelihood
 
         groups, rows = target.groups, target.rows
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain

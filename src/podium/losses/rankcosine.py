@@ -9,12 +9,11 @@ import numpy as np
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
-from podium.losses._listwise._truth import Places
+from podium.losses import _orders, inputs
+from podium.losses._orders import TIES, Drawing, GradeTies, Keys
 from podium.losses._registry import register
+from podium.losses._truth import Places
+from podium.losses.listwise import ListwiseLoss
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 
@@ -102,7 +101,7 @@ class RankCosine(Drawing, ListwiseLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _orders.cutoff_or_none(self.k))
         _check.choice(self.ties, "ties", TIES)
 
     def prepare(
@@ -135,22 +134,22 @@ class RankCosine(Drawing, ListwiseLoss):
             For lengths that differ, a negative relevance or weight, weights that vary within a
             group, or keys of another shape.
         """
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         places = Places.of(grades, self._keys(groups, rng, keys), groups)
         drawn = places.grades + places.gap[places.index] * places.inside
-        drawn = places.with_tail(drawn, _order.heads(self.k, groups.sizes))
+        drawn = places.with_tail(drawn, _orders.heads(self.k, groups.sizes))
         truth = places.averaged(drawn) if self.ties == "averaged" else drawn
         defined = places.gap > 0.0
         square = np.where(defined, places.sums(drawn**2), 1.0)
         short = places.sums((drawn - truth) ** 2) / square
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = _orders.shares_of(weights, groups, self.name, defined)
         truth = truth / np.sqrt(square)[places.index]
         return CosineTarget(groups, places.rows, truth, short, defined, share)
 
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import half_cosine
+        from podium.losses._listwise_kernels import half_cosine
 
         layout = (target.rows, target.groups.offsets, target.truth, target.short)
         half_cosine(scores, *layout, target.share, target.defined, values, grad, curvature)

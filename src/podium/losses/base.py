@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.types import Mask, PerGroup, PerRow
 
 _EMPTY: NDArray[np.float64] = np.empty(0)
@@ -50,7 +50,7 @@ class ByGroup(abc.ABC):
         grad : float64, (n_rows,)
             0 on rows of a group that is left out, or has no weight.
         """
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values, grad = _zeros(target), np.zeros(checked.size)
         self._run(checked, target, values, grad, _EMPTY)
         return values, grad
@@ -63,10 +63,10 @@ class ByGroup(abc.ABC):
         self, scores: PerRow, target: Any
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass, for boosting."""
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values, grad, bound = _zeros(target), np.zeros(checked.size), np.zeros(checked.size)
         self._run(checked, target, values, grad, bound)
-        return values, grad, np.maximum(bound, _inputs.LEAST_CURVATURE / count_of(target))
+        return values, grad, np.maximum(bound, inputs.LEAST_CURVATURE / count_of(target))
 
     @abc.abstractmethod
     def _run(

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium.losses import _inputs
-from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
+from podium.losses import inputs
 from podium.losses._registry import register
+from podium.losses.pap_base import PairLoss, PApLoss, PApTarget
 from podium.types import Counts, PerGroup, PerRow
 
 
@@ -105,12 +105,12 @@ class PApAverage(PApLoss):
     def _run(
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._kernels import mean_hinges
+        from podium.losses.pap_kernels import mean_hinges
 
         layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         mean_hinges(scaled, *layout, unit, values, grad, curvature)
-        _inputs.out_of_units(values, unit)
+        inputs.out_of_units(values, unit)
 
 
 @register

@@ -10,12 +10,11 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
-from podium.losses._listwise._truth import Places
+from podium.losses import _orders, inputs
+from podium.losses._orders import TIES, Drawing, GradeTies, Keys
 from podium.losses._registry import register
+from podium.losses._truth import Places
+from podium.losses.listwise import ListwiseLoss
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 
@@ -55,7 +54,7 @@ class SoftmaxLoss(ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import softmax_entropy
+        from podium.losses._listwise_kernels import softmax_entropy
 
         layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
         softmax_entropy(scores, *layout, values, grad, curvature)
@@ -115,7 +114,7 @@ class ListNet(Drawing, SoftmaxLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _orders.cutoff_or_none(self.k))
         _check.choice(self.ties, "ties", TIES)
         scale = _check.number(self.scale, "scale", low=0.0, strict=True)
         object.__setattr__(self, "scale", scale)
@@ -150,14 +149,14 @@ class ListNet(Drawing, SoftmaxLoss):
             For lengths that differ, a negative relevance or weight, weights that vary within a
             group, or keys of another shape.
         """
-        grades = _inputs.relevance_of(relevance, groups)
+        grades = inputs.relevance_of(relevance, groups)
         places = Places.of(grades, self._keys(groups, rng, keys), groups)
-        truth = places.with_tail(self._weights(places), _order.heads(self.k, groups.sizes))
+        truth = places.with_tail(self._weights(places), _orders.heads(self.k, groups.sizes))
         if self.ties == "averaged":
             truth = places.averaged(truth)
         defined = places.gap > 0.0
         truth = truth / np.where(defined, places.sums(truth), np.inf)[places.index]
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = _orders.shares_of(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, places.rows, truth, defined.astype(np.float64), share)
 
     def _weights(self, places: Places) -> PerRow:
@@ -227,13 +226,13 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
             For lengths that differ, a negative relevance or weight, weights that vary within a
             group, or grades whose sum is beyond the numbers.
         """
-        grades = _inputs.relevance_of(relevance, groups)
-        defined = _order.several_grades(grades, groups)
+        grades = inputs.relevance_of(relevance, groups)
+        defined = _orders.several_grades(grades, groups)
         with np.errstate(over="ignore"):
             total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
         _require_finite(total, groups)
-        rows = _order.rows_by_group(groups)
-        share = _order.shares_of(weights, groups, self.name, defined)
+        rows = _orders.rows_by_group(groups)
+        share = _orders.shares_of(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, rows, grades[rows], total, share)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import inputs
 from podium.losses._registry import register
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
@@ -115,8 +115,8 @@ class Logistic:
         ArgumentError
             For lengths that differ, or a negative relevance or weight.
         """
-        positive = _inputs.relevance_of(relevance, groups) >= self.min_relevance
-        share, defined = _inputs.row_shares(weights, groups, self.per)
+        positive = inputs.relevance_of(relevance, groups) >= self.min_relevance
+        share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
     def value_and_grad(self, scores: PerRow, target: BinaryTarget) -> tuple[PerGroup, PerRow]:
@@ -135,9 +135,9 @@ class Logistic:
             In nats; nan for a group without rows, or, with per="group", without weight.
         grad : float64, (n_rows,)
         """
-        from podium.losses._kernels import logistic_rows
+        from podium.losses.pap_kernels import logistic_rows
 
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         values = np.where(target.defined, 0.0, np.nan)
         grad = np.empty(checked.size)
         logistic_rows(checked, target.positive, target.index, target.share, values, grad)
@@ -146,13 +146,13 @@ class Logistic:
 
     def curvature(self, scores: PerRow, target: BinaryTarget) -> PerRow:
         """Return the second derivative of the mean value by each row's score, kept above 0."""
-        from podium.losses._kernels import logistic_curvature
+        from podium.losses.pap_kernels import logistic_curvature
 
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         n_defined = max(1, int(np.count_nonzero(target.defined)))
         out = np.empty(checked.size)
         logistic_curvature(
-            checked, target.share / n_defined, _inputs.LEAST_CURVATURE / n_defined, out
+            checked, target.share / n_defined, inputs.LEAST_CURVATURE / n_defined, out
         )
         return out
 
@@ -254,8 +254,8 @@ class Squared:
         ArgumentError
             For lengths that differ, or a negative relevance or weight.
         """
-        grades = _inputs.relevance_of(relevance, groups)
-        return SquaredTarget(groups, grades, *_inputs.row_shares(weights, groups, self.per))
+        grades = inputs.relevance_of(relevance, groups)
+        return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
 
     def value_and_grad(self, scores: PerRow, target: SquaredTarget) -> tuple[PerGroup, PerRow]:
         """Return each group's value, and the gradient of their mean by each row's score.
@@ -274,7 +274,7 @@ class Squared:
             without weight.
         grad : float64, (n_rows,)
         """
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         error = checked - target.relevance
         slope = target.share * error
         with np.errstate(over="ignore"):
@@ -284,8 +284,8 @@ class Squared:
 
     def curvature(self, scores: PerRow, target: SquaredTarget) -> PerRow:
         """Return the second derivative by each row's score, the same at all, kept above 0."""
-        _inputs.scores_of(scores, target.groups)
-        share = np.maximum(2.0 * target.share, _inputs.LEAST_CURVATURE)
+        inputs.scores_of(scores, target.groups)
+        share = np.maximum(2.0 * target.share, inputs.LEAST_CURVATURE)
         return share / max(1, int(np.count_nonzero(target.defined)))
 
     def value_grad_and_curvature(

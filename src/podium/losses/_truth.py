@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._order import Keys
+from podium.losses import _orders, inputs
+from podium.losses._orders import Keys
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
 
@@ -53,7 +52,7 @@ class Places:
     @classmethod
     def of(cls, grades: PerRow, keys: Keys, groups: Groups) -> Places:
         """Sort each list, and rank its rows inside their ties."""
-        rows = _order.sorted_rows(grades, keys, groups)
+        rows = _orders.sorted_rows(grades, keys, groups)
         index = groups.index[rows]
         first = groups.offsets[:-1][groups.sizes > 0]
         raw = grades[rows]
@@ -67,7 +66,7 @@ class Places:
         tie = np.cumsum(starts) - 1
         falls = starts[1:] & same_list
         gap = np.full(groups.n_groups, np.inf)
-        apart = np.maximum(ordered[:-1] - ordered[1:], _inputs.TINY)  # division may make them equal
+        apart = np.maximum(ordered[:-1] - ordered[1:], inputs.TINY)  # division may make them equal
         np.minimum.at(gap, index[1:][falls], apart[falls])
         gap[np.isinf(gap)] = 0.0
         return cls(rows, index, ordered, best, _inside(starts, tie), tie, gap)
