@@ -25,8 +25,8 @@ from podium.consistency import (
 )
 from podium.consistency._reading import Reading
 from podium.experiments.papers._topk_consistency_losses import Gentle
+from podium.losses import Loss
 from podium.testing.contracts import LossCase, LossContract
-from podium.types import Loss
 
 LISTWISE = ("listmle", "listnet", "rankcosine")
 GRADED = ("squared", "softmax", "pairwise-logistic", "pairwise-exponential", "logistic")

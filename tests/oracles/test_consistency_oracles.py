@@ -22,7 +22,7 @@ from podium.consistency import (
     sensitivity,
 )
 from podium.groups import Groups
-from podium.types import Loss
+from podium.losses import Loss
 
 Order = tuple[int, ...]
 Plain = Callable[[list[float], Order], float]

@@ -320,8 +320,8 @@ def test_no_trainable_group_says_why() -> None:
         LinearRanker("pap-ramp@5").fit(X0, 0 * Y0, Q0)
 
 
-class SquaredLoss:
-    """A user's own loss: nothing but the protocol."""
+class SquaredLoss(losses.Loss):
+    """A user's own loss: the three methods, and no declaration."""
 
     def prepare(self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None) -> Any:
         return relevance, groups

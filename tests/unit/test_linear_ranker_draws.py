@@ -46,7 +46,7 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 @dataclass(frozen=True)
-class Recording:
+class Recording(losses.Loss):
     """A loss that draws, and keeps what it was given; its value is the mean score of a group."""
 
     seen: list[Any]
@@ -142,7 +142,7 @@ def test_mini_batches_add_up_to_the_objective(name: str, weighted: bool) -> None
 
 
 @dataclass(frozen=True)
-class _Keyed:
+class _Keyed(losses.Loss):
     """A loss whose draw is known beforehand."""
 
     loss: Any

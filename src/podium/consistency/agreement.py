@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from podium.consistency.minimum import Minimum, minimise
 from podium.consistency.space import Head, Space
 from podium.errors import ArgumentError
-from podium.types import Loss
+from podium.losses import Loss
 
 
 @dataclass(frozen=True, eq=False)

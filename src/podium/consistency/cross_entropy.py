@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import inputs
+from podium.losses import Loss, inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _LARGEST = 12  # rows of a group: 4,096 sets
@@ -46,7 +46,7 @@ class PermutationTarget:
 
 
 @dataclass(frozen=True)
-class PermutationCrossEntropy:
+class PermutationCrossEntropy(Loss):
     """Divergence of the scores' Plackett-Luce law of permutations from the grades' law.
 
     ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``: ListNet before its top-1
@@ -86,7 +86,6 @@ class PermutationCrossEntropy:
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = None
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from podium import _check
 from podium.consistency import _orders
 from podium.consistency._reading import Reading, Scores
 from podium.consistency._search import CONDITIONS, Condition, CounterExample, Search
-from podium.types import Loss
+from podium.losses import Loss
 
 
 @dataclass(frozen=True)

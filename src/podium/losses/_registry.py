@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.types import Loss
+from podium.losses.base import Loss
 
 L = TypeVar("L", bound=type[Any])
 

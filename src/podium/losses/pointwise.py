@@ -1,9 +1,12 @@
 """Pointwise losses: every row on its own, the group only in how rows are weighed."""
 
+# Some declarations depend on a parameter, and are properties.
+# pyright: reportIncompatibleVariableOverride=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,6 +14,7 @@ from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses._registry import register
+from podium.losses.base import GroupLoss, count_of
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 
@@ -38,9 +42,24 @@ class BinaryTarget:
     defined: Mask
 
 
+class RowLoss(GroupLoss):
+    """What the losses of single rows share: a parameter `per`, which says how rows are weighed."""
+
+    per: Literal["row", "group"]
+
+    @property
+    def reads_groups(self) -> bool:
+        """Whether it matters which rows are a group: only to weigh groups alike."""
+        return self.per == "group"
+
+    def why_undefined(self, target: Any) -> str:
+        """Say what a group needs."""
+        return f"{self.name} needs a row with weight > 0: none of the groups has one."
+
+
 @register
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(RowLoss):
     """Log-likelihood loss of each row by itself: logistic regression on pooled rows.
 
     ``log(1 + exp(-y s))`` with y = 1 for relevance >= min_relevance, else -1.
@@ -74,91 +93,34 @@ class Logistic:
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "logistic"
-    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = None
-    shift_invariant: ClassVar[bool] = False
+    reads_grades: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check.choice(self.per, "per", ("row", "group"))
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        object.__setattr__(self, "min_relevance", low)
+        self._check_min_relevance()
 
-    @property
-    def reads_groups(self) -> bool:
-        """Whether it matters which rows are a group: only to weigh groups alike."""
-        return self.per == "group"
-
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> BinaryTarget:
-        """Mark the positives and weigh the rows; nothing here is random.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            Weight of each row: over all rows with per="row", inside its group with per="group".
-        rng : numpy.random.Generator, optional
-            Not drawn from.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, or a negative relevance or weight.
-        """
-        positive = inputs.relevance_of(relevance, groups) >= self.min_relevance
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> BinaryTarget:
+        positive = grades >= self.min_relevance
         share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def value_and_grad(self, scores: PerRow, target: BinaryTarget) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the gradient of their mean by each row's score.
+    def _run(
+        self,
+        scores: PerRow,
+        target: BinaryTarget,
+        values: PerGroup,
+        grad: PerRow,
+        curvature: PerRow,
+    ) -> None:
+        from podium.losses.pap_kernels import logistic_curvature, logistic_rows
 
-        Parameters
-        ----------
-        scores : float64, (n_rows,)
-            Finite log-odds, in the caller's row order.
-        target : BinaryTarget
-            From `prepare`.
-
-        Returns
-        -------
-        values : float64, (n_groups,)
-            In nats; nan for a group without rows, or, with per="group", without weight.
-        grad : float64, (n_rows,)
-        """
-        from podium.losses.pap_kernels import logistic_rows
-
-        checked = inputs.scores_of(scores, target.groups)
-        values = np.where(target.defined, 0.0, np.nan)
-        grad = np.empty(checked.size)
-        logistic_rows(checked, target.positive, target.index, target.share, values, grad)
-        grad /= max(1, int(np.count_nonzero(target.defined)))
-        return values, grad
-
-    def curvature(self, scores: PerRow, target: BinaryTarget) -> PerRow:
-        """Return the second derivative of the mean value by each row's score, kept above 0."""
-        from podium.losses.pap_kernels import logistic_curvature
-
-        checked = inputs.scores_of(scores, target.groups)
-        n_defined = max(1, int(np.count_nonzero(target.defined)))
-        out = np.empty(checked.size)
-        logistic_curvature(
-            checked, target.share / n_defined, inputs.LEAST_CURVATURE / n_defined, out
-        )
-        return out
-
-    def why_undefined(self, target: BinaryTarget) -> str:
-        """Say what a group needs."""
-        return f"{self.name} needs a row with weight > 0: none of the groups has one."
+        n_defined = count_of(target)
+        logistic_rows(scores, target.positive, target.index, target.share, values, grad)
+        grad /= n_defined
+        if curvature.size:
+            logistic_curvature(scores, target.share / n_defined, 0.0, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +146,7 @@ class SquaredTarget:
 
 @register
 @dataclass(frozen=True)
-class Squared:
+class Squared(RowLoss):
     """Squared error of each row by itself: regression of the relevance on pooled rows.
 
     ``(s - relevance)^2``, without a factor of 1/2: a group's value is a mean squared error.
@@ -215,85 +177,27 @@ class Squared:
     per: Literal["row", "group"] = "row"
 
     name: ClassVar[str] = "squared"
-    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = None
-    shift_invariant: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check.choice(self.per, "per", ("row", "group"))
 
-    @property
-    def reads_groups(self) -> bool:
-        """Whether it matters which rows are a group: only to weigh groups alike."""
-        return self.per == "group"
-
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> SquaredTarget:
-        """Weigh the rows; nothing here is random.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            Weight of each row: over all rows with per="row", inside its group with per="group".
-        rng : numpy.random.Generator, optional
-            Not drawn from.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, or a negative relevance or weight.
-        """
-        grades = inputs.relevance_of(relevance, groups)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SquaredTarget:
         return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
 
-    def value_and_grad(self, scores: PerRow, target: SquaredTarget) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the gradient of their mean by each row's score.
-
-        Parameters
-        ----------
-        scores : float64, (n_rows,)
-            Finite, on the scale of the relevance, in the caller's row order.
-        target : SquaredTarget
-            From `prepare`.
-
-        Returns
-        -------
-        values : float64, (n_groups,)
-            In squared units of relevance; nan for a group without rows, or, with per="group",
-            without weight.
-        grad : float64, (n_rows,)
-        """
-        checked = inputs.scores_of(scores, target.groups)
-        error = checked - target.relevance
+    def _run(
+        self,
+        scores: PerRow,
+        target: SquaredTarget,
+        values: PerGroup,
+        grad: PerRow,
+        curvature: PerRow,
+    ) -> None:
+        error, n_defined = scores - target.relevance, count_of(target)
         slope = target.share * error
         with np.errstate(over="ignore"):
-            sums = np.bincount(target.groups.index, slope * error, target.groups.n_groups)
-        values = np.where(target.defined, sums, np.nan)
-        return values, slope * (2.0 / max(1, int(np.count_nonzero(target.defined))))
-
-    def curvature(self, scores: PerRow, target: SquaredTarget) -> PerRow:
-        """Return the second derivative by each row's score, the same at all, kept above 0."""
-        inputs.scores_of(scores, target.groups)
-        share = np.maximum(2.0 * target.share, inputs.LEAST_CURVATURE)
-        return share / max(1, int(np.count_nonzero(target.defined)))
-
-    def value_grad_and_curvature(
-        self, scores: PerRow, target: SquaredTarget
-    ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return all three, for boosting."""
-        return *self.value_and_grad(scores, target), self.curvature(scores, target)
-
-    def why_undefined(self, target: SquaredTarget) -> str:
-        """Say what a group needs."""
-        return f"{self.name} needs a row with weight > 0: none of the groups has one."
+            values += np.bincount(target.groups.index, slope * error, values.size)
+        grad += slope * (2.0 / n_defined)
+        if curvature.size:
+            curvature += 2.0 * target.share / n_defined

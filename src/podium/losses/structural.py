@@ -8,7 +8,7 @@ from typing import ClassVar
 from podium import _check
 from podium.losses import inputs
 from podium.losses._registry import register, register_as
-from podium.losses.pap_base import PairLoss, PApLoss, PApTarget
+from podium.losses.pap import PairLoss, PApLoss, PApTarget
 from podium.types import PerGroup, PerRow
 
 __all__ = ["PApStruct", "PApTightStruct"]

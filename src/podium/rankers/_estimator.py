@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
 from podium.groups import Groups
+from podium.losses import Loss
 from podium.metrics import Measure
 from podium.rankers import _inputs
-from podium.rankers._draws import loss_name, reads_groups
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import mean_measure
 from podium.types import PerRow
@@ -68,9 +68,9 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the name of what reads groups; nothing where all rows may be one."""
         return "" if _check.flag(self.one_group, "one_group") else name
 
-    def _loss_reader(self, loss: Any) -> str:
+    def _loss_reader(self, loss: Loss) -> str:
         """Return the loss's name if it reads groups."""
-        return self._reader(loss_name(loss)) if reads_groups(loss) else ""
+        return self._reader(loss.name) if loss.reads_groups else ""
 
     def _judged_rows(self, features: Any, y: Any, qid: Any) -> _inputs.Rows:
         """Check the rows of an eval_set, whose measure reads groups."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ConvergenceWarning
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
@@ -18,7 +19,7 @@ from podium.rankers._estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import validator
-from podium.types import Loss, Progress
+from podium.types import Progress
 
 
 class LinearRanker(LinearScores):
@@ -216,7 +217,7 @@ class LinearRanker(LinearScores):
         weights = _inputs.row_weights(sample_weight, rows.groups)
         labels, places = _fitting.labels_of(loss, rows, weights)
         target = _fitting.target_of(loss, labels, settings.seed)
-        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
+        intercept = bool(self.fit_intercept) and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
@@ -249,14 +250,14 @@ class LinearRanker(LinearScores):
         )
 
     def _min_relevance(self) -> float:
-        return _fitting.min_relevance(_fitting.loss_of(self.loss))
+        return _fitting.loss_of(self.loss).min_relevance
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(
-            self.eval_measure, rows.relevance, rows.qid, min_relevance=_fitting.min_relevance(loss)
+            self.eval_measure, rows.relevance, rows.qid, min_relevance=loss.min_relevance
         )
         return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 

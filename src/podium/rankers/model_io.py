@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
     """Return a constructor's parameter as JSON can hold it."""
     if isinstance(value, Measure):
         return str(value)
-    if hasattr(value, "value_and_grad"):
+    if isinstance(value, losses.Loss):
         return losses.spec(value)
     if isinstance(value, np.ndarray):
         return cast("Any", value).tolist()

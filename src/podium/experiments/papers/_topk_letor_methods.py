@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 
 from podium import losses
 from podium.experiments.rows import Parts
+from podium.losses import Loss
 from podium.rankers import LinearRanker
 from podium.rankers.baselines import RankBoost
-from podium.types import Loss, PerRow
+from podium.types import PerRow
 
 Options: TypeAlias = Mapping[str, Any]
 MakeLoss: TypeAlias = Callable[..., Loss]

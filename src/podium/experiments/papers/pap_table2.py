@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from podium.experiments.papers import _pap_table2_figures as figures_of
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.losses import PApAverage
+from podium.losses import Loss, PApAverage
 from podium.metrics import parse
 from podium.rankers import LinearRanker
 from podium.rankers.baselines import PrecisionAverage, SVMpAUC
 from podium.ranking import Ranking
-from podium.types import Loss
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 

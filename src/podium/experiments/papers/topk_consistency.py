@@ -26,7 +26,7 @@ from podium.experiments.papers import _topk_consistency_losses as named
 from podium.experiments.papers import _topk_consistency_page as page
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.types import Loss
+from podium.losses import Loss
 
 _N_STARTS = 3  # for RankCosine, whose expectation falls from everywhere to one direction
 _BISECTIONS = 30  # of p1: to 1e-9

@@ -15,6 +15,7 @@ from podium import _check, data, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
@@ -30,7 +31,7 @@ from podium.rankers.boosting._training import (
     score_space,
 )
 from podium.rankers.boosting.metrics import MeasureOnRows
-from podium.types import Loss, PerRow, Progress
+from podium.types import PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # that both libraries take
 
@@ -173,11 +174,7 @@ class BoostedRanker(Ranker):
                 return self.loss
             _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *self._own])
             return losses.get(self.loss)
-        if not hasattr(self.loss, "value_and_grad"):
-            raise ArgumentError(
-                f"loss must be a loss or its name, as 'pap-ramp@10', got {self.loss!r}."
-            )
-        return self.loss
+        return losses.as_loss(self.loss)
 
     def _fit_reader(self, loss: Loss | str, item: Any) -> str:
         """Return the name of what reads groups in a fit."""
@@ -230,7 +227,8 @@ class BoostedRanker(Ranker):
         }
 
     def _min_relevance(self) -> float:
-        return float(getattr(self._loss(), "min_relevance", 1.0))
+        loss = self._loss()
+        return 1.0 if isinstance(loss, str) else loss.min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         try:

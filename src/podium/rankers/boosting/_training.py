@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import _draws
+from podium.losses import Loss
 from podium.rankers._content import by_content
 from podium.rankers.boosting.objectives import ScoreSpace
 from podium.rankers.objective import Labels
-from podium.types import Loss, PerRow, Progress
+from podium.types import PerRow, Progress
 
 ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
 
@@ -146,6 +146,6 @@ def grow(
 def score_space(loss: Loss, train: Part) -> ScoreSpace:
     """Return the loss on these rows; one that draws an order of ties draws by their features."""
     drawn = None
-    if _draws.draws(loss):
+    if loss.draws:
         drawn = by_content(train.features, train.relevance, train.groups)
     return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))

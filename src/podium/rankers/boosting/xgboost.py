@@ -9,12 +9,13 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.metrics import Measure
 from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
-from podium.types import Loss, PerRow
+from podium.types import PerRow
 
 _RANKING = ("rank:ndcg", "rank:map", "rank:pairwise")
 

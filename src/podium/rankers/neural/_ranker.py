@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium import _check
 from podium._arrays import check_arrays
 from podium.errors import ArgumentError, ConvergenceWarning
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import _fitting, _inputs
@@ -22,7 +23,7 @@ from podium.rankers.neural._standard import Standard
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Settings, Solution, Validate
 from podium.rankers.validation import validator
-from podium.types import Loss, PerRow, Progress, RowIndex
+from podium.types import PerRow, Progress, RowIndex
 
 
 class NeuralRanker(Ranker):
@@ -258,7 +259,7 @@ class NeuralRanker(Ranker):
         X, y, qid = _inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
-        low = _fitting.min_relevance(problem.loss)
+        low = problem.loss.min_relevance
         measure = validator(self.eval_measure, rows.relevance, rows.qid, min_relevance=low)
 
         def validate(parameters: Parameters) -> float:
@@ -285,7 +286,7 @@ class NeuralRanker(Ranker):
         return Network(tuple(self.layer_sizes_.tolist()), activation)
 
     def _min_relevance(self) -> float:
-        return _fitting.min_relevance(_fitting.loss_of(self.loss))
+        return _fitting.loss_of(self.loss).min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # Non-finite values are left to _inputs, which names the row, the group and the column.
