@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium import (
         catalogue,
-        consistency,
         data,
         errors,
         evaluation,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
         rankers,
         recommenders,
         sampled,
-        theory,
         tuning,
     )
     from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
@@ -50,7 +48,6 @@ _HOME = {
 }
 _SUBMODULES = (
     "catalogue",
-    "consistency",
     "data",
     "errors",
     "evaluation",
@@ -60,7 +57,6 @@ _SUBMODULES = (
     "rankers",
     "recommenders",
     "sampled",
-    "theory",
     "tuning",
 )
 
@@ -73,7 +69,6 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
-    "consistency",
     "data",
     "errors",
     "evaluate",
@@ -85,7 +80,6 @@ __all__ = [
     "rankers",
     "recommenders",
     "sampled",
-    "theory",
     "tuning",
 ]
 

@@ -14,7 +14,6 @@ import podium
 ROOT = Path(__file__).resolve().parents[2]
 SUBMODULES = (
     "catalogue",
-    "consistency",
     "data",
     "errors",
     "evaluation",
@@ -22,12 +21,10 @@ SUBMODULES = (
     "losses",
     "metrics",
     "rankers",
-    "theory",
     "tuning",
 )
 WITH_ALL = (
     "catalogue",
-    "consistency",
     "data",
     "evaluation",
     "factorization",
@@ -36,7 +33,6 @@ WITH_ALL = (
     "rankers",
     "report",
     "sampled",
-    "theory",
     "tuning",
 )
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podium.experiments import recipe as recipes
-from podium.experiments.papers import pap_table1
+from podium.papers import recipe as recipes
+from podium.papers.hiranandani2020 import table1
 
 
 def test_list_names_every_recipe_and_its_status(podium: Callable[..., Any]) -> None:
@@ -47,12 +47,10 @@ def test_interrupted_run_keeps_cells_and_says_how_to_go_on(
     def stop(recipe: Any, context: Any, cell: str) -> Any:
         if cell == "ranking=f3":
             raise KeyboardInterrupt
-        return pap_table1.run(recipe, context, cell)
+        return table1.run(recipe, context, cell)
 
     with monkeypatch.context() as patch:
-        patch.setattr(
-            pap_table1, "STUDY", pap_table1.Study(pap_table1.cells, stop, pap_table1.fold)
-        )
+        patch.setattr(table1, "STUDY", table1.Study(table1.cells, stop, table1.fold))
         done = podium("reproduce", "pap-table1")
     assert (done.status, done.out) == (130, "")
     kept, interrupted = done.err.splitlines()

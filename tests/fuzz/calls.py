@@ -12,18 +12,10 @@ from tests.fuzz.case import Case, Corpus
 from tests.fuzz.odd import odd, odd_numbers
 
 import podium as library
-from podium import (
-    catalogue,
-    consistency,
-    data,
-    losses,
-    metrics,
-    recommenders,
-    sampled,
-    stats,
-    theory,
-)
+from podium import catalogue, data, losses, metrics, recommenders, sampled, stats
 from podium.groups import Groups
+from podium.papers.hiranandani2020 import theory
+from podium.papers.xia2009 import consistency
 from podium.ranking import Ranking
 
 N = 12

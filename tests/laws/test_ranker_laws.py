@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,14 @@ from threadpoolctl import threadpool_limits
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import SOLVERS, LightGBMRanker, LinearRanker, NeuralRanker, XGBoostRanker
-from podium.rankers.model_io import MODELS
+from podium.rankers import (
+    SOLVERS,
+    LightGBMRanker,
+    LinearRanker,
+    NeuralRanker,
+    XGBoostRanker,
+    registry,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -67,8 +72,8 @@ POINTWISE = [name for name in LOSSES if name not in READING]
 def each_ranker(**params: Any) -> list[Any]:
     """Return every ranker that a model file can hold, made to be quick."""
     made: list[Any] = []
-    for name, module in MODELS.items():
-        make = getattr(importlib.import_module(module), name)
+    for name in registry.names():
+        make = registry.get(name)
         quick = {"max_iter": 5, "n_trees": 2, "n_rounds": 3, "n_threads": 1, **params}
         known = make().get_params(deep=False)
         made.append(make(**{key: value for key, value in quick.items() if key in known}))

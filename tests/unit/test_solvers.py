@@ -14,7 +14,7 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.progress import or_silent
-from podium.rankers import _fitting
+from podium.rankers import fitting
 from podium.rankers.objective import Labels, LinearObjective
 from podium.rankers.solvers import SOLVERS, History, Settings, Solution
 
@@ -361,8 +361,8 @@ def test_first_step_of_a_smooth_loss_is_one_over_its_largest_curvature() -> None
         step = 1e-5 * np.eye(3)
         hessian = [objective.evaluate(e).grad - objective.evaluate(-e).grad for e in step]
         largest = np.linalg.eigvalsh(np.array(hessian) / 2e-5).max()
-        found = _fitting.first_step(objective, np.zeros(3))
+        found = fitting.first_step(objective, np.zeros(3))
         assert found == pytest.approx(min(0.5, 1.0 / largest), rel=0.05)
     hinge = losses.get("pairwise-hinge")
     objective = LinearObjective(X, hinge, hinge.prepare(y, groups), labels=Labels(y, groups))
-    assert _fitting.first_step(objective, np.zeros(3)) == 0.5
+    assert fitting.first_step(objective, np.zeros(3)) == 0.5

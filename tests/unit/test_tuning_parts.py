@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
+from podium.papers.hiranandani2020.baselines import SGDAtK
+from podium.papers.xia2009.rankboost import RankBoost
 from podium.rankers import LinearRanker, NeuralRanker
-from podium.rankers.baselines import RankBoost, SGDAtK
 from podium.tuning import (
     Integers,
     LogUniform,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import warnings
 from typing import Any
 
-from podium.cli._training import DEFAULT_K, MODELS, Model, Solver
+from podium.cli._training import DEFAULT_K, Model, Solver
 
 # What measured best on held-out users: docs/experiments/pap.md.
 _LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
@@ -171,7 +170,7 @@ def scaled(estimator: Any, model: Model, X: Any) -> Any:
 
 def is_linear(model: Model) -> bool:
     """Tell whether a model's scores are linear in its features, so that it takes a scaler."""
-    from podium.rankers._estimator import LinearScores
+    from podium.rankers.estimator import LinearScores
 
     return issubclass(_class(model.model), LinearScores)
 
@@ -209,9 +208,9 @@ def missing_allowed(estimator: Any) -> bool:
 
 def _class(name: str) -> Any:
     from podium import _check
+    from podium.rankers import registry
 
-    module, cls = MODELS[_check.choice(name, "--model", list(MODELS))]
-    return getattr(importlib.import_module(module), cls)
+    return registry.get(_check.choice(name, "--model", registry.names()))
 
 
 def _own(model: Model, known: Any) -> dict[str, Any]:
@@ -231,7 +230,8 @@ def _is_foreign(model: Model) -> bool:
     """Tell an objective of a boosting library from a loss of podium."""
     from podium import losses
 
-    return not losses.is_registered(str(model.loss)) and "boosting" in MODELS[model.model][0]
+    boosts = "boosting" in _class(model.model).__module__
+    return boosts and not losses.is_registered(str(model.loss))
 
 
 def _foreign(model: Model) -> str | None:
@@ -265,12 +265,10 @@ def assignments(given: list[str] | None) -> dict[str, Any]:
 def _refuse_idle_steps(params: dict[str, Any]) -> None:
     """Refuse what the solver that will run does not read."""
     from podium.errors import ArgumentError
-    from podium.rankers import _fitting
+    from podium.rankers import fitting
 
-    solver = _fitting.solver_name(
-        params.get("solver", "auto"), params["loss"], params.get("radius")
-    )
-    useless = {"learning_rate": _fitting.STEPPING, "batch_size": ("stochastic",)}
+    solver = fitting.solver_name(params.get("solver", "auto"), params["loss"], params.get("radius"))
+    useless = {"learning_rate": fitting.STEPPING, "batch_size": ("stochastic",)}
     for name, takers in useless.items():
         if name in params and solver not in takers:
             option = _OPTIONS.get(name, f"--set {name}")

@@ -8,20 +8,6 @@ from typing import Annotated, Any
 import typer
 
 DEFAULT_K = 10
-MODELS = {
-    "linear": ("podium.rankers", "LinearRanker"),
-    "neural": ("podium.rankers", "NeuralRanker"),
-    "lightgbm": ("podium.rankers.boosting", "LightGBMRanker"),
-    "xgboost": ("podium.rankers.boosting", "XGBoostRanker"),
-    "rankboost": ("podium.rankers.baselines", "RankBoost"),
-    "svm-pauc": ("podium.rankers.baselines", "SVMpAUC"),
-    "sgd-at-k": ("podium.rankers.baselines", "SGDAtK"),
-    "greedy-pap": ("podium.rankers.baselines", "GreedyPAp"),
-    "select-pap": ("podium.rankers.baselines", "SelectPAp"),
-    "logistic-regression": ("podium.rankers.baselines", "LogisticRanker"),
-}
-"""Every model by its name here, and the class of it."""
-
 _MODEL, _SOLVER, _COLUMNS = "Model", "Solver", "Columns"
 
 

@@ -12,8 +12,8 @@ from podium.cli import _messages
 from podium.cli._progress import progress
 
 if TYPE_CHECKING:
-    from podium.experiments.runner import Outcome
-    from podium.experiments.study import Measured
+    from podium.papers.runner import Outcome
+    from podium.papers.study import Measured
 
 _OUTPUT = "Output"
 
@@ -61,7 +61,7 @@ def reproduce(
     Finished work is kept: after an interrupt the same command goes on from there.
     """
     from podium.errors import ArgumentError
-    from podium.experiments import runner
+    from podium.papers import runner
 
     if recipe == "list":
         _list(out)
@@ -83,7 +83,7 @@ def reproduce(
 def _list(out: Path) -> None:
     """Print every recipe with what it needs and how far it has come."""
     from podium.cli import _render
-    from podium.experiments import runner
+    from podium.papers import runner
 
     rows = [
         [
@@ -104,7 +104,7 @@ def _list(out: Path) -> None:
 def _print(outcome: Outcome) -> None:
     """Print figures and claims, the verdict, and where the page is."""
     from podium.cli import _render
-    from podium.experiments._recipe_page import figure_table
+    from podium.papers.page import figure_table
 
     verdict, recipe = outcome.verdict, outcome.done.recipe
     if outcome.resumed:
@@ -127,7 +127,7 @@ def _print(outcome: Outcome) -> None:
 
 def _kept(folder: Path) -> None:
     """Say what an interrupted run has left, and how to go on."""
-    from podium.experiments import checkpoint
+    from podium.papers import checkpoint
 
     found = checkpoint.last(folder)
     if found is not None:

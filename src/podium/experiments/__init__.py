@@ -1,4 +1,4 @@
-"""Experiments: recipes that compose all of podium, and the demo.
+"""The demo.
 
 ``podium.experiments.demo.run`` is the main job on real data: it trains, compares and reports.
 """

@@ -14,8 +14,8 @@ from podium.errors import ConvergenceWarning
 from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _fitting, _inputs
-from podium.rankers._estimator import LinearScores
+from podium.rankers import fitting, inputs
+from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import validator
@@ -209,26 +209,26 @@ class LinearRanker(LinearScores):
         ConvergenceWarning
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
-        settings, loss = self._settings(), _fitting.loss_of(self.loss)
-        solver = _fitting.solver_name(self.solver, loss, settings.radius)
+        settings, loss = self._settings(), fitting.loss_of(self.loss)
+        solver = fitting.solver_name(self.solver, loss, settings.radius)
         parse(self.eval_measure)
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
-        weights = _inputs.row_weights(sample_weight, rows.groups)
-        labels, places = _fitting.labels_of(loss, rows, weights)
-        target = _fitting.target_of(loss, labels, settings.seed)
+        rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        labels, places = fitting.labels_of(loss, rows, weights)
+        target = fitting.target_of(loss, labels, settings.seed)
         intercept = bool(self.fit_intercept) and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
-        start = _fitting.start_point(self.start, objective, settings.seed)
+        start = fitting.start_point(self.start, objective, settings.seed)
         rate = self.learning_rate
-        if rate is None and solver in _fitting.STEPPING:
-            rate = _fitting.first_step(objective, start)
+        if rate is None and solver in fitting.STEPPING:
+            rate = fitting.first_step(objective, start)
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
         self._keep(solution, objective)
-        text = _fitting.trouble(solution, settings, solver)
+        text = fitting.trouble(solution, settings, solver)
         if text:
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
@@ -237,7 +237,7 @@ class LinearRanker(LinearScores):
         _check.number(self.l2, "l2", low=0.0)
         radius, patience = self.radius, self.patience
         return Settings(
-            learning_rate=_fitting.LONGEST_STEP
+            learning_rate=fitting.LONGEST_STEP
             if self.learning_rate is None
             else _positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
@@ -246,14 +246,14 @@ class LinearRanker(LinearScores):
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             keep=_check.choice(self.keep, "keep", KEEP),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=_fitting.seed_of(self.random_state),
+            seed=fitting.seed_of(self.random_state),
         )
 
     def _min_relevance(self) -> float:
-        return _fitting.loss_of(self.loss).min_relevance
+        return fitting.loss_of(self.loss).min_relevance
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
-        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(

@@ -5,7 +5,6 @@ Reading such a file runs no code from it, whoever wrote it.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping
 from typing import Any, cast
@@ -18,23 +17,10 @@ from podium import _check, losses
 from podium._arrays import check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
+from podium.rankers import registry
 
 FORMAT = 1
 """Version of the file's layout; a file of another one is refused."""
-
-MODELS = {
-    "GreedyPAp": "podium.rankers.baselines._greedy",
-    "LightGBMRanker": "podium.rankers.boosting.lightgbm",
-    "LinearRanker": "podium.rankers.linear",
-    "LogisticRanker": "podium.rankers.baselines._logistic",
-    "NeuralRanker": "podium.rankers.neural._ranker",
-    "RankBoost": "podium.rankers.baselines._rankboost._ranker",
-    "SGDAtK": "podium.rankers.baselines._descent",
-    "SVMpAUC": "podium.rankers.baselines._svm",
-    "SelectPAp": "podium.rankers.baselines._select",
-    "XGBoostRanker": "podium.rankers.boosting.xgboost",
-}
-"""Classes that a file may name, and the module of each; nothing else is ever imported."""
 
 _KIND = "podium"
 _HISTORY = "history_."  # prefix of the arrays of history_
@@ -77,9 +63,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     name = type(model).__name__
-    if type(model).__module__ != MODELS.get(name):
+    known = registry.class_names()
+    if name not in known or registry.get_class(name) is not type(model):
         raise ArgumentError(
-            f"model must be a {_check.listed(MODELS)}, got {type(model).__name__}. "
+            f"model must be a {_check.listed(known)}, got {name}. "
             "Take the ranker out of its pipeline or search first."
         )
     check_is_fitted(model)
@@ -143,11 +130,11 @@ def _plain(value: Any) -> Any:
 
 
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    name = _check.choice(header["class"], "class", list(MODELS))
+    ranker = registry.get_class(header["class"])
     params = dict(header["params"])
     if isinstance(params.get("loss"), dict):
         params["loss"] = losses.from_spec(params["loss"])
-    model = getattr(importlib.import_module(MODELS[name]), name)(**params)
+    model = ranker(**params)
     if getattr(model, "needs_digest", False) and "digest" not in header:
         raise ArgumentError("trees of an earlier version, without the digest that shows damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}

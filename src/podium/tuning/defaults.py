@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium import losses
-from podium.rankers import _fitting
+from podium.rankers import fitting
 from podium.tuning.candidates import Params
 from podium.tuning.fitting import last_step
 
@@ -72,8 +72,8 @@ def _loss(known: Params) -> Any:
 def _steps(known: Params, loss: Any) -> bool:
     """Tell whether a linear model's solver has steps whose length the loss does not tell."""
     if "loss" in known:
-        loss = _fitting.loss_of(loss)
+        loss = fitting.loss_of(loss)
     if getattr(loss, "smooth", False):  # then its curvature tells the length
         return False
-    solver = _fitting.solver_name(known.get("solver", "auto"), loss, known.get("radius"))
-    return solver in _fitting.STEPPING
+    solver = fitting.solver_name(known.get("solver", "auto"), loss, known.get("radius"))
+    return solver in fitting.STEPPING

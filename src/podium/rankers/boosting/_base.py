@@ -18,8 +18,7 @@ from podium.errors import ArgumentError
 from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _fitting, _inputs
-from podium.rankers._estimator import Ranker
+from podium.rankers import fitting, inputs
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -31,6 +30,7 @@ from podium.rankers.boosting._training import (
     score_space,
 )
 from podium.rankers.boosting.metrics import MeasureOnRows
+from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # that both libraries take
@@ -113,8 +113,8 @@ class BoostedRanker(Ranker):
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
-        weights = _inputs.row_weights(sample_weight, rows.groups)
+        rows = inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
+        weights = inputs.row_weights(sample_weight, rows.groups)
         positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
         if item is not None:
@@ -185,8 +185,8 @@ class BoostedRanker(Ranker):
         return self._loss_reader(loss)
 
     def _pooled(
-        self, loss: Loss | str, rows: _inputs.Rows, item: ArrayLike
-    ) -> tuple[Loss, _inputs.Rows]:
+        self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
+    ) -> tuple[Loss, inputs.Rows]:
         """Return the loss for soft targets, and rows with those that pool users and items."""
         if self.loss is None:
             loss = losses.GroupLogistic()
@@ -221,7 +221,7 @@ class BoostedRanker(Ranker):
             "min_hessian_in_leaf": _check.number(
                 self.min_hessian_in_leaf, "min_hessian_in_leaf", low=0.0
             ),
-            "seed": _fitting.seed_of(self.random_state) % _LARGEST_SEED,
+            "seed": fitting.seed_of(self.random_state) % _LARGEST_SEED,
             "n_threads": threads,
             "options": _options(self.options),
         }
@@ -243,12 +243,12 @@ class BoostedRanker(Ranker):
         except ValueError as wrong:  # the command line shows podium's own errors in one line
             raise ArgumentError(str(wrong)) from wrong
 
-    def _part(self, features: Any, rows: _inputs.Rows, weights: PerRow | None = None) -> Part:
+    def _part(self, features: Any, rows: inputs.Rows, weights: PerRow | None = None) -> Part:
         start = start_scores(self.start_, features)
         return Part(features, rows.relevance, rows.groups, start, weights)
 
     def _valid(self, eval_set: Any) -> Part:
-        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         return self._part(features, self._judged_rows(features[:, :0], y, qid))
 

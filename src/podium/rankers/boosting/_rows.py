@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import _inputs
+from podium.rankers import inputs
 from podium.types import PerRow
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Labels:
 
     def row_weights(self, groups: Groups) -> PerRow | None:
         """Return weights by row, from weights by row or by group."""
-        return _inputs.row_weights(self.weights, groups)
+        return inputs.row_weights(self.weights, groups)
 
     def same_as(self, other: Labels) -> bool:
         """Whether both say the same; a pass over the labels, far below the cost of a tree."""

@@ -11,7 +11,7 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Logistic
 from podium.progress import or_silent
-from podium.rankers import _inputs
+from podium.rankers import inputs
 from podium.rankers.objective import LinearObjective, dot, times
 from podium.rankers.solvers import Settings, lbfgs
 from podium.types import PerRow
@@ -32,7 +32,7 @@ def learn_start(
     if kind == "log-odds":
         start[-1] = _log_odds(positive, weights)
     if kind == "logistic":
-        _inputs.finite_features(features, qid, "start='logistic' takes no missing values, but X")
+        inputs.finite_features(features, qid, "start='logistic' takes no missing values, but X")
         start[:] = _logistic(features, positive, weights)
     return start
 

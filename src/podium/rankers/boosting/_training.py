@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.rankers._content import by_content
 from podium.rankers.boosting.objectives import ScoreSpace
+from podium.rankers.content import by_content
 from podium.rankers.objective import Labels
 from podium.types import PerRow, Progress
 

@@ -12,7 +12,7 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss
-from podium.rankers import _draws, _fitting
+from podium.rankers import _draws, fitting
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
 from podium.rankers.objective import Labels as OnRows
 from podium.rankers.objective import defined_mean
@@ -62,7 +62,7 @@ class ScoreSpace:
         self.target: Any = loss.prepare(rows.relevance, rows.groups, weights=weights, **keys)
         self.scale = float(rows.relevance.size if weights is None else weights.sum())
         self.objective = np.nan
-        _fitting.require_trainable(loss, self.target, rows.groups)
+        fitting.require_trainable(loss, self.target, rows.groups)
 
     def __call__(self, scores: PerRow) -> GradHess:
         """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores."""

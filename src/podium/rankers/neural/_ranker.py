@@ -15,8 +15,8 @@ from podium.errors import ArgumentError, ConvergenceWarning
 from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
-from podium.rankers import _fitting, _inputs
-from podium.rankers._estimator import Ranker
+from podium.rankers import fitting, inputs
+from podium.rankers.estimator import Ranker
 from podium.rankers.neural import _training
 from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
 from podium.rankers.neural._standard import Standard
@@ -169,20 +169,20 @@ class NeuralRanker(Ranker):
         ConvergenceWarning
             If scores overflowed later.
         """
-        settings, loss = self._settings(), _fitting.loss_of(self.loss)
+        settings, loss = self._settings(), fitting.loss_of(self.loss)
         parse(self.eval_measure)
         _training.load_torch()
         features = self._features(X, reset=True)
-        rows = _inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
-        weights = _inputs.row_weights(sample_weight, rows.groups)
-        labels, order = _fitting.labels_of(loss, rows, weights)
+        rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        labels, order = fitting.labels_of(loss, rows, weights)
         places = np.arange(rows.groups.n_rows) if order is None else order
         problem = self._problem(loss, features, labels, places)
         validate = None if eval_set is None else self._validate(eval_set, problem)
         solution = _training.train(problem, settings, validate, or_silent(progress))
         self._keep(solution, problem)
         if solution.stop_reason != "max_iter":  # so many epochs were asked for
-            text = _fitting.trouble(solution, settings, "stochastic")
+            text = fitting.trouble(solution, settings, "stochastic")
             if text:
                 warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
@@ -191,7 +191,7 @@ class NeuralRanker(Ranker):
         """Return the score of each row, float64, (n_rows,); higher ranks first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
-        _inputs.finite_features(features, None, "X")
+        inputs.finite_features(features, None, "X")
         standard = Standard(self.mean_, self.scale_)
         return _training.scores_of(self._network(), standard, self.parameters_, features)
 
@@ -238,13 +238,13 @@ class NeuralRanker(Ranker):
             tol=_check.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=_fitting.seed_of(self.random_state),
+            seed=fitting.seed_of(self.random_state),
         )
 
     def _problem(
         self, loss: Loss, features: Any, labels: Labels, places: RowIndex
     ) -> _training.Problem:
-        target = _fitting.target_of(loss, labels, _fitting.seed_of(self.random_state))
+        target = fitting.target_of(loss, labels, fitting.seed_of(self.random_state))
         n_features = int(features.shape[1])
         standard = Standard.none(n_features)
         if self.standardize:
@@ -256,7 +256,7 @@ class NeuralRanker(Ranker):
         )
 
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
-        X, y, qid = _inputs.unpack_eval_set(eval_set)
+        X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         low = problem.loss.min_relevance
@@ -286,10 +286,10 @@ class NeuralRanker(Ranker):
         return Network(tuple(self.layer_sizes_.tolist()), activation)
 
     def _min_relevance(self) -> float:
-        return _fitting.loss_of(self.loss).min_relevance
+        return fitting.loss_of(self.loss).min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to _inputs, which names the row, the group and the column.
+        # Non-finite values are left to `inputs`, which names the row, the group and the column.
         return validate_data(
             self,
             X,

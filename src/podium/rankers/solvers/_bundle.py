@@ -16,13 +16,13 @@ from podium.rankers.solvers._common import (
     start_of,
 )
 from podium.rankers.solvers._line import Line, Place, lowest
-from podium.rankers.solvers._planes import Model, Planes
 from podium.rankers.solvers._requirements import (
     refuse_radius,
     refuse_redraws,
     require,
     require_penalty,
 )
+from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 
 _CAPACITY = 200  # planes at most

@@ -1,1 +1,0 @@
-"""Studies of the papers' tables and figures: each module has one or more `Study`."""

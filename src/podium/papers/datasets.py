@@ -1,0 +1,76 @@
+"""Finding a recipe's data sets below the path that the user gave, and checking what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from podium.data.archive import Member, members, pick
+from podium.errors import DataError
+from podium.papers.recipe import DataFile, DataSet, Recipe
+
+_BLOCK = 1 << 20
+
+
+def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the place of each data set by its name, and the checksum of each of its files.
+
+    A place is ``data / folder`` where that exists, else `data` itself: a folder, an archive or
+    the file. Files may be packed as .gz; checksums are of what they hold.
+
+    Raises
+    ------
+    DataError
+        If a data set is absent (what to fetch, from where, under which licence), or a file is
+        not the one that the recipe was made for.
+    """
+    places: dict[str, Path] = {}
+    sums: dict[str, str] = {}
+    for each in recipe.data:
+        places[each.folder] = _place(recipe, each, data)
+        sums |= _checked(recipe, each, places[each.folder])
+    return places, sums
+
+
+def _place(recipe: Recipe, data_set: DataSet, data: Path | None) -> Path:
+    if data is None:
+        raise DataError(
+            f"{recipe.name} needs {_described(data_set)} Fetch it and pass data=PATH, "
+            "the folder that it is in."
+        )
+    if not data.exists():
+        raise DataError(f"{data} does not exist. {recipe.name} needs {_described(data_set)}")
+    inner = data / data_set.folder
+    return inner if inner.exists() else data
+
+
+def _checked(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
+    found = members(place, data_set.title, data_set.url) if data_set.files else []
+    sums: dict[str, str] = {}
+    for file in data_set.files:
+        member = pick(found, [file.name, *file.also])
+        if member is None:
+            raise DataError(
+                f"{place} holds no {file.name}: {recipe.name} needs {_described(data_set)}"
+            )
+        sums[f"{data_set.folder}/{file.name}"] = _sum(member, file, data_set)
+    return sums
+
+
+def _sum(member: Member, file: DataFile, data_set: DataSet) -> str:
+    digest = hashlib.sha256()
+    with member.open() as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    found = digest.hexdigest()
+    if file.sha256 and found != file.sha256:
+        raise DataError(
+            f"{member.name} is not the {file.name} that the recipe was made for: its sha256 is "
+            f"{found[:12]}…, not {file.sha256[:12]}…. Get it again from {data_set.url}"
+        )
+    return found
+
+
+def _described(data_set: DataSet) -> str:
+    files = f" ({', '.join(file.name for file in data_set.files)})" if data_set.files else ""
+    return f"{data_set.title}{files}, {data_set.url} (licence: {data_set.licence})."

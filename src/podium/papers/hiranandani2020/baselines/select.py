@@ -1,0 +1,161 @@
+"""Logistic regression on the rows at the top, over and over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.losses import PApRamp, PApTarget
+from podium.losses.inputs import group_weights
+from podium.metrics import Measure
+from podium.rankers.baseline import Coefficients, LinearBaseline, Task
+from podium.rankers.fitting import seed_of
+from podium.rankers.logistic import Classifier, require_both_classes
+from podium.rankers.objective import times
+from podium.types import PerRow, Progress, RowIndex
+
+
+class SelectPAp(LinearBaseline):
+    """Select-pAp@k: logistic regression on a pool of top rows, chosen anew after each round.
+
+    A round pools the min(k, n_pos) best positives and the k best negatives of each group by the
+    current scores, and fits a logistic regression to the pool. It ends when a pool has been seen
+    before, or after max_rounds. The round of the best mean measure is kept.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff of the pool and of the measure.
+    C : float
+        Inverse of the penalty, > 0, as in `LogisticRanker`.
+    start : {"logistic", "normal"}
+        Scores of the first pool: a logistic regression on all rows, or standard normal
+        coefficients.
+    max_rounds : int
+        Rounds at most.
+    eval_measure : str or Measure, optional
+        What a round is kept by and what `score` returns; pap at k without one.
+    clip : bool
+        Pool groups with fewer than k negatives too.
+    min_relevance : float
+        Relevance from which a row is a positive.
+    random_state : int
+        Seed of start="normal".
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
+
+    Attributes
+    ----------
+    coef_ : float64, (n_features,)
+    intercept_ : float
+        0: an intercept changes no order.
+    best_iteration_ : int
+        Round, from 0, that was kept.
+    n_iter_ : int
+        Rounds run.
+    stop_reason_ : {"repeated", "max_rounds"}
+    history_ : dict of float64, (n_iter_,)
+        "measure": the mean measure after each round, on the eval_set if there is one.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    The start itself is never kept: "logistic" would come down to `LogisticRanker`. Rounds swing
+    rather than converge where classes overlap: the pool holds the easiest positives and the
+    hardest negatives, whose difference points the wrong way, so the next scores are nearly
+    reversed. Cost: a logistic regression on at most 2k rows per group, each round.
+
+    References
+    ----------
+    budhiraja2020, algorithm 1.
+    hiranandani2020, section 7.3.2.
+
+    Examples
+    --------
+    >>> from podium.papers.hiranandani2020.baselines import SelectPAp
+    >>> ranker = SelectPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> ranker.score([[0.0], [1.0]], [0, 1])
+    1.0
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        C: float = 1.0,
+        start: str = "logistic",
+        max_rounds: int = 20,
+        eval_measure: str | Measure | None = None,
+        clip: bool = False,
+        min_relevance: float = 1.0,
+        random_state: int = 0,
+        one_group: bool = False,
+    ) -> None:
+        self.k = k
+        self.C = C
+        self.start = start
+        self.max_rounds = max_rounds
+        self.eval_measure = eval_measure
+        self.clip = clip
+        self.min_relevance = min_relevance
+        self.random_state = random_state
+        self.one_group = one_group
+
+    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+        n_rounds = _check.cutoff(self.max_rounds, name="max_rounds")
+        classifier = Classifier(C=self.C)
+        task, target = self._pools(X, y, qid, data)
+        coef, values, seen = self._first(task, classifier), list[float](), set[bytes]()
+        best, self.stop_reason_ = coef, "max_rounds"
+        while len(values) < n_rounds:
+            pool = top_rows(times(task.rows.features, coef), target)
+            if pool.tobytes() in seen:
+                self.stop_reason_ = "repeated"
+                break
+            seen.add(pool.tobytes())
+            coef, *_ = classifier.fit(task.rows.features, task.positive, task.weights, pool)
+            values.append(task.judge_coef(coef))
+            best = coef if values[-1] > max(values[:-1], default=-np.inf) else best
+            progress(len(values), n_rounds, f"measure {values[-1]:.4f}")
+        progress(n_rounds, n_rounds, self.stop_reason_)
+        self.coef_, self.intercept_ = best, 0.0
+        self.best_iteration_, self.n_iter_ = int(np.argmax(values)), len(values)
+        self.history_ = {"measure": np.array(values)}
+
+    def _pools(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> tuple[Task, PApTarget]:
+        """Return the task, and which positives and negatives of each group a pool may hold."""
+        loss = PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance)
+        task = self._task(X, y, qid, data)
+        require_both_classes(task.positive, task.weights, self.min_relevance)
+        group_weights(task.weights, task.rows.groups, f"Select-pAp@{loss.k}")  # checks them
+        target = loss.prepare(task.rows.relevance, task.rows.groups)
+        if not target.defined.any():
+            groups = task.rows.groups.n_groups
+            reason = loss.why_undefined(target).replace(loss.name, f"Select-pAp@{loss.k}", 1)
+            raise ArgumentError(f"None of the {groups} groups can be trained on: {reason}")
+        return task, target
+
+    def _first(self, task: Task, classifier: Classifier) -> Coefficients:
+        """Return the coefficients that choose the first pool."""
+        start = _check.choice(self.start, "start", ("logistic", "normal"))
+        seed = seed_of(self.random_state)
+        if start == "logistic":
+            return classifier.fit(task.rows.features, task.positive, task.weights)[0]
+        return np.random.default_rng(seed).standard_normal(int(task.rows.features.shape[1]))
+
+
+def top_rows(scores: PerRow, target: PApTarget) -> RowIndex:
+    """Return, rising, the rows of each group's best positives and negatives.
+
+    Those of target's n_top and n_neg; of equal scores, the earlier row.
+    """
+    rows, sizes = target.rows, np.diff(target.bounds)
+    block = np.repeat(np.arange(sizes.size), sizes)  # positives and negatives of each group
+    limits = np.column_stack([target.n_top, target.n_neg]).ravel()
+    order = np.lexsort((-scores[rows], block))
+    place = np.arange(rows.size) - np.repeat(target.bounds[:-1], sizes)
+    return np.sort(rows[order[place < limits[block]]])

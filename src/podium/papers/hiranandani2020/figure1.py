@@ -1,0 +1,241 @@
+"""Figure 1 of hiranandani2020: four surrogates while one of them is minimised, by margin.
+
+One user whose rows are drawn and then thinned so that a margin holds. Three settings: the
+paper's code (its very numbers, so its curves can be compared digit by digit), the paper's text,
+and its slides, which differ in where the negatives are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.groups import Groups
+from podium.losses import PApAverage, PApMax, PApRamp, PApTightStruct
+from podium.papers.hiranandani2020.theory import MARGINS, margins
+from podium.papers.recipe import Recipe
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, parts
+from podium.rankers.objective import LinearObjective, times
+from podium.report import Figure, Table
+from podium.types import Mask
+
+Rows = NDArray[np.float64]  # (n_rows, n_features)
+Scores = NDArray[np.float64]
+
+LOSSES: dict[str, Callable[[int], Any]] = {
+    "max": PApMax,
+    "avg": PApAverage,
+    "TS": PApTightStruct,
+    "ramp": PApRamp,
+}
+"""The surrogates by their names in the figure."""
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return a cell for each setting and margin."""
+    return [
+        key(setting=setting, margin=margin)
+        for setting in recipe.parameters["settings"]
+        for margin in recipe.parameters["margins"]
+    ]
+
+
+def run(recipe: Recipe, context: Any, cell: str) -> Result:
+    """Draw rows with the margin, descend, and value every surrogate at every iterate."""
+    asked, p = parts(cell), recipe.parameters
+    setting, margin = p["settings"][asked["setting"]], asked["margin"]
+    rng: Any = generator(recipe, "rows")
+    if setting["seed"] >= 0:
+        rng = np.random.RandomState(setting["seed"])  # the paper's code draws from it
+    positives, negatives, held = thinned(rng, setting, margin, p)
+    features, y = _part(rng, positives, negatives, setting["train_share"])
+    start = np.zeros(features.shape[1])
+    if setting["start_seed"] >= 0:
+        drawn_from = np.random.RandomState(setting["start_seed"])
+        start = np.asarray(drawn_from.normal(0.0, 1.0, features.shape[1]), np.float64)
+    curves = descended(_scaled(features), y, start, p["margins"][margin], p)
+    n_pos = int(y.sum())
+    return {**curves, "held": held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
+
+
+def thinned(
+    rng: Any, setting: Mapping[str, Any], margin: str, parameters: Mapping[str, Any]
+) -> tuple[Rows, Rows, list[str]]:
+    """Return positives and negatives with the margin, and the margins that they really have."""
+    k = parameters["k"]
+    positives, negatives, w, middle = drawn(rng, setting, parameters["n_features"])
+    stay = THIN[margin](positives @ w, negatives @ w, k, middle)
+    positives, negatives = positives[stay[0]], negatives[stay[1]]
+    return positives, negatives, _held(positives @ w, negatives @ w, k)
+
+
+def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Scores, float]:
+    """Draw positives and negatives; return them, the direction between their means, its middle."""
+    eye = np.eye(d)
+    n_pos = setting["n_pos"]
+    if setting["random_centres"]:
+        n_pos = int(rng.randint(n_pos - 20, n_pos + 20, size=1)[0])
+    centres: list[NDArray[np.float64]] = []
+    found: list[Rows] = []
+    for mean, n in ((0.0, n_pos), (setting["negative_mean"], setting["n_neg"])):
+        centre = mean * np.ones(d)
+        if setting["random_centres"]:
+            centre = rng.multivariate_normal(centre, 0.2 * eye)
+        centres.append(centre)
+        found.append(rng.multivariate_normal(centre, eye, size=n))
+    w = centres[0] - centres[1]
+    w = w / np.linalg.norm(w)
+    return found[0], found[1], w, float((centres[0] + centres[1]) / 2 @ w)
+
+
+def _part(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
+    """Stack the rows and label them; keep each with this probability, after a shuffle."""
+    rows = np.concatenate([positives, negatives])
+    y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    if share >= 1.0:
+        return rows, y
+    order = rng.permutation(len(rows))
+    kept = rng.random_sample(len(rows)) < share
+    return rows[order][kept], y[order][kept]
+
+
+def _strong(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep what lies half a margin beyond the middle between both means, on its side."""
+    return s - middle >= 0.5, t - middle <= -0.5
+
+
+def _moderate(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep negatives a margin below the k-th best positive, and positives not below those."""
+    kept = t - np.sort(s)[-k] <= -1.0
+    return s >= np.max(t[kept]), kept
+
+
+def _mean(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep negatives a margin below the mean of all positives."""
+    return np.ones(s.size, np.bool_), t - np.mean(s) <= -1.0
+
+
+THIN: dict[str, Callable[[Scores, Scores, int, float], tuple[Mask, Mask]]] = {
+    "strong": _strong,
+    "beta": _mean,
+    "moderate": _moderate,
+}
+"""Which positives and negatives stay, as the paper's code thins them for each margin."""
+
+
+def descended(
+    X: Rows, y: Scores, start: Scores, descent: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> dict[str, list[float]]:
+    """Return every surrogate at each iterate of subgradient descent on one of them."""
+    groups, k = Groups.single(y.size), parameters["k"]
+    losses = {name: make(k) for name, make in LOSSES.items()}
+    targets = {name: loss.prepare(y, groups) for name, loss in losses.items()}
+    name = descent["loss"]
+    objective = LinearObjective(X, losses[name], targets[name], parameters["l2"])
+    curves: dict[str, list[float]] = {name: [] for name in LOSSES}
+    w = start
+    for step in range(parameters["n_iter"]):
+        scores = times(X, w)
+        for each, loss in losses.items():
+            curves[each].append(float(loss.value_and_grad(scores, targets[each])[0][0]))
+        _, grad = objective.value_and_grad(w)
+        w = w - descent["learning_rate"] / np.sqrt(step + 1) * grad
+    return curves
+
+
+def _held(positive: Scores, negative: Scores, k: int) -> list[str]:
+    """Return the margins of 1 that really hold along w."""
+    scores = np.concatenate([positive, negative])
+    labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
+    found = margins(scores, labels, k=k, delta=1.0 - 1e-9)
+    return [name for name in MARGINS if bool(found.holds(name)[0])]
+
+
+def _scaled(X: Rows) -> Rows:
+    """Return features between -1/2 and 1/2, as all data of the paper are."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - (low + high) / 2) / (high - low)
+
+
+_SURROGATES = ("max", "avg", "TS", "ramp")
+_ZERO = {"strong": _SURROGATES, "beta": ("avg", "ramp"), "moderate": ("TS", "ramp")}
+_TITLES = {"strong": "strong margin", "beta": "beta-margin", "moderate": "moderate margin"}
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return each surrogate's end, and what the paper's claims are about."""
+    figures: dict[str, Measured] = {}
+    for cell, curves in cells.items():
+        asked = parts(cell)
+        for name, value in _ends(curves, asked["margin"]).items():
+            figures[f"{asked['setting']}, {asked['margin']}: {name}"] = Measured(value)
+    return figures
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return one plot for each setting and margin."""
+    return [_plot(recipe, cell, curves) for cell, curves in cells.items()]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return which margins the rows really have, and how many rows are left."""
+    rows = [
+        [
+            *parts(cell).values(),
+            found["n_pos"],
+            found["n_neg"],
+            ", ".join(found["held"]) or "none",
+        ]
+        for cell, found in cells.items()
+    ]
+    return [
+        {
+            "columns": ["setting", "thinned for", "positives", "negatives", "margins that hold"],
+            "rows": rows,
+            "caption": "Margins of 1 along the direction that rows were thinned along, before "
+            "features were scaled; plain is the paper's beta-margin, definition 3.",
+        }
+    ]
+
+
+def _ends(curves: Result, margin: str) -> dict[str, float]:
+    ends = {name: curves[name][-1] for name in _SURROGATES}
+    zero = _ZERO[margin]
+    found = {f"{name} at the end": value for name, value in ends.items()}
+    found["TS at its least"] = min(curves["TS"])
+    found[f"worst of {_listed(zero)}"] = max(ends[name] for name in zero)
+    if margin == "beta":
+        found["least of max and TS"] = min(ends["max"], ends["TS"])
+        found["rise of max and TS"] = min(_rise(curves[name]) for name in ("max", "TS"))
+    return found
+
+
+def _plot(recipe: Recipe, cell: str, curves: Mapping[str, Any]) -> Figure:
+    asked = parts(cell)
+    loss = recipe.parameters["margins"][asked["margin"]]["loss"]
+    return {
+        "kind": "line_plot",
+        "title": f"{asked['setting']}: {loss} minimised under the {_TITLES[asked['margin']]}",
+        "x_label": "iteration",
+        "y_label": "value of the surrogate",
+        "series": [
+            {"label": name, "x": list(range(len(curves[name]))), "y": curves[name]}
+            for name in _SURROGATES
+        ],
+    }
+
+
+def _rise(curve: Sequence[float]) -> float:
+    """Return how far the end lies above the least value before."""
+    return curve[-1] - min(curve)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "all" if len(names) == len(_SURROGATES) else " and ".join(names)
+
+
+STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+"""Figure 1."""

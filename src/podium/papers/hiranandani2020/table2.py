@@ -1,0 +1,303 @@
+"""Table 2 of hiranandani2020, and its variation on slide 14: one user, made up 300 times.
+
+Methods of the paper under three protocols, all judged on the rows that they were fitted on:
+descent with the settings of the paper's code, the paper's algorithm 1 run long from zero, and
+the minimum of each surrogate, which is certified by a duality gap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.losses import Loss, PApAverage
+from podium.metrics import parse
+from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
+from podium.papers.recipe import Recipe
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
+from podium.rankers import LinearRanker
+from podium.ranking import Ranking
+from podium.report import Figure, Table
+
+Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
+
+LOSSES: dict[str, Callable[[int], Loss]] = {"GD-avg": PApAverage, "SGD@k-avg": PrecisionAverage}
+"""What the methods by descent minimise, by their names in the table; SVM-pAUC is the third."""
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return a cell for each case and run."""
+    return [
+        key(case=case["name"], run=run)
+        for run in range(recipe.repeats or 1)
+        for case in recipe.parameters["cases"]
+    ]
+
+
+def run(recipe: Recipe, context: Any, cell: str) -> Result:
+    """Draw one user, fit both methods under each protocol, and look at the top k."""
+    asked = parts(cell)
+    index = int(asked["run"])
+    number, case = _case(recipe, asked["case"])
+    sample, fresh = (
+        draw(recipe, case, generator(recipe, purpose, number, index))
+        for purpose in ("sample", "fresh sample")
+    )
+    found: dict[str, Any] = {}
+    for protocol, settings in recipe.parameters["protocols"].items():
+        for method in ("GD-avg", case["rival"]):
+            ranker = _ranker(method, case["k"], index, settings[method])
+            found |= _named(f"{protocol}/{method}", _judged(ranker, sample, fresh, case["k"]))
+    return found
+
+
+def draw(recipe: Recipe, case: Mapping[str, Any], rng: np.random.Generator) -> Sample:
+    """Draw positives around `positive_mean` in each feature, a few further off, negatives around 0.
+
+    The first `n_far` positives are drawn around `far_mean`.
+    """
+    d = recipe.parameters["n_features"]
+    centres = np.zeros(case["n_pos"] + case["n_neg"])
+    centres[: case["n_pos"]] = recipe.parameters["positive_mean"]
+    centres[: recipe.parameters["n_far"]] = recipe.parameters["far_mean"]
+    X = rng.standard_normal((centres.size, d)) + centres[:, np.newaxis]
+    return X, (np.arange(centres.size) < case["n_pos"]).astype(np.float64)
+
+
+def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> dict[str, float]:
+    """Return prec@k, and AUC@k: the area under the ROC curve among the k best-scored items.
+
+    AUC@k is nan where these are all of one class. Ties count as errors.
+    """
+    best = Ranking.from_scores(scores, relevance).relevance[:k]
+    among = Ranking.from_scores(-np.arange(best.size, dtype=np.float64), best)
+    return {"prec": float(best.mean()), "auc": float(parse("auc")(among)[0])}
+
+
+def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
+    ranker.fit(*sample, group=[sample[1].size])
+    return {
+        **top(ranker.predict(sample[0]), sample[1], k),
+        "fresh": top(ranker.predict(fresh[0]), fresh[1], k)["prec"],
+        "length": math.sqrt(float(np.sum(np.square(ranker.coef_)))),
+    }
+
+
+def _case(recipe: Recipe, name: str) -> tuple[int, Mapping[str, Any]]:
+    cases: Sequence[Mapping[str, Any]] = recipe.parameters["cases"]
+    return next((i, case) for i, case in enumerate(cases) if case["name"] == name)
+
+
+def _named(start: str, values: Mapping[str, float]) -> dict[str, float]:
+    return {f"{start}/{name}": value for name, value in values.items()}
+
+
+def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
+    if method in LOSSES:
+        return LinearRanker(LOSSES[method](k), random_state=seed, **options)
+    return SVMpAUC(k, **options)  # cutting planes draw nothing
+
+
+_Values = NDArray[np.float64]
+OURS = "GD-avg"
+_SHORT = 0.01  # coefficients this short are at zero, up to the solver's tolerance
+_PRINTED_RUNS = 300  # counts are of so many runs, whatever the number of repeats
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two methods in one case under one protocol, run by run."""
+
+    case: str
+    k: int
+    protocol: str
+    rival: str
+    values: Mapping[str, _Values]  # "method/prec" and so on
+
+    def of(self, method: str, name: str) -> _Values:
+        """Return what was found of one method, by run."""
+        return self.values[f"{method}/{name}"]
+
+    @property
+    def gain(self) -> _Values:
+        """By how much GD-avg's prec@k is higher."""
+        return self.of(OURS, "prec") - self.of(self.rival, "prec")
+
+    @property
+    def equal(self) -> NDArray[np.bool_]:
+        """Runs with the same number of positives in both tops."""
+        return np.abs(self.gain) < 0.5 / self.k
+
+    def auc(self, method: str) -> _Values:
+        """Return AUC@k of the runs with equal prec@k; nan where a top is all of one class."""
+        return self.of(method, "auc")[self.equal]
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the table's columns for the first protocol, and differences for the others."""
+    figures: dict[str, Measured] = {}
+    first = next(iter(recipe.parameters["protocols"]))
+    for duel in _duels(recipe, cells):
+        if duel.protocol == first:
+            figures |= _columns(duel)
+        figures |= _differences(duel, "" if duel.protocol == first else f" ({duel.protocol})")
+    return figures
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return every column under every protocol."""
+    return [_table(group) for group in _by_case(recipe, cells)]
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Show prec@k of both methods under every protocol, and how often each is higher."""
+    return [_plot(group) for group in _by_case(recipe, cells)]
+
+
+def _columns(duel: Duel) -> dict[str, Measured]:
+    """Return the columns that the paper prints, for both methods."""
+    figures: dict[str, Measured] = {}
+    at, runs = f"@{duel.k}", f"of {_PRINTED_RUNS}"
+    for method, sign in ((duel.rival, -1), (OURS, 1)):
+        prec, auc = duel.of(method, "prec"), duel.auc(method)
+        wins = ~duel.equal & (sign * duel.gain > 0)
+        gain = sign * (duel.auc(OURS) - duel.auc(duel.rival))
+        named = {
+            f"prec{at}": mean(prec),
+            f"prec{at}, s.d.": _deviation(prec),
+            f"prec{at} higher, {runs}": _count(int(wins.sum()), prec.size),
+            f"AUC{at} at equal prec": mean(auc),
+            f"AUC{at} at equal prec, s.d.": _deviation(auc),
+            f"AUC{at} higher, {runs}": _count(int(np.sum(gain > 0)), prec.size),
+        }
+        figures |= {f"{duel.case}, {method}: {name}": value for name, value in named.items()}
+    figures[f"{duel.case}, both: prec{at} equal, {runs}"] = _count(
+        int(duel.equal.sum()), duel.gain.size
+    )
+    return figures
+
+
+def _differences(duel: Duel, suffix: str) -> dict[str, Measured]:
+    start = f"{duel.case}, gain{suffix}"
+    fresh = duel.of(OURS, "fresh") - duel.of(duel.rival, "fresh")
+    return {
+        f"{start}: prec@{duel.k}": mean(duel.gain),
+        f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc(OURS) - duel.auc(duel.rival)),
+        f"{start}: prec@{duel.k}, fresh sample": mean(fresh),
+    }
+
+
+def _table(duels: Sequence[Duel]) -> Table:
+    first = duels[0]
+    return {
+        "columns": [
+            *("protocol", "method", f"prec@{first.k}", "s.d.", "higher", "fresh", "at zero"),
+            *(f"AUC@{first.k}", "of", "higher"),
+        ],
+        "rows": [row for duel in duels for row in _rows(duel)],
+        "align": ["left", "left", *["right"] * 8],
+        "caption": f"{first.case}: means, standard deviations and counts of runs. Fresh is the "
+        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k} is of the runs with "
+        "equal precision where it is defined. A method is at zero where its surrogate has its "
+        "minimum there: it finds nothing then, since ties count as errors.",
+    }
+
+
+def _rows(duel: Duel) -> Iterator[list[Any]]:
+    gain = duel.auc(OURS) - duel.auc(duel.rival)
+    for method, sign in ((duel.rival, -1), (OURS, 1)):
+        prec, auc = duel.of(method, "prec"), duel.auc(method)
+        defined = auc[np.isfinite(auc)]
+        yield [
+            duel.protocol if sign < 0 else "",
+            method,
+            f"{prec.mean():.3f}",
+            f"{prec.std():.2f}",
+            int(np.sum(~duel.equal & (sign * duel.gain > 0))),
+            f"{np.mean(duel.of(method, 'fresh')):.3f}",
+            int(np.sum(duel.of(method, "length") < _SHORT)),
+            f"{defined.mean():.3f}" if defined.size else None,
+            int(defined.size),
+            int(np.sum(sign * gain > 0)),
+        ]
+
+
+def _plot(duels: Sequence[Duel]) -> Figure:
+    first = duels[0]
+    return {
+        "kind": "grouped_intervals",
+        "title": f"{first.case}: mean prec@{first.k} by protocol",
+        "axis_label": f"prec@{first.k} on the rows that were fitted",
+        "panels": [
+            {
+                "title": duel.protocol,
+                "note": _note(duel),
+                "rows": [_interval(duel, method) for method in (duel.rival, OURS)],
+            }
+            for duel in duels
+        ],
+        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
+        f"many runs {OURS} has the higher precision, and the lower one.",
+    }
+
+
+def _note(duel: Duel) -> str:
+    higher = int(np.sum(~duel.equal & (duel.gain > 0)))
+    lower = int(np.sum(~duel.equal & (duel.gain < 0)))
+    return f"higher in {higher}, lower in {lower}"
+
+
+def _interval(duel: Duel, method: str) -> Mapping[str, Any]:
+    found = mean(duel.of(method, "prec"))
+    margin = 0.0 if math.isnan(found.std_error) else 1.96 * found.std_error
+    return {
+        "label": method,
+        "series": method,
+        "value": found.value,
+        "low": found.value - margin,
+        "high": found.value + margin,
+    }
+
+
+def _duels(recipe: Recipe, cells: Cells) -> Iterator[Duel]:
+    for group in _by_case(recipe, cells):
+        yield from group
+
+
+def _by_case(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
+    return [
+        [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
+        for case in recipe.parameters["cases"]
+    ]
+
+
+def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
+    runs = [cells[key(case=case["name"], run=run)] for run in range(recipe.repeats or 1)]
+    names = [name for name in runs[0] if name.startswith(f"{protocol}/")]
+    values = {
+        name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs]) for name in names
+    }
+    return Duel(case["name"], case["k"], protocol, case["rival"], values)
+
+
+def _count(count: int, n: int) -> Measured:
+    share = count / n
+    return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
+
+
+def _deviation(values: _Values) -> Measured:
+    """Return the standard deviation of defined values; its own error is a normal sample's."""
+    found = values[np.isfinite(values)]
+    if found.size < 2:
+        return Measured(float("nan"), n=int(found.size))
+    spread = float(found.std(ddof=1))
+    return Measured(spread, spread / math.sqrt(2 * (found.size - 1)), int(found.size))
+
+
+STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+"""Table 2, and slide 14 where `n_far` is not 0."""

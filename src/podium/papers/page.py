@@ -1,0 +1,252 @@
+"""What a finished recipe leaves: a page, a table in Markdown, numbers as JSON, plots as SVG."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from podium import report
+from podium.papers.recipe import Claim, Recipe
+from podium.papers.study import Cells, Figures, Measured, Study
+from podium.papers.verdict import Line, Standing, Verdict
+from podium.report import Figure, Report, Section, Table, figures, tables
+
+_RESULTS = "results.json"
+_ERROR = "± s.e."
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All that a recipe's files are written from."""
+
+    recipe: Recipe
+    cells: Cells
+    figures: Figures
+    verdict: Verdict
+    plots: Sequence[Figure]
+    tables: Sequence[Table]
+    run: Mapping[str, Any]
+    seconds: float
+
+
+def finish(
+    recipe: Recipe,
+    study: Study,
+    cells: Cells,
+    found: Figures,
+    verdict: Verdict,
+    *,
+    run: Mapping[str, Any],
+    seconds: float,
+) -> Finished:
+    """Ask the study for its plots and tables."""
+    plots, more = study.plots(recipe, cells, found), study.tables(recipe, cells, found)
+    return Finished(recipe, cells, found, verdict, plots, more, run, seconds)
+
+
+def require_renderer() -> None:
+    """Raise where pages can't be rendered."""
+    report.render({"title": ""})
+
+
+def write(done: Finished, folder: Path) -> Path:
+    """Write all files, each whole; return the page's path."""
+    from podium.data import atomic
+
+    for old in folder.glob("plot-*.svg"):
+        old.unlink()
+    for number, plot in enumerate(done.plots, 1):
+        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as place:
+            place.write_text(figures.draw(plot, background="white"), encoding="utf-8")
+    with atomic(folder / "table.md") as place:
+        place.write_text(_markdown(done), encoding="utf-8", newline="\n")
+    report.write(page(done), folder / "report.html")
+    with atomic(folder / _RESULTS) as place:
+        text = json.dumps(summary(done), indent=1, ensure_ascii=False, allow_nan=False)
+        place.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return folder / "report.html"
+
+
+def finished(folder: Path, run: Mapping[str, Any]) -> str | None:
+    """Return the overall verdict of this very run, or None where it has not come to its end."""
+    try:
+        stored = json.loads((folder / _RESULTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return stored["verdict"]["overall"] if stored["run"] == dict(run) else None
+
+
+def page(done: Finished) -> Report:
+    """Return the page as a dictionary."""
+    recipe, verdict = done.recipe, done.verdict
+    facts: dict[str, Any] = {"verdict": verdict.overall, "cells": len(done.cells)}
+    if recipe.repeats is not None:
+        facts["repeats"] = recipe.repeats
+    facts["time of the cells"] = _duration(done.seconds)
+    return {
+        "title": recipe.title,
+        "subtitle": f"{recipe.where} of {recipe.paper}, "
+        f"{'made again by ' if recipe.printed else ''}podium reproduce {recipe.name}",
+        "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
+        "facts": facts,
+        "sections": _sections(done),
+        "conventions": [("seed", recipe.seed), *_settings(recipe.parameters)],
+    }
+
+
+def summary(done: Finished) -> dict[str, Any]:
+    """Return everything that was found, as JSON can hold it."""
+    return {
+        "recipe": done.recipe.name,
+        "run": dict(done.run),
+        "verdict": {"overall": done.verdict.overall, "text": done.verdict.text},
+        "figures": [_line_json(line) for line in done.verdict.lines],
+        "claims": [
+            {"text": claim.text, "figure": claim.figure, **_measured(found), "standing": standing}
+            for claim, found, standing in done.verdict.claims
+        ],
+        "seconds": round(done.seconds, 3),
+    }
+
+
+def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
+    """Return the paper's figure, ours, the difference and the verdict, a line each."""
+    lines = [line for line in verdict.lines if line.printed is not None or not printed_only]
+    return _without_errors(
+        {
+            "columns": ["figure", "paper", "podium", _ERROR, "diff.", "verdict"],
+            "rows": [_row(line) for line in lines],
+            "align": ["left", "right", "right", "right", "right", "left"],
+        }
+    )
+
+
+def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
+    """Return what is said in words, the figure that tells, and whether it holds."""
+    rows = [
+        [claim.text, _number(found.value), _error(found), standing]
+        for claim, found, standing in claims
+    ]
+    return _without_errors(
+        {
+            "columns": ["claim", "found", _ERROR, "verdict"],
+            "rows": rows,
+            "align": ["left", "right", "right", "left"],
+        }
+    )
+
+
+def _without_errors(table: Table) -> Table:
+    """Leave out standard errors where there are none."""
+    column = list(table["columns"]).index(_ERROR)
+    if any(row[column] is not None for row in table["rows"]):
+        return table
+
+    def rest(row: Sequence[Any]) -> list[Any]:
+        return [*row[:column], *row[column + 1 :]]
+
+    sides = rest(table.get("align", ()))
+    return {
+        "columns": rest(table["columns"]),
+        "rows": [rest(row) for row in table["rows"]],
+        "align": sides,
+    }
+
+
+def _sections(done: Finished) -> list[Section]:
+    verdict = done.verdict
+    sections: list[Section] = []
+    if verdict.claims:
+        title = "What the paper says" if done.recipe.printed else "What is claimed"
+        sections.append({"title": title, "table": claim_table(verdict.claims)})
+    if done.plots:
+        sections.append({"title": "Plots", "figures": done.plots})
+    if done.recipe.notes:
+        sections.append({"title": "Notes", "text": done.recipe.notes})
+    sections.append({"title": "Figure by figure", "table": figure_table(verdict)})
+    if done.tables:
+        sections.append({"title": "More", "tables": done.tables})
+    return sections
+
+
+def _markdown(done: Finished) -> str:
+    parts = [f"**{done.recipe.name}: {done.verdict.overall}.** {done.verdict.text}"]
+    if done.verdict.claims:
+        parts.append(tables.to_markdown(claim_table(done.verdict.claims)))
+    parts.append(tables.to_markdown(figure_table(done.verdict)))
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _row(line: Line) -> list[Any]:
+    difference = line.difference
+    return [
+        line.key,
+        None if line.printed is None else _number(line.printed),
+        _number(line.found.value),
+        _error(line.found),
+        None if difference is None else _number(difference, "+"),
+        line.agreement,
+    ]
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "figure": line.key,
+        "printed": line.printed,
+        **_measured(line.found),
+        "verdict": line.agreement,
+    }
+
+
+def _measured(found: Measured) -> dict[str, Any]:
+    return {
+        "value": _finite(found.value),
+        "std_error": _finite(found.std_error),
+        "n": found.n,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _number(value: float, sign: str = "") -> str | None:
+    """Write whole numbers whole, others with four digits and at most four decimals."""
+    if not math.isfinite(value):
+        return None
+    if value == round(value) and abs(value) < 1e9:
+        return f"{value:{sign}.0f}" if value else "0"
+    if abs(value) < 5e-5:
+        return f"{value:{sign}.0e}"
+    decimals = min(4, max(0, 3 - math.floor(math.log10(abs(value)))))
+    return f"{value:{sign}.{decimals}f}"
+
+
+def _error(found: Measured) -> str | None:
+    return _number(found.std_error)
+
+
+def _settings(parameters: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """Flatten the parameters, so that the page says what was done."""
+    found: list[tuple[str, Any]] = []
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            found += _settings(cast("Mapping[str, Any]", value), f"{before}{name}, ")
+        else:
+            found.append((f"{before}{name}", str(value)))
+    return found
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]

@@ -1,0 +1,302 @@
+"""Running a recipe: cell by cell, checkpointed, in one process or several, to the same result."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import time
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+from podium import _check
+from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
+from podium.papers import checkpoint, datasets, page
+from podium.papers.checkpoint import Begun, Checkpoint
+from podium.papers.page import Finished
+from podium.papers.recipe import Recipe, load, names
+from podium.papers.study import Cells, Result, Study
+from podium.papers.verdict import Verdict, judge
+from podium.progress import silent
+from podium.types import Progress
+
+FOLDER = "reproduce"
+"""Where results go unless told otherwise; each recipe has a folder of its own in it."""
+
+_Timed: TypeAlias = tuple[Result, float]
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A recipe that has run to its end.
+
+    Attributes
+    ----------
+    done : Finished
+        The recipe, its cells, figures and verdict.
+    page : Path
+    resumed : int
+        Cells that an earlier run had finished.
+    others : int
+        Cells in the checkpoint that are of no use here: other parameters, data or version.
+    """
+
+    done: Finished
+    page: Path
+    resumed: int
+    others: int
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.done.verdict
+
+    @property
+    def cells(self) -> Cells:
+        return self.done.cells
+
+
+@dataclass(frozen=True)
+class Status:
+    """A recipe, and how far it has come in a folder of results."""
+
+    recipe: Recipe
+    text: str
+
+
+def reproduce(
+    recipe: Recipe | str,
+    out: Path | str = FOLDER,
+    *,
+    data: Path | str | None = None,
+    repeats: int | None = None,
+    jobs: int = 1,
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Outcome:
+    """Do a recipe and compare what it measures with what the paper printed.
+
+    Parameters
+    ----------
+    recipe : Recipe or str
+        A name of `recipe.names`, or a recipe.
+    out : path
+        Results go into ``out / recipe.name``: ``cells.jsonl`` (the checkpoint), ``report.html``,
+        ``table.md``, ``results.json`` and one SVG per plot. All but the first appear whole at
+        the end.
+    data : path, optional
+        The folder that holds the recipe's data sets, or the data set itself.
+    repeats : int, optional
+        Seeded repeats, instead of the paper's number.
+    jobs : int
+        Processes that do cells side by side.
+    fresh : bool
+        Forget the cells that earlier runs finished.
+    progress : callable
+        Called as ``progress(done, total, note)``.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ArgumentError, DataError
+        For an unknown recipe, absent or other data, or a cell that cannot be done.
+    MissingExtraError
+        Without jinja2, the extra ``report``.
+
+    Notes
+    -----
+    A cell is on disk as soon as it is finished, so that a run that was interrupted, killed or
+    asked for more repeats continues where it was. Neither that nor `jobs` changes the result.
+
+    Examples
+    --------
+    >>> reproduce("pap-table1", "results").verdict.overall  # doctest: +SKIP
+    'reproduced'
+    """
+    recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
+    jobs = _check.cutoff(jobs, name="jobs")
+    paths, sums = datasets.locate(recipe, None if data is None else Path(data))
+    folder = _prepared(Path(out) / recipe.name, paths)
+    study = study_of(recipe)
+    keys = list(study.cells(recipe))
+    begun = Begun(recipe.fingerprint, _hash(recipe, sums), recipe.repeats, len(keys))
+    with contextlib.closing(Checkpoint(folder, begun, fresh=fresh)) as kept:
+        resumed = sum(key in kept.done for key in keys)
+        _fill(kept, recipe, paths, keys, jobs, progress)
+        cells = {key: kept.done[key] for key in keys}
+    figures = study.fold(recipe, cells)
+    verdict = judge(recipe, figures)
+    done = page.finish(
+        recipe, study, cells, figures, verdict, run=vars(begun), seconds=kept.seconds
+    )
+    return Outcome(done, page.write(done, folder), resumed, kept.others)
+
+
+def study_of(recipe: Recipe) -> Study:
+    """Return the study that a recipe names: "module", or "module:NAME" for one of several.
+
+    A module without a dot is one of the paper's package.
+    """
+    module, _, name = recipe.study.partition(":")
+    home = module if "." in module else f"podium.papers.{recipe.paper}.{module}"
+    return getattr(import_module(home), name or "STUDY")
+
+
+def status(out: Path | str = FOLDER) -> list[Status]:
+    """Return every recipe with what a folder of results holds of it."""
+    return [Status(recipe, _status(recipe, Path(out))) for recipe in map(load, names())]
+
+
+def _status(recipe: Recipe, out: Path) -> str:
+    found = checkpoint.last(out / recipe.name)
+    if found is None:
+        return "never run"
+    begun, done = found
+    if begun.fingerprint != recipe.fingerprint:
+        return "run by another version"
+    overall = page.finished(out / recipe.name, vars(begun))
+    if overall is None:
+        return f"{done} of {begun.cells} cells"
+    few = "" if begun.repeats == recipe.repeats else f" ({begun.repeats} of {recipe.repeats})"
+    return f"done: {overall}{few}"
+
+
+def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
+    """Make the folder and see that a page can be rendered, before the work that it is for."""
+    page.require_renderer()
+    for place in paths.values():
+        if place.resolve().is_relative_to(folder.resolve()):
+            raise ArgumentError(
+                f"data {place} lies in {folder}, where results are written. Pass another out."
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} can't be written: {error.strerror or error}.") from error
+    return folder
+
+
+def _hash(recipe: Recipe, sums: Mapping[str, str]) -> str:
+    parts = json.dumps([recipe.fingerprint, dict(sums)], sort_keys=True)
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _fill(
+    kept: Checkpoint,
+    recipe: Recipe,
+    paths: Mapping[str, Path],
+    keys: Sequence[str],
+    jobs: int,
+    progress: Progress,
+) -> None:
+    """Do the cells that are not done yet."""
+    todo = [key for key in keys if key not in kept.done]
+    if not todo:
+        return
+    before = len(keys) - len(todo)
+    progress(before, len(keys), "preparing" if before == 0 else f"resumed after {before} cells")
+    finish = _in_turn if jobs == 1 else _side_by_side
+    for done, (key, (result, seconds)) in enumerate(finish(recipe, paths, todo, jobs), before + 1):
+        kept.add(key, result, seconds)
+        progress(done, len(keys), key)
+
+
+def _in_turn(
+    recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
+) -> Iterator[tuple[str, _Timed]]:
+    del jobs  # there is only this process
+    worker = _Worker(recipe, paths)
+    for key in todo:
+        yield key, worker(key)
+
+
+def _side_by_side(
+    recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
+) -> Iterator[tuple[str, _Timed]]:
+    """Do cells in new processes of one thread each; where one fails, the others are stopped."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(jobs, len(todo)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(recipe, dict(paths)),
+    )
+    try:
+        with _one_thread_each():
+            futures = {pool.submit(_do, key): key for key in todo}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool as error:
+        raise PodiumError(
+            f"A process of {recipe.name} was killed, most often for want of memory. Finished "
+            "cells are kept: run it again with fewer jobs."
+        ) from error
+    finally:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Generator[None]:
+    """Let processes that start now use one thread: together they fill the machine."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class _Worker:
+    """A study with its data read, ready to do cells."""
+
+    def __init__(self, recipe: Recipe, paths: Mapping[str, Path]) -> None:
+        self._recipe, self._study = recipe, study_of(recipe)
+        self._context = self._study.prepare(recipe, paths)
+
+    def __call__(self, key: str) -> _Timed:
+        started = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                # a paper's number of iterations is not to be argued with in 300 warnings
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = self._study.run(self._recipe, self._context, key)
+        except PodiumError as error:
+            raise ArgumentError(f"{self._recipe.name}, cell {key}: {error}") from error
+        return result, time.perf_counter() - started
+
+
+_asked: list[tuple[Recipe, Mapping[str, Path]]] = []  # of this process, where it is one of several
+
+
+def _begin(recipe: Recipe, paths: Mapping[str, Path]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was asked decides
+    _asked[:] = [(recipe, paths)]
+
+
+@functools.cache
+def _worker() -> _Worker:
+    """Read the data at the first cell, where an error finds its way back."""
+    return _Worker(*_asked[0])
+
+
+def _do(key: str) -> _Timed:
+    return _worker()(key)

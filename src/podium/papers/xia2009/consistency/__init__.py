@@ -1,0 +1,39 @@
+"""Whether minimising a loss finds the best top k: the theory of top-k consistency, by enumeration.
+
+A `Space` says how probable each order of a few objects is. `is_order_preserving` and
+`meets_theorem_6` say whether the theory's condition on spaces holds, `sensitivity` searches for
+what would refute the theory's condition on losses, `minimise` finds the scores with the least
+expected loss, and `agreement` compares their top k with the Bayes rankers'. `Truncated` modifies
+any loss on grades for the top k. The page docs/consistency.md shows them at work.
+"""
+
+from podium.papers.xia2009.consistency._search import CONDITIONS, CounterExample
+from podium.papers.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on
+from podium.papers.xia2009.consistency.cross_entropy import PermutationCrossEntropy
+from podium.papers.xia2009.consistency.minimum import Minimum, minimise
+from podium.papers.xia2009.consistency.preserving import (
+    is_order_preserving,
+    meets_theorem_6,
+    preserved_pairs,
+)
+from podium.papers.xia2009.consistency.sensitivity import Sensitivity, sensitivity
+from podium.papers.xia2009.consistency.space import Space
+from podium.papers.xia2009.consistency.truncated import Truncated
+
+__all__ = [
+    "CONDITIONS",
+    "Agreement",
+    "CounterExample",
+    "Minimum",
+    "PermutationCrossEntropy",
+    "Sensitivity",
+    "Space",
+    "Truncated",
+    "agreement",
+    "is_consistent_on",
+    "is_order_preserving",
+    "meets_theorem_6",
+    "minimise",
+    "preserved_pairs",
+    "sensitivity",
+]

@@ -1,0 +1,78 @@
+"""The losses of the study of top-k consistency, in their original and their top-k form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import losses
+from podium.groups import Groups
+from podium.losses import ListNetLuce, Loss
+from podium.papers.xia2009.consistency import PermutationCrossEntropy, Truncated
+from podium.types import PerGroup, PerRow
+
+_OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
+
+
+def made(name: str, form: str, k: int) -> Loss:
+    """Return a loss in its form: "original", or "top-k" for this k."""
+    if name == "listnet-luce":  # the top-k form of Cao et al., with the truth as it is
+        return ListNetLuce(k=k)
+    if name == "gentle":
+        return Gentle()
+    if form == "top-k" and name in _OWN_CUTOFF:
+        return losses.get(name, k=k)
+    entropy = name == "permutation-cross-entropy"
+    loss: Loss = PermutationCrossEntropy() if entropy else losses.get(name)
+    return Truncated(loss, k) if form == "top-k" else loss
+
+
+@dataclass(frozen=True)
+class Gentle(Loss):
+    """A loss of three objects that has all that proposition 10 asks for, and is consistent.
+
+    The top-1 likelihood loss plus ``share * h(d)``, d being the score of the object at place 2
+    less that at place 3, with ``h(d) = |d|^3 / (1 + d^2)`` for d < 0 and 0 above. h falls
+    strictly where the two are in the wrong order and has no slope where they tie.
+    """
+
+    share: float = 0.1
+
+    smooth: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def prepare(
+        self,
+        relevance: PerRow,
+        groups: Groups,
+        *,
+        weights: PerRow | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the object at each place, for groups of three rows one after the other."""
+        if weights is not None or groups.order is not None or not (groups.sizes == 3).all():
+            raise ValueError("this loss takes unweighted groups of three, one after the other")
+        return np.argsort(-relevance.reshape(-1, 3), axis=1)
+
+    def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
+        """Return each group's value, and the gradient of their mean."""
+        by_group = scores.reshape(-1, 3)
+        lifted = np.exp(by_group - by_group.max(axis=1, keepdims=True))
+        chances = lifted / lifted.sum(axis=1, keepdims=True)
+        first, second, third = target.T
+        each = np.arange(len(by_group))
+        d = np.minimum(by_group[each, second] - by_group[each, third], 0.0)
+        values = -np.log(chances[each, first]) - self.share * d**3 / (1.0 + d**2)
+        slope = -self.share * d**2 * (3.0 + d**2) / (1.0 + d**2) ** 2
+        grad = chances.copy()
+        grad[each, first] -= 1.0
+        grad[each, second] += slope
+        grad[each, third] -= slope
+        return values, grad.ravel() / len(by_group)
+
+    def curvature(self, scores: PerRow, target: Any) -> PerRow:
+        """Return a bound on the second derivatives: 1/4 of the softmax, at most 3 of h."""
+        return np.full(scores.size, (0.25 + 3.0 * self.share) / len(target))

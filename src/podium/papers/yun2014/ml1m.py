@@ -1,0 +1,424 @@
+"""RoBiRank's factors on MovieLens-1M: quality and seconds, beside those of other recommenders."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium import _check, data
+from podium.catalogue import rankings
+from podium.data.archive import members, pick
+from podium.errors import DataError
+from podium.evaluation import Evaluation, evaluate
+from podium.papers.recipe import DataSet, Recipe
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
+from podium.papers.xia2009.letor import interval, row
+from podium.papers.xia2009.letor_methods import product
+from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, fit, load
+from podium.recommenders import scores_of
+from podium.report import Figure, Table
+
+_DEPTH = 20  # of a list: what pap@10 reads of it
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Pairs of all users x all items, in parts: those of `train` are `learn` and `valid`."""
+
+    train: Pairs
+    test: Pairs
+    learn: Pairs
+    valid: Pairs
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Load every method, read the pairs, and divide them as the recipe says."""
+    given = recipe.parameters
+    for name in given["methods"]:
+        load(name)  # what is not installed shall not be told after half of the cells
+    user, item = _pairs(recipe, paths[given["folder"]])
+    shape = int(user.max()) + 1, int(item.max()) + 1
+    split = data.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
+    seed = int(generator(recipe, "validation").integers(2**31))
+    again = data.random(split.train.size, user=user[split.train], test=given["valid"], seed=seed)
+
+    def part(rows: Ints) -> Pairs:
+        table = (np.ones(rows.size, np.float32), (user[rows], item[rows]))
+        return sparse.csr_array(table, shape=shape)
+
+    learn, valid = split.train[again.train], split.train[again.test]
+    return Context(part(split.train), part(split.test), part(learn), part(valid))
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: each method's grid, its seeds, and its seconds by passes."""
+    return [*_cells(recipe)]
+
+
+def _cells(recipe: Recipe) -> Iterator[str]:
+    for name in recipe.parameters["methods"]:
+        method = METHODS[_check.choice(name, "methods", list(METHODS))]
+        for point in range(len(points(recipe, name))):
+            yield key(part=TUNING, method=name, point=point)
+        for seed in range(recipe.repeats or 1 if method.draws else 1):
+            yield key(part=TEST, method=name, seed=seed)
+        for n in fewer_passes(recipe, name):
+            yield key(part=PASSES, method=name, passes=n)
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Fit a method to the pairs of a part, and measure it on those that were left out."""
+    asked = parts(cell)
+    name, part = asked["method"], asked["part"]
+    options = dict(recipe.parameters["methods"][name]["fixed"])
+    if part == TUNING:
+        chosen = points(recipe, name)[int(asked["point"])]
+        seed = _seed(recipe, TUNING, 0)
+        found = _measured(recipe, name, {**options, **chosen}, seed, context.learn, context.valid)
+        return found.means() | {"options": chosen}
+    options |= recipe.parameters["methods"][name]["chosen"]
+    if part == PASSES:
+        options["n_epochs"] = int(asked["passes"])
+    seed = _seed(recipe, TEST, int(asked.get("seed", 0)))
+    found = _measured(recipe, name, options, seed, context.train, context.test)
+    return found.means() if part == PASSES else found.means() | {"values": found.by_user()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """A fitted model's values for each user, and the seconds of its training."""
+
+    evaluation: Evaluation
+    seconds: float
+    clock: float
+
+    def means(self) -> dict[str, Any]:
+        return {
+            "seconds": self.seconds,
+            "clock": self.clock,
+            "means": self.evaluation.means,
+        }
+
+    def by_user(self) -> dict[str, Any]:
+        return {each: values.round(6) for each, values in self.evaluation.values.items()}
+
+
+def _measured(
+    recipe: Recipe,
+    name: str,
+    options: Mapping[str, Any],
+    seed: int,
+    pairs: Pairs,
+    left_out: Pairs,
+) -> _Measured:
+    timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
+    lists = rankings(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
+    return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
+
+
+def _seed(recipe: Recipe, purpose: str, index: int) -> int:
+    return int(generator(recipe, purpose, index).integers(2**31))
+
+
+def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
+    """Return numbers of users and items from 0, in rising order of user id and then item id."""
+    user, item = _ids(path, recipe.data[0])
+    order = np.lexsort((item, user))
+    user, item = user[order], item[order]
+    wanted = recipe.parameters["sha256"]
+    if wanted and _sum(user, item) != wanted:
+        raise DataError(
+            f"{path} holds {user.size} pairs that are not those of {recipe.data[0].title}. Fetch "
+            f"it from {recipe.data[0].url}."
+        )
+    return np.unique(user, return_inverse=True)[1], np.unique(item, return_inverse=True)[1]
+
+
+def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
+    """Read what GroupLens publishes, or a file of the pairs alone."""
+    file = pick(members(path, source.title, source.url), ["pairs.csv"])
+    if file is None:
+        ratings = data.movielens(path, "1m")
+        return np.asarray(ratings.user), np.asarray(ratings.item)
+    with file.open() as stream:
+        table = np.loadtxt(stream, np.int64, delimiter=",", skiprows=1)
+    return table[:, 0], table[:, 1]
+
+
+def _sum(user: Ints, item: Ints) -> str:
+    lines = "".join(f"{u},{i}\n" for u, i in zip(user.tolist(), item.tolist(), strict=True))
+    return hashlib.sha256(f"user_id,item_id\n{lines}".encode()).hexdigest()
+
+
+TUNING, TEST, PASSES = "tuning", "test", "passes"
+"""What a cell is for: one point of a grid, one seed, or one number of passes."""
+
+OTHER_CHOICE = "methods whose grid chose other options"
+
+
+def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
+    """Return every point of a method's grid; none where it has nothing to tune."""
+    grid: Mapping[str, Any] = recipe.parameters["methods"][name]["grid"]
+    return [*product(grid)] if grid else []
+
+
+def of(cells: Cells, part: str, name: str) -> list[tuple[Mapping[str, str], Result]]:
+    """Return a method's cells of one part, with the parts of their keys."""
+    asked = ((parts(cell), found) for cell, found in cells.items())
+    return [each for each in asked if each[0]["part"] == part and each[0]["method"] == name]
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return levels, seconds, what RoBiRank is above each other, and the wrong choices."""
+    found: dict[str, Measured] = {}
+    names = [*recipe.parameters["methods"]]
+    for name in names:
+        done = [result for _, result in of(cells, TEST, name)]
+        for measure in recipe.parameters["measures"]:
+            found[f"{name} {measure}"] = mean(each["means"][measure] for each in done)
+        found[f"{name}, seconds"] = mean(each["seconds"] for each in done)
+        found[f"{name}, seconds on the clock"] = mean(each["clock"] for each in done)
+    for name in compared(recipe):
+        for measure in recipe.parameters["measures"]:
+            found[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
+    wrong = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
+    found[OTHER_CHOICE] = Measured(float(len(wrong)), n=len(names))
+    return found
+
+
+def compared(recipe: Recipe) -> list[str]:
+    """Return what RoBiRank is compared with: every other method."""
+    return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
+
+
+def difference(cells: Cells, other: str, measure: str) -> Measured:
+    """Return RoBiRank less another, for the same users, each the mean over its seeds.
+
+    The standard error adds the variances of drawing other users and of drawing other seeds.
+    """
+    mine, theirs = (_by_user(cells, name, measure) for name in (ROBIRANK, other))
+    gaps = mine.mean(axis=0) - theirs.mean(axis=0)
+    gaps = gaps[np.isfinite(gaps)]
+    of_users = float(gaps.var(ddof=1)) / gaps.size
+    error = math.sqrt(of_users + _of_seeds(mine) + _of_seeds(theirs))
+    return Measured(float(gaps.mean()), error, int(gaps.size))
+
+
+def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
+    """Return the options that are best on validation; of equal ones the first."""
+    done = [result for _, result in of(cells, TUNING, name)]
+    measure = recipe.parameters["validation"]
+    if not done:
+        return {}
+    return max(done, key=lambda result: result["means"][measure])["options"]
+
+
+def fewer_passes(recipe: Recipe, name: str) -> list[int]:
+    """Return the numbers of passes that a method is fitted with beside the one that it is given."""
+    if not METHODS[name].passes:
+        return []
+    return [n for n in recipe.parameters["passes"] if n < _passes(recipe, name)]
+
+
+def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
+    """Yield a method's numbers of passes and what each gave, by its first seed."""
+    for asked, result in of(cells, PASSES, name):
+        yield int(asked["passes"]), result
+    yield _passes(recipe, name), of(cells, TEST, name)[0][1]
+
+
+def in_passes(recipe: Recipe) -> list[str]:
+    """Return the methods that learn in passes."""
+    return [name for name in recipe.parameters["methods"] if METHODS[name].passes]
+
+
+def _passes(recipe: Recipe, name: str) -> int:
+    return int(recipe.parameters["methods"][name]["fixed"]["n_epochs"])
+
+
+def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
+    return recipe.parameters["methods"][name]["chosen"]
+
+
+def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
+    """Return a row of users for each seed."""
+    rows = [result["values"][measure] for _, result in of(cells, TEST, name)]
+    return np.array(rows, np.float64)
+
+
+def _of_seeds(values: NDArray[np.float64]) -> float:
+    """Return the variance of the mean over seeds; 0 where nothing is drawn."""
+    means = np.nanmean(values, axis=1)
+    return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
+
+
+_LEAST = 0.01  # seconds that a logarithmic axis begins at
+_NEAREST = 6  # others that a figure has room for before the far ones squeeze them
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return quality against seconds, of rivals and of forms, and differences."""
+    names = [*recipe.parameters["methods"]]
+    rivals = [ROBIRANK, *(name for name in names if METHODS[name].kind != FORM)]
+    forms = [name for name in names if METHODS[name].kind == FORM]
+    validation = recipe.parameters["validation"]
+    first = recipe.parameters["measures"][0]
+    return [
+        _curves(recipe, cells, figures, rivals, validation, "RoBiRank and other recommenders"),
+        _curves(recipe, cells, figures, rivals, first, "RoBiRank and other recommenders"),
+        _curves(recipe, cells, figures, forms, validation, "RoBiRank and its other losses"),
+        _gaps(recipe, figures),
+    ]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return levels and seconds, the differences, what was chosen, and every grid."""
+    return [*_tables(recipe, cells, figures)]
+
+
+def _tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    measures = [*recipe.parameters["measures"]]
+    yield {
+        "caption": "Mean of seeds on the test pairs ± standard error over seeds, best first by "
+        f"{recipe.parameters['validation']}; seconds of training",
+        "columns": ["method", *measures, "processor", "clock"],
+        "rows": [_levels(recipe, figures, name) for name in _falling(recipe, figures)],
+    }
+    yield {
+        "caption": "RoBiRank less another method for the same users, with intervals of 95 %",
+        "columns": ["other", *measures],
+        "rows": [
+            [name, *(interval(figures[f"{ROBIRANK} − {name} {each}"]) for each in measures)]
+            for name in _falling(recipe, figures)
+            if name != ROBIRANK
+        ],
+    }
+    yield {
+        "caption": "Quality and processor seconds by passes, one seed: "
+        f"{recipe.parameters['validation']} (seconds)",
+        "columns": ["method", *(str(n) for n in recipe.parameters["passes"]), "all"],
+        "rows": [_by_passes(recipe, cells, name) for name in in_passes(recipe)],
+    }
+    yield {
+        "caption": f"Every point of the grids: {recipe.parameters['validation']} on validation, "
+        "and processor seconds",
+        "columns": ["method", "options", "value", "seconds", "chosen"],
+        "rows": [*_grid(recipe, cells)],
+    }
+
+
+def _levels(recipe: Recipe, figures: Figures, name: str) -> list[Any]:
+    found = [figures[f"{name} {measure}"] for measure in recipe.parameters["measures"]]
+    seconds = [figures[f"{name}, seconds{end}"].value for end in ("", " on the clock")]
+    return [
+        name,
+        *(
+            f"{each.value:.4f}" + (f" ± {each.std_error:.4f}" if each.n > 1 else "")
+            for each in found
+        ),
+        *(f"{each:.1f}" for each in seconds),
+    ]
+
+
+def _falling(recipe: Recipe, figures: Figures) -> list[str]:
+    measure = recipe.parameters["validation"]
+    names: Sequence[str] = [*recipe.parameters["methods"]]
+    return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
+
+
+def _by_passes(recipe: Recipe, cells: Cells, name: str) -> list[str]:
+    found = dict(by_passes(recipe, cells, name))
+    last = max(found)
+    shown = [found.get(n) if n < last else None for n in recipe.parameters["passes"]]
+    return [name, *(_reached(recipe, each) for each in shown), _reached(recipe, found[last])]
+
+
+def _reached(recipe: Recipe, found: Result | None) -> str:
+    if found is None:
+        return ""
+    value = found["means"][recipe.parameters["validation"]]
+    return f"{value:.3f} ({found['seconds']:.1f})"
+
+
+def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
+    measure = recipe.parameters["validation"]
+    for name in recipe.parameters["methods"]:
+        chosen = best(recipe, cells, name)
+        for _, found in of(cells, TUNING, name):
+            text = ", ".join(f"{option} {value}" for option, value in found["options"].items())
+            yield [
+                name,
+                text,
+                f"{found['means'][measure]:.4f}",
+                f"{found['seconds']:.1f}",
+                "✓" if found["options"] == chosen else "",
+            ]
+
+
+def _curves(
+    recipe: Recipe,
+    cells: Cells,
+    figures: Figures,
+    names: Sequence[str],
+    measure: str,
+    title: str,
+) -> Figure:
+    counts = ", ".join(map(str, recipe.parameters["passes"]))
+    return {
+        "kind": "line_plot",
+        "title": f"{title}: {measure} against seconds of training",
+        "series": [_curve(recipe, cells, figures, name, measure) for name in names],
+        "x_label": "processor seconds of training",
+        "y_label": measure,
+        "log_x": True,
+        "caption": f"After {counts} and all passes, each a fit of its own; a single point where a "
+        "method has no passes.",
+    }
+
+
+def _curve(
+    recipe: Recipe, cells: Cells, figures: Figures, name: str, measure: str
+) -> Mapping[str, Any]:
+    if name not in in_passes(recipe):
+        x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
+        return {"label": name, "x": [max(x, _LEAST)], "y": [y]}
+    done = [result for _, result in by_passes(recipe, cells, name)]
+    return {
+        "label": name,
+        "x": [max(result["seconds"], _LEAST) for result in done],
+        "y": [result["means"][measure] for result in done],
+    }
+
+
+def _gaps(recipe: Recipe, figures: Figures) -> Figure:
+    shown: Sequence[str] = recipe.parameters["measures"]
+    there = [name for name in _falling(recipe, figures) if name in compared(recipe)][:_NEAREST]
+    return {
+        "kind": "grouped_intervals",
+        "title": "RoBiRank above the best of the others",
+        "panels": [
+            {
+                "title": measure,
+                "rows": [row(name, figures[f"{ROBIRANK} − {name} {measure}"]) for name in there],
+            }
+            for measure in shown
+        ],
+        "share_axis": False,
+        "axis_label": "difference",
+        "digits": 3,
+        "caption": "RoBiRank less the method named, for the same users; intervals of 95 %.",
+    }
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""All methods that a recipe's parameters name, on one split of its pairs."""

@@ -1,0 +1,217 @@
+"""RoBiRank's factors of the Million Song Dataset's taste profile: quality against seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from podium.catalogue import rankings
+from podium.data.archive import members, required
+from podium.evaluation import evaluate
+from podium.executors import Threads
+from podium.factorization import RoBiRank
+from podium.papers.recipe import Recipe
+from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
+from podium.papers.yun2014.msd_data import Split, hold_out, read
+from podium.report import Figure, Table
+
+FILE = "train_triplets.txt"
+POPULARITY = "popularity"
+"""The method that shows every user what most have heard."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The split, and the users who are judged, rising."""
+
+    split: Split
+    judged: NDArray[np.int64]
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Read the triplets, hold songs out and draw the users who are judged."""
+    (data,) = recipe.data
+    place = paths[data.folder]
+    member = required(members(place, data.title, data.url), [FILE], place, data.url)
+    with member.open() as lines:
+        plays = read(lines, member.name)
+    share = recipe.parameters["held_out"]
+    split = hold_out(plays, share, lambda block: generator(recipe, "split", block))
+    able = np.flatnonzero(np.diff(split.test.indptr))
+    n_judged = min(recipe.parameters["judged"], able.size)
+    drawn = generator(recipe, "judged").choice(able, n_judged, replace=False)
+    return Context(split, np.sort(drawn).astype(np.int64))
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: each method at each number of passes, for each seed of the factors."""
+    return [
+        key(seed=seed, method=name, passes=passes)
+        for seed in range(recipe.repeats or 1)
+        for name, method in recipe.parameters["methods"].items()
+        for passes in method["passes"]
+    ]
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Do one cell: fit, and measure the judged users by what was held out."""
+    asked = parts(cell)
+    began = time.perf_counter(), time.process_time()
+    if asked["method"] == POPULARITY:
+        factors = _popularity(context.split.train)
+    else:
+        factors = _fitted(recipe, context.split.train, asked)
+    seconds, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+    return {"seconds": seconds, "cpu": cpu, **measured(recipe, context, factors)}
+
+
+def _fitted(
+    recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
+    model = RoBiRank(
+        **{**recipe.parameters["model"], **options},
+        n_epochs=int(asked["passes"]),
+        random_state=int(asked["seed"]),
+    )
+    model.fit(train, executor=Threads(recipe.parameters["threads"]))
+    ones = np.ones((train.shape[0], 1), np.float32)
+    return (
+        np.hstack([model.user_factors_, ones]),
+        np.hstack([model.item_factors_, model.item_bias_[:, None]]),
+    )
+
+
+def _popularity(train: csr_array[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    n_users, n_items = train.shape
+    heard = np.bincount(train.indices, minlength=n_items).astype(np.float32)
+    return np.ones((n_users, 1), np.float32), heard[:, None]
+
+
+def measured(
+    recipe: Recipe, context: Context, factors: tuple[NDArray[np.float32], NDArray[np.float32]]
+) -> dict[str, Any]:
+    """Return each measure's values, one a judged user, songs that were learned from left out."""
+    users, items = factors
+    judged, split = context.judged, context.split
+    lists = rankings(
+        (users[judged], items),
+        split.test[judged],
+        exclude=split.train[judged],
+        depth=recipe.parameters["depth"],
+    )
+    found = evaluate(lists, recipe.parameters["measures"])
+    return {name: np.round(found.values[name], 6) for name in recipe.parameters["measures"]}
+
+
+Fits = Mapping[str, Mapping[int, Sequence[Result]]]
+"""By method and number of passes, the results of its seeds."""
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return means over judged users, and paired differences from the first method."""
+    fits = _fits(cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    found: dict[str, Measured] = {}
+    for name, by_passes in fits.items():
+        for passes, results in by_passes.items():
+            label = _label(name, passes)
+            found |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
+            found[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+    (first, ours), *others = ((name, by[max(by)]) for name, by in fits.items())
+    for name, theirs in others:
+        for measure in measures:
+            gaps = np.subtract(_per_user(ours, measure), _per_user(theirs, measure))
+            found[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
+    return found
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return each measure against seconds on all threads, as the poster has it."""
+    return [_curves(recipe, cells, figures, measure) for measure in recipe.parameters["measures"]]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return every fit, and the differences."""
+    fits = _fits(cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    first, *others = fits
+    return [
+        {
+            "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
+            "rows": [
+                [
+                    name,
+                    passes,
+                    *(_text(figures[f"{_label(name, passes)}: {m}"]) for m in measures),
+                    *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
+                ]
+                for name, by_passes in fits.items()
+                for passes, results in by_passes.items()
+            ],
+            "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
+        },
+        {
+            "columns": ["other", *measures],
+            "rows": [
+                [name, *(_text(figures[f"{first} − {name}: {m}"]) for m in measures)]
+                for name in others
+            ],
+            "caption": f"{first} less another method on the same users, each after its most "
+            "passes, ± standard errors.",
+        },
+    ]
+
+
+def _curves(recipe: Recipe, cells: Cells, figures: Figures, measure: str) -> Figure:
+    threads = recipe.parameters["threads"]
+    return {
+        "kind": "line_plot",
+        "title": f"{measure} against threads × seconds",
+        "x_label": "threads × seconds of a whole fit",
+        "y_label": measure,
+        "log_x": True,
+        "series": [
+            {
+                "label": name,
+                "x": [threads * figures[f"{_label(name, n)}: seconds"].value for n in by_passes],
+                "y": [figures[f"{_label(name, n)}: {measure}"].value for n in by_passes],
+            }
+            for name, by_passes in _fits(cells).items()
+        ],
+        "caption": "A point is a fit of its own, whose step falls to zero over its passes: not "
+        "what a longer fit had reached by then.",
+    }
+
+
+def _fits(cells: Cells) -> Fits:
+    fits: dict[str, dict[int, list[Result]]] = {}
+    for cell, result in cells.items():
+        asked = parts(cell)
+        by_passes = fits.setdefault(asked["method"], {})
+        by_passes.setdefault(int(asked["passes"]), []).append(result)
+    return fits
+
+
+def _per_user(results: Sequence[Result], measure: str) -> list[float]:
+    """Return each judged user's mean over seeds."""
+    return np.mean([result[measure] for result in results], axis=0).tolist()
+
+
+def _label(name: str, passes: int) -> str:
+    return f"{name}, {passes} passes" if passes else name
+
+
+def _text(found: Measured) -> str:
+    return f"{found.value:.4f} ± {found.std_error:.4f}"
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""Quality against seconds; seconds are results here, and differ from run to run."""

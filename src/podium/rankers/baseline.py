@@ -1,0 +1,149 @@
+"""What the baselines share: linear scores, their measure, and what `fit` is given."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.metrics import Measure, parse
+from podium.progress import or_silent
+from podium.rankers import inputs
+from podium.rankers.estimator import LinearScores
+from podium.rankers.objective import times
+from podium.rankers.validation import mean_measure, validator
+from podium.types import Mask, PerRow, Progress
+
+Coefficients = NDArray[np.float64]  # (n_features,)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a baseline learns from, checked: rows, and how a linear score of them is judged.
+
+    Attributes
+    ----------
+    rows : Rows
+        Features float64 or CSR, relevance and groups.
+    positive : bool, (n_rows,)
+    weights : float64, (n_rows,), or None
+    judged : float64, (n_judged, n_features)
+        Features of the rows that candidates are judged by: the eval_set's if there is one.
+    judge : callable
+        From scores of those rows to the mean measure, higher is better.
+    """
+
+    rows: inputs.Rows
+    positive: Mask
+    weights: PerRow | None
+    judged: Any
+    judge: Callable[[PerRow], float]
+
+    def judge_coef(self, coef: Coefficients) -> float:
+        """Return the mean measure of coefficients."""
+        return self.judge(times(self.judged, coef))
+
+
+class LinearBaseline(LinearScores):
+    """Scores ``X @ coef_ + intercept_``; use one of its classes.
+
+    A class has the parameters `eval_measure` and `min_relevance`, and learns in `_learn`.
+    """
+
+    _types: ClassVar[tuple[Any, ...]] = (np.float64,)
+    _reads_groups: ClassVar[bool] = True
+    eval_measure: str | Measure | None
+    min_relevance: float
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn the coefficients; the parameters are those of `LinearRanker.fit`.
+
+        Raises
+        ------
+        ArgumentError
+            For a parameter out of range, non-finite or missing data, lengths that differ,
+            negative relevance or weights, groups that were not given (`LogisticRanker` reads
+            none), or rows that cannot be trained on.
+        """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what an earlier fit learned
+        data = {"sample_weight": sample_weight, "group": group, "eval_set": eval_set}
+        parse(self._measure())
+        self._learn(X, y, qid, data, or_silent(progress))
+        return self
+
+    @abc.abstractmethod
+    def _learn(
+        self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress
+    ) -> None: ...
+
+    def _measure(self) -> str | Measure:
+        """Return the measure: that which was asked for, else pap at the baseline's k."""
+        if self.eval_measure is not None:
+            return self.eval_measure
+        clip = "(clip=true)" if getattr(self, "clip", False) else ""
+        return f"pap{clip}@{_check.cutoff(getattr(self, 'k', 10))}"
+
+    def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
+        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        features = self._features(X, reset=True)
+        reader = self._reader(type(self).__name__) if self._reads_groups else ""
+        rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
+        weights = inputs.row_weights(data["sample_weight"], rows.groups)
+        if data["eval_set"] is None:
+            judged, judge = rows, self._judge(rows, weights)
+        else:
+            judged, judge = self._validation(data["eval_set"])
+        return Task(rows, rows.relevance >= low, weights, judged.features, judge)
+
+    def _min_relevance(self) -> float:
+        return self.min_relevance
+
+    def _judge(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
+        measure, low = parse(self._measure()), self.min_relevance
+        sign = 1.0 if measure.metric.higher_is_better else -1.0
+        labels = rows.groups.index
+
+        def judge(scores: PerRow) -> float:
+            mean = mean_measure(
+                measure, scores, rows.relevance, labels, min_relevance=low, weights=weights
+            )
+            if mean != mean:  # nan
+                raise ArgumentError(
+                    f"None of the {rows.groups.n_groups} groups can be judged: {measure} is "
+                    f"defined on none. Check min_relevance={low:g} and qid, or choose another "
+                    "k or eval_measure."
+                )
+            return sign * mean
+
+        return judge
+
+    def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
+        X, y, qid = inputs.unpack_eval_set(eval_set)
+        rows = self._judged_rows(self._features(X, reset=False), y, qid)
+        low = self.min_relevance
+        return rows, validator(
+            self._measure(), rows.relevance, rows.groups.index, min_relevance=low
+        )
+
+    def _adopt(self, ranker: Any) -> None:
+        """Take over what another estimator learned."""
+        for name, value in cast("dict[str, Any]", ranker.__dict__).items():
+            if name.endswith("_"):
+                setattr(self, name, value)

@@ -1,0 +1,116 @@
+"""What every ranker is: an estimator that scores rows and is measured by groups."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium import _check
+from podium.groups import Groups
+from podium.losses import Loss
+from podium.metrics import Measure
+from podium.rankers import inputs
+from podium.rankers.objective import Parameters, times
+from podium.rankers.validation import mean_measure
+from podium.types import PerRow
+
+
+class Ranker(BaseEstimator, abc.ABC):
+    """What rankers of all kinds share; use one of them."""
+
+    eval_measure: Any
+    one_group: bool
+
+    @abc.abstractmethod
+    def predict(self, X: Any) -> PerRow:
+        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean of `eval_measure` over groups; nan where it is defined on none.
+
+        Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
+        group, weighs the groups by the mean of their rows.
+
+        Raises
+        ------
+        ArgumentError
+            If qid is missing, unless one_group=True says that all rows are one list. In
+            scikit-learn's tools it arrives after ``set_score_request(qid=True)``.
+        """
+        _check.grouped(qid, self._reader("score"), request="set_score_request")
+        scores = self.predict(X)
+        groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
+        return mean_measure(
+            self._measure(),
+            scores,
+            np.asarray(y, dtype=np.float64),
+            qid,
+            min_relevance=self._min_relevance(),
+            weights=inputs.row_weights(sample_weight, groups),
+        )
+
+    def _measure(self) -> str | Measure:
+        """Return what `score` returns and what an eval_set is measured by."""
+        return self.eval_measure
+
+    def _reader(self, name: str) -> str:
+        """Return the name of what reads groups; nothing where all rows may be one."""
+        return "" if _check.flag(self.one_group, "one_group") else name
+
+    def _loss_reader(self, loss: Loss) -> str:
+        """Return the loss's name if it reads groups."""
+        return self._reader(loss.name) if loss.reads_groups else ""
+
+    def _judged_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
+        """Check the rows of an eval_set, whose measure reads groups."""
+        reader = self._reader(str(self._measure()))
+        return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
+
+    @abc.abstractmethod
+    def _min_relevance(self) -> float:
+        """Return the relevance from which a row is a positive."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearScores(Ranker):
+    """A ranker that scores ``X @ coef_ + intercept_``."""
+
+    _types: ClassVar[tuple[Any, ...]]  # of the features that it reads; others become the first
+    coef_: Parameters
+    intercept_: float
+
+    def predict(self, X: Any) -> PerRow:
+        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        check_is_fitted(self)
+        features = self._features(X, reset=False)
+        inputs.finite_features(features, None, "X")
+        return times(features, self.coef_) + self.intercept_
+
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        # Non-finite values are left to `inputs`, which names the row, the group and the column.
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=list(self._types),
+            order="C",
+            ensure_all_finite=False,
+        )

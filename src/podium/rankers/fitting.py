@@ -1,0 +1,196 @@
+"""The steps of `LinearRanker.fit` that need no estimator: where to start, what to warn about."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from podium import _check, losses
+from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.losses import Loss
+from podium.losses.inputs import TINY
+from podium.progress import or_silent
+from podium.rankers._draws import generator, given_keys
+from podium.rankers.content import by_content
+from podium.rankers.inputs import Rows
+from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
+from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
+from podium.types import PerRow, RowIndex
+
+STARTS = ("zero", "normal", "logistic")
+
+STEPPING = ("subgradient", "stochastic")
+"""Solvers that need to be told a step length."""
+LONGEST_STEP = 0.5
+_POWER = 10  # iterations, for a largest eigenvalue within a few per cent
+
+_LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
+
+
+def loss_of(loss: Any) -> Loss:
+    """Return the loss that is meant: one, its name, or without either the logistic."""
+    return losses.Logistic() if loss is None else losses.as_loss(loss)
+
+
+def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
+    """Return what the loss is prepared from, and where its rows are in the features.
+
+    Groups whose rows lie together are put in the order of their labels (None: they are): sums
+    then have the same bits in whatever order a file has its groups. Other rows stay as they are,
+    since to read a row here and a row there takes several times as long.
+    """
+    groups, order, relevance = rows.groups, rows.groups.order, rows.relevance
+    if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
+        order = None
+    else:
+        groups, relevance = Groups(groups.labels, groups.offsets), relevance[order]
+        weights = None if weights is None else weights[order]
+    drawn = by_content(rows.features, relevance, groups, order) if loss.draws else None
+    return Labels(relevance, groups, weights, drawn), order
+
+
+def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
+    """Return the target of all rows, ties broken by the seed; raise if no group can be used."""
+    target = loss.prepare(
+        labels.relevance,
+        labels.groups,
+        weights=labels.weights,
+        rng=generator(seed),
+        **given_keys(loss, labels, seed),
+    )
+    require_trainable(loss, target, labels.groups)
+    return target
+
+
+def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
+    """Return the name in `SOLVERS` that is meant; "auto" takes what suits the loss."""
+    name = _check.choice(solver, "solver", ["auto", *SOLVERS])
+    if name != "auto":
+        return name
+    if loss.redraws:
+        return "stochastic"
+    return "lbfgs" if loss.smooth and radius is None else "subgradient"
+
+
+def seed_of(value: Any) -> int:
+    """Return random_state as a seed."""
+    try:
+        seed = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        seed = -1
+    if seed < 0:
+        raise ArgumentError(f"random_state must be an integer >= 0, got {value!r}.")
+    return seed
+
+
+def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters:
+    """Return the first iterate: named, or coefficients given as an array."""
+    if isinstance(start, str):
+        name = _check.choice(start, "start", STARTS)
+        if name == "logistic":
+            return _logistic(objective)
+        coef = np.zeros(objective.n_features)
+        if name == "normal":
+            coef = np.random.default_rng(seed).standard_normal(objective.n_features)
+        return _with_intercept(coef, 0.0, objective)
+    coef = _check.column(start, "start")
+    _check.finite(coef, "start", advice="Give finite coefficients.")
+    if coef.size != objective.n_features:
+        raise ArgumentError(
+            f"start must be one of {_check.listed(STARTS)}, or {objective.n_features} "
+            f"coefficients, one for each feature, got {coef.size}."
+        )
+    return _with_intercept(coef, 0.0, objective)
+
+
+def _logistic(objective: LinearObjective) -> Parameters:
+    """Return the parameters of logistic regression on the same rows, with the same penalty."""
+    labels = objective.labels
+    if labels is None:
+        raise ArgumentError("start='logistic' needs an objective with labels.")
+    loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
+    target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
+    other = replace(objective, loss=loss, target=target, has_intercept=True)
+    found = lbfgs(other, _LOGISTIC, None, or_silent(None))
+    return _with_intercept(*other.split(found.parameters), objective)
+
+
+def first_step(objective: LinearObjective, start: Parameters) -> float:
+    """Return a first step length: one over the largest curvature at the start, 0.5 at most.
+
+    The curvature is that of ``X.T diag(bound) X``, by the power method; only a loss that
+    declares `smooth` has a bound that says something. One that declares `shift_invariant` does
+    not bend along a shift of a group, so scores are then taken from their group's mean.
+    """
+    if not objective.loss.smooth:
+        return LONGEST_STEP
+    bound = objective.loss.curvature(objective.scores(start), objective.target)
+    direction = np.random.default_rng(0).standard_normal(objective.n_parameters)
+    largest = 0.0
+    for _ in range(_POWER):
+        length = float(np.sqrt(np.sum(direction * direction)))
+        if not (0.0 < length < np.inf):
+            break
+        along = _off_mean(objective.scores(direction / length), bound, objective)
+        direction = objective.pull_back(bound * along)
+        largest = float(np.sqrt(np.sum(direction * direction)))
+    return min(LONGEST_STEP, 1.0 / largest) if 0.0 < largest < np.inf else LONGEST_STEP
+
+
+def _off_mean(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
+    """Return scores less their group's mean by the bound, where the loss has no use for it."""
+    labels = objective.labels
+    if labels is None or not objective.loss.shift_invariant:
+        return scores
+    index, n = labels.groups.index, labels.groups.n_groups
+    mean = np.bincount(index, bound * scores, n) / np.maximum(np.bincount(index, bound, n), TINY)
+    return scores - mean[index]
+
+
+def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjective) -> Parameters:
+    return np.append(coef, intercept) if objective.has_intercept else coef
+
+
+def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
+    """Raise if the loss is defined on no group: how many there are, why, and what to do."""
+    values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
+    if not np.isnan(defined_mean(values)):
+        return
+    one = (
+        "The one group cannot"
+        if groups.n_groups == 1
+        else f"None of the {groups.n_groups} groups can"
+    )
+    raise ArgumentError(f"{one} be trained on: {loss.why_undefined(target)}")
+
+
+def trouble(solution: Solution, settings: Settings, solver: str) -> str:
+    """Return what to warn about, or nothing."""
+    rate = "learning_rate" if solver in {"subgradient", "stochastic"} else ""
+    if solution.stop_reason == "diverged":
+        return (
+            f"stopped because scores overflowed at iteration {len(solution.history.objectives) - 1}"
+            f"; what was kept is finite. Scale the features, or lower {rate or 'l2'}."
+        )
+    if not solution.parameters.any():
+        return (
+            "found nothing better than zero coefficients, which score all rows alike: where "
+            "classes overlap, that can be the loss's very minimum. Use the loss 'pap-logistic', "
+            "start from 'logistic', or give an eval_set to choose the iterate by."
+        )
+    if solution.stop_reason == "stalled":
+        return (
+            f"stopped where rounding leaves no lower objective, although {solution.remaining}. "
+            "Raise tol, or scale the features."
+        )
+    if solution.stop_reason == "max_iter":
+        return (
+            f"stopped at max_iter={settings.max_iter}, before it converged: "
+            f"{solution.remaining}. Raise max_iter or tol, scale the features, or change "
+            f"{rate or 'l2'}."
+        )
+    return ""

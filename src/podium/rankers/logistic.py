@@ -1,0 +1,177 @@
+"""Logistic regression on pooled rows, by scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgWarning
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+
+from podium import _check
+from podium._one_thread import one_blas_thread
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.metrics import Measure
+from podium.rankers.baseline import Coefficients, LinearBaseline
+from podium.types import Mask, PerRow, Progress, RowIndex
+
+_DENSE_HESSIAN = 1000  # features up to which a matrix of their pairs is cheap
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """How scikit-learn's LogisticRegression is called: converged, the same bits everywhere.
+
+    Newton's method, which converges in a few steps, where a matrix by pairs of features is
+    cheap; else L-BFGS. One BLAS thread: more of them add in another order.
+
+    Attributes
+    ----------
+    C : float
+        Inverse of the penalty, > 0: ``||coef||^2 / 2 + C * sum of losses``.
+    fit_intercept : bool
+    tol : float
+        Largest entry of the gradient at which it has converged.
+    max_iter : int
+    """
+
+    C: float = 1.0
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+
+    def fit(
+        self,
+        features: Any,
+        positive: Mask,
+        weights: PerRow | None = None,
+        rows: RowIndex | None = None,
+    ) -> tuple[Coefficients, float, int]:
+        """Return coefficients, intercept and iterations, learned from all or the given rows."""
+        if rows is not None:
+            features, positive = features[rows], positive[rows]
+            weights = None if weights is None else weights[rows]
+        newton = features.shape[1] <= _DENSE_HESSIAN and not sparse.issparse(features)
+        from sklearn.linear_model import LogisticRegression  # slow to load, and not for all
+
+        model = LogisticRegression(
+            C=_check.number(self.C, "C", low=0.0, strict=True),
+            fit_intercept=_check.flag(self.fit_intercept, "fit_intercept"),
+            tol=_check.number(self.tol, "tol", low=0.0, strict=True),
+            max_iter=_check.cutoff(self.max_iter, name="max_iter"),
+            solver="newton-cholesky" if newton else "lbfgs",
+        )
+        with one_blas_thread, warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            with np.errstate(over="ignore", invalid="ignore"):  # it then does not converge
+                model.fit(features, positive, sample_weight=weights)
+        self._tell(raised)
+        return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
+
+    def _tell(self, raised: list[warnings.WarningMessage]) -> None:
+        """Pass warnings on; not that of a singular matrix, which scikit-learn goes round."""
+        for each in raised:
+            if issubclass(each.category, SklearnConvergenceWarning):
+                text = (
+                    f"Logistic regression stopped before it converged (max_iter={self.max_iter}, "
+                    f"tol={self.tol:g}): scale the features, lower C, or raise max_iter or tol."
+                )
+                warnings.warn(text, ConvergenceWarning, stacklevel=5)
+            elif not issubclass(each.category, LinAlgWarning):
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: float) -> None:
+    """Raise unless there are positives and negatives of weight > 0: a class alone says nothing."""
+    counted = positive if weights is None else positive[weights > 0]
+    if positive.size and not counted.size:
+        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
+    if counted.any() and not counted.all():
+        return
+    kind = "positive" if counted.any() else "negative"
+    raise ArgumentError(
+        f"y has one class: {counted.size} rows of weight > 0, n_samples={positive.size}, are all "
+        f"{kind} at min_relevance={float(min_relevance):g}. Logistic regression needs both "
+        "classes: check min_relevance and y."
+    )
+
+
+class LogisticRanker(LinearBaseline):
+    """Logistic regression on all rows, which knows no groups: the baseline that is hard to beat.
+
+    scikit-learn's LogisticRegression, its decision function taken as scores.
+
+    Parameters
+    ----------
+    C : float
+        Inverse of the penalty, > 0: minimises ``||coef||^2 / 2 + C * sum of losses``.
+    fit_intercept : bool
+    tol : float
+        Largest entry of the gradient at which it has converged.
+    max_iter : int
+    eval_measure : str or Measure, optional
+        What `score` returns; "pap@10" without one.
+    min_relevance : float
+        Relevance from which a row is a positive.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
+
+    Attributes
+    ----------
+    coef_ : float64, (n_features,)
+    intercept_ : float
+    n_iter_ : int
+        Iterations run.
+    history_ : dict of float64, (1,)
+        With an eval_set "validation": its mean measure, signed so that higher is better.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Groups matter only to `score` and to weights by group. An eval_set is measured and changes
+    nothing. Cost: seconds for a million values of features. Same bits for any thread count.
+
+    Examples
+    --------
+    >>> from podium.rankers import LogisticRanker
+    >>> ranker = LogisticRanker().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> ranker.predict([[9.0], [-9.0]]).argmax()
+    np.int64(0)
+    """
+
+    _reads_groups: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        eval_measure: str | Measure | None = None,
+        min_relevance: float = 1.0,
+        one_group: bool = False,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.eval_measure = eval_measure
+        self.min_relevance = min_relevance
+        self.one_group = one_group
+
+    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+        task = self._task(X, y, qid, data)
+        require_both_classes(task.positive, task.weights, self.min_relevance)
+        classifier = Classifier(self.C, self.fit_intercept, self.tol, self.max_iter)
+        fitted = classifier.fit(task.rows.features, task.positive, task.weights)
+        self.coef_, self.intercept_, self.n_iter_ = fitted
+        self.history_: dict[str, PerRow] = {}
+        if data["eval_set"] is not None:
+            validation = task.judge_coef(self.coef_)
+            self.history_["validation"] = np.array([validation])
+        progress(1, 1, "converged")
