@@ -121,6 +121,11 @@ class GroupLogistic(GroupLoss):
         """Whether grades count as such: as probabilities."""
         return self.soft
 
+    @property
+    def validated_by(self) -> str | None:
+        """None: the ranker's own metric, for soft labels too."""
+        return None
+
     def _target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None
     ) -> GroupLogisticTarget:

@@ -25,15 +25,12 @@ STARTS = ("zero", "normal", "logistic")
 
 STEPPING = ("subgradient", "stochastic")
 """Solvers that need to be told a step length."""
+READ_BY = {"learning_rate": STEPPING, "batch_size": ("stochastic",)}
+"""Parameters that only some solvers read, and these."""
 LONGEST_STEP = 0.5
 _POWER = 10  # iterations, for a largest eigenvalue within a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
-
-
-def loss_of(loss: Any) -> Loss:
-    """Return the loss that is meant: one, its name, or without either the logistic."""
-    return losses.Logistic() if loss is None else losses.as_loss(loss)
 
 
 def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:

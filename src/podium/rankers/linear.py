@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ class LinearRanker(LinearScores):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-avg@10"``; `podium.losses.Logistic` without one.
+        A loss, or its name as ``"pap-avg@10"``; `podium.losses.PApLogistic` without one.
     l2 : float
         Penalty on the coefficients, >= 0; the intercept is free.
     fit_intercept : bool
@@ -128,6 +128,7 @@ class LinearRanker(LinearScores):
     (0.0, np.int64(2))
     """
 
+    default_loss: ClassVar[str | None] = "pap-logistic"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(
@@ -209,8 +210,8 @@ class LinearRanker(LinearScores):
         ConvergenceWarning
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
-        settings, loss = self._settings(), fitting.loss_of(self.loss)
-        solver = fitting.solver_name(self.solver, loss, settings.radius)
+        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
+        solver = self.solver_in_use()
         parse(self.eval_measure)
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
@@ -233,6 +234,15 @@ class LinearRanker(LinearScores):
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
 
+    def solver_in_use(self) -> str:
+        """Return the solver that `fit` runs: the one that was given, or what "auto" chooses."""
+        return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()), self.radius)
+
+    def has_free_steps(self) -> bool:
+        """Return whether `learning_rate` is a length that the loss does not determine."""
+        smooth = cast("Loss", self.loss_in_use()).smooth  # then its curvature determines it
+        return not smooth and self.solver_in_use() in fitting.STEPPING
+
     def _settings(self) -> Settings:
         _check.number(self.l2, "l2", low=0.0)
         radius, patience = self.radius, self.patience
@@ -248,9 +258,6 @@ class LinearRanker(LinearScores):
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
             seed=fitting.seed_of(self.random_state),
         )
-
-    def _min_relevance(self) -> float:
-        return fitting.loss_of(self.loss).min_relevance
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = inputs.unpack_eval_set(eval_set)

@@ -167,7 +167,7 @@ def _column(values: list[Any]) -> list[Any]:
 
 def _text(value: Any) -> str:
     """Return a value as text, a loss as `losses.get` reads it."""
-    known = losses.REGISTRY.get(str(getattr(value, "name", ""))) is type(value)
+    known = isinstance(value, losses.Loss) and losses.REGISTRY.get(value.name) is type(value)
     return losses.text(value) if known else str(value)
 
 

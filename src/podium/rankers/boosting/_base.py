@@ -39,7 +39,8 @@ _LARGEST_SEED = 2**31 - 1  # that both libraries take
 class BoostedRanker(Ranker):
     """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
 
-    needs_digest: ClassVar[bool] = True  # of a file: damaged trees end the process
+    default_loss: ClassVar[str | None] = "group-logistic"
+    needs_digest: ClassVar[bool] = True  # damaged trees end the process
     _own: ClassVar[tuple[str, ...]]
     _binary: ClassVar[tuple[str, ...]]
     _takes_sparse: ClassVar[bool]
@@ -88,8 +89,7 @@ class BoostedRanker(Ranker):
         item : (n_rows,), optional
             Item of each row, where items recur in many groups: `pool_share` of a row's label is
             then replaced by what its group and its item make likely (see
-            `podium.data.pooled_relevance`). Only with the loss "group-logistic", which is then
-            the default.
+            `podium.data.pooled_relevance`). Only with the loss "group-logistic".
         sample_weight : (n_rows,) or (n_groups,), optional
             Weights >= 0, by row or by group in rising order of labels.
         group : (n_groups,), optional
@@ -108,7 +108,7 @@ class BoostedRanker(Ranker):
         MissingExtraError
             If the library is not installed.
         """
-        loss, settings = self._loss(), self._settings()
+        loss, settings = self.loss_in_use(), self._settings()
         measure = parse(self.eval_measure)
         self._library()
         self._enter_threads()
@@ -141,9 +141,16 @@ class BoostedRanker(Ranker):
         return self._predict(self._ready(), features, start)
 
     @classmethod
-    def learns_from_grades(cls, objective: str) -> bool:
-        """Tell which of the library's own objectives read grades, and not 0 and 1 alone."""
-        return objective in cls._own and objective not in cls._binary
+    def reads_grades(cls, loss: Loss | str | None) -> bool:
+        """Return whether this ranker learns from grades with a loss, or from positives alone."""
+        own = isinstance(loss, str)
+        return loss in cls._own and loss not in cls._binary if own else super().reads_grades(loss)
+
+    @property
+    def pools_items(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether `fit` can pool labels over items: with the loss "group-logistic"."""
+        loss = self.loss_in_use()
+        return isinstance(loss, losses.GroupLogistic) and not loss.soft
 
     @abc.abstractmethod
     def _library(self) -> Any:
@@ -165,10 +172,10 @@ class BoostedRanker(Ranker):
     @abc.abstractmethod
     def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow: ...
 
-    def _loss(self) -> Loss | str:
-        """Return a loss, or the name of one of the library's own objectives."""
+    def loss_in_use(self) -> Loss | str:
+        """Return the loss that `fit` minimises, or the name of one of the library's objectives."""
         if self.loss is None:
-            return losses.Logistic()
+            return losses.as_loss(self.default_loss)
         if isinstance(self.loss, str):
             if self.loss in self._own:
                 return self.loss
@@ -188,8 +195,6 @@ class BoostedRanker(Ranker):
         self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
     ) -> tuple[Loss, inputs.Rows]:
         """Return the loss for soft targets, and rows with those that pool users and items."""
-        if self.loss is None:
-            loss = losses.GroupLogistic()
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
             raise ArgumentError(
                 f"item is for the loss 'group-logistic', which pooled labels can be given to; "
@@ -225,10 +230,6 @@ class BoostedRanker(Ranker):
             "n_threads": threads,
             "options": _options(self.options),
         }
-
-    def _min_relevance(self) -> float:
-        loss = self._loss()
-        return 1.0 if isinstance(loss, str) else loss.min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         try:

@@ -29,7 +29,7 @@ class LightGBMRanker(BoostedRanker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.Logistic` without one. For
+        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
         comparison also LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"``.
     n_trees : int
         Trees at most.

@@ -28,7 +28,7 @@ class XGBoostRanker(BoostedRanker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.Logistic` without one. For
+        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
         comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"`` and
         ``"rank:pairwise"``.
     n_trees : int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,6 +111,8 @@ class NeuralRanker(Ranker):
     8
     """
 
+    default_loss: ClassVar[str | None] = "logistic"
+
     def __init__(
         self,
         loss: Loss | str | None = None,
@@ -169,7 +171,7 @@ class NeuralRanker(Ranker):
         ConvergenceWarning
             If scores overflowed later.
         """
-        settings, loss = self._settings(), fitting.loss_of(self.loss)
+        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         parse(self.eval_measure)
         _training.load_torch()
         features = self._features(X, reset=True)
@@ -284,9 +286,6 @@ class NeuralRanker(Ranker):
     def _network(self) -> Network:
         activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
         return Network(tuple(self.layer_sizes_.tolist()), activation)
-
-    def _min_relevance(self) -> float:
-        return fitting.loss_of(self.loss).min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # Non-finite values are left to `inputs`, which names the row, the group and the column.
