@@ -502,3 +502,23 @@ def test_infinite_features_are_an_error_of_podiums_own(ranker: Any) -> None:
     model = ranker("group-logistic", n_trees=2).fit(X, y, qid=qid)
     with pytest.raises(ArgumentError, match="infinity"):
         model.predict(np.where(X > 6, np.inf, X))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (LightGBMRanker, {"min_data_in_leaf": -5}),
+        (LightGBMRanker, {"num_leaves": 1}),
+        (LightGBMRanker, {"max_bin": "many"}),
+        (XGBoostRanker, {"eta": -1.0}),
+        (XGBoostRanker, {"max_depth": "deep"}),
+    ],
+)
+def test_an_option_that_the_library_refuses_is_one_line(
+    make: Any, options: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    X, y, qid = problem(60)
+    with pytest.raises(ArgumentError, match=r"says: .*Check the parameters and options") as caught:
+        ranker(make, "logistic", options=options).fit(X, y, qid)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""

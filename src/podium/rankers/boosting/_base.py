@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+import contextlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -19,6 +21,7 @@ from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
+from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -41,8 +44,9 @@ class BoostedRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "group-logistic"
     needs_digest: ClassVar[bool] = True  # damaged trees end the process
-    _own: ClassVar[tuple[str, ...]]
-    _binary: ClassVar[tuple[str, ...]]
+    _package: ClassVar[str]
+    _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
+    _ranking: ClassVar[tuple[str, ...]]  # and those that read groups
     _takes_sparse: ClassVar[bool]
     n_features_in_: int
     _booster: Any = None  # made from trees_; a copy, a pickle or a file brings the bytes alone
@@ -124,12 +128,13 @@ class BoostedRanker(Ranker):
             train = replace(train, relevance=positive)
         valid = None if eval_set is None else self._valid(eval_set)
         objective = loss if isinstance(loss, str) else score_space(loss, train)
-        training = self._training(Plan(objective, **settings), train, valid)
         validate = None if valid is None else self._validate(measure, valid)
-        self._keep(
-            training,
-            grow(training, objective, validate, self.n_trees, self.patience, or_silent(progress)),
-        )
+        with self._refusals():
+            training = self._training(Plan(objective, **settings), train, valid)
+            course = grow(
+                training, objective, validate, self.n_trees, self.patience, or_silent(progress)
+            )
+        self._keep(training, course)
         return self
 
     def predict(self, X: Any) -> PerRow:
@@ -144,7 +149,7 @@ class BoostedRanker(Ranker):
     def reads_grades(cls, loss: Loss | str | None) -> bool:
         """Return whether this ranker learns from grades with a loss, or from positives alone."""
         own = isinstance(loss, str)
-        return loss in cls._own and loss not in cls._binary if own else super().reads_grades(loss)
+        return loss in cls._ranking if own else super().reads_grades(loss)
 
     @property
     def pools_items(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -152,9 +157,27 @@ class BoostedRanker(Ranker):
         loss = self.loss_in_use()
         return isinstance(loss, losses.GroupLogistic) and not loss.soft
 
-    @abc.abstractmethod
+    def _keep_arguments(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of the constructor as they are; scikit-learn reads them by name."""
+        for name in inspect.signature(type(self)).parameters:
+            setattr(self, name, given[name])
+
     def _library(self) -> Any:
         """Import the library, or say how to install it."""
+        with idle_threads_sleep():
+            return _check.extra(self._package, "boosting", type(self).__name__)
+
+    @contextlib.contextmanager
+    def _refusals(self) -> Generator[None]:
+        """Make what the library raises, for a parameter of `options` say, one line of podium's."""
+        try:
+            yield
+        except self._errors() as wrong:
+            reason = str(wrong).partition("\n")[0].partition(" at /")[0].rstrip(" .")
+            raise ArgumentError(
+                f"{type(self).__name__} can't be fitted, {self._package} says: {reason}. Check the "
+                "parameters and options."
+            ) from wrong
 
     @abc.abstractmethod
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training: ...
@@ -177,9 +200,10 @@ class BoostedRanker(Ranker):
         if self.loss is None:
             return losses.as_loss(self.default_loss)
         if isinstance(self.loss, str):
-            if self.loss in self._own:
+            own = (*self._binary, *self._ranking)
+            if self.loss in own:
                 return self.loss
-            _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *self._own])
+            _check.choice(losses.parse(self.loss)[0], "loss", [*losses.REGISTRY, *own])
             return losses.get(self.loss)
         return losses.as_loss(self.loss)
 
