@@ -32,9 +32,9 @@ LOSSES = [
     f"{name}@3" if "k" in {field.name for field in dataclasses.fields(cls)} else name
     for name, cls in losses.REGISTRY.items()
 ]
-DRAWING = [name for name in LOSSES if getattr(losses.get(name), "draws", False)]
+DRAWING = [name for name in LOSSES if losses.get(name).draws]
 UNDRAWN = [name for name in LOSSES if name not in DRAWING]
-OF_DIFFERENCES = [name for name in LOSSES if getattr(losses.get(name), "shift_invariant", False)]
+OF_DIFFERENCES = [name for name in LOSSES if losses.get(name).shift_invariant]
 
 
 WITHIN_ITS_GAP = dict.fromkeys(
