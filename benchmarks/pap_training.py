@@ -169,7 +169,7 @@ def _iterations(rows: int) -> None:
 def _bundles(shape: tuple[int, int, int]) -> None:
     out: list[tuple[Any, ...]] = []
     for name in _surrogates():
-        if not getattr(losses.get(name, k=K), "convex", False):
+        if not losses.get(name, k=K).convex:
             continue
         done = _harness.in_process(
             "benchmarks.pap_training", f"bundle:{name}", [f"--bundle-rows={shape[0]}"]

@@ -185,7 +185,7 @@ def get(name: str, k: int) -> Any:
 
 def drawn(loss: Any, groups: Groups) -> dict[str, Any]:
     """Return keys for a loss that puts ties in an order by them."""
-    if not getattr(loss, "draws", False):
+    if not loss.draws:
         return {}
     return {"keys": loss.draw(groups, np.random.default_rng(3))}
 

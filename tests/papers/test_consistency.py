@@ -283,7 +283,7 @@ def test_conditions_that_losses_violate(
     assert ("no proof" in str(found)) == (not violated)
 
 
-class Faulty:
+class Faulty(losses.Loss):
     """A loss with one fault at a time, by the name of the condition that it breaks."""
 
     def __init__(self, fault: str) -> None:

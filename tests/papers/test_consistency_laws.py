@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import losses
+from podium.losses import Loss
 from podium.papers.xia2009.consistency import (
     PermutationCrossEntropy,
     Space,
@@ -26,7 +27,6 @@ from podium.papers.xia2009.consistency import (
 from podium.papers.xia2009.consistency._reading import Reading
 from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
-from podium.types import Loss
 
 LISTWISE = ("listmle", "listnet", "rankcosine")
 GRADED = ("squared", "softmax", "pairwise-logistic", "pairwise-exponential", "logistic")

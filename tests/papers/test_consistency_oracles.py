@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from podium import losses
 from podium.groups import Groups
+from podium.losses import Loss
 from podium.papers.xia2009.consistency import (
     PermutationCrossEntropy,
     Space,
@@ -22,7 +23,6 @@ from podium.papers.xia2009.consistency import (
     minimise,
     sensitivity,
 )
-from podium.types import Loss
 
 Order = tuple[int, ...]
 Plain = Callable[[list[float], Order], float]

@@ -130,7 +130,7 @@ _TRAIN = (
     ),
     "train rows.csv --tune --grid l2='log(1e-6,1)' --budget 3 --seed 4 --max-iter 9 -k 3 --out m",
     "train rows.csv --tune --model lightgbm --grid n_leaves=3,5 --set n_trees=4 -k 3 --out m",
-    "train rows.csv --eval-measure ndcg@3 --valid later.csv --max-iter 9 --out m",
+    "train rows.csv --eval-metric ndcg@3 --valid later.csv --max-iter 9 --out m",
 )
 
 _SMALL = "--factors 4 --epochs 3"
@@ -148,7 +148,7 @@ _FACTORIZE = (
     f"factorize pairs.csv {_SMALL} --threads 2 --blocks 2 --out m",
     f"factorize pairs.csv {_SMALL} --gain exp2 --min-relevance 2 --l2 0.1 --out m",
     f"factorize pairs.csv {_SMALL} --gain one --set decay=none --set xi=exact --out m",
-    f"factorize pairs.csv {_SMALL} --valid late.csv --eval-measure recall@5 --patience 2 --out m",
+    f"factorize pairs.csv {_SMALL} --valid late.csv --eval-metric recall@5 --patience 2 --out m",
     "recommend m -k 2 --include-seen",
     f"factorize pairs-names.csv {_SMALL} --negatives-per-pair 2 --learning-rate 0.2 --out m",
     "recommend m -k 2",

@@ -63,7 +63,7 @@ def mean(text: str, y: Any, scores: Any, qid: Any) -> float:
     return podium.measure(rows | {"relevance": y}, rows | {"score": scores}, text).means[text]
 
 
-class Counting:
+class Counting(losses.Loss):
     """A loss that counts how often it is prepared; it is never copied."""
 
     def __init__(self, loss: Any) -> None:

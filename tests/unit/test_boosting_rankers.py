@@ -54,7 +54,7 @@ def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
 
 
 @parametrize_with_checks(
-    [make(n_threads=1, one_group=True) for make in (LightGBMRanker, XGBoostRanker)]
+    [make("logistic", n_threads=1, one_group=True) for make in (LightGBMRanker, XGBoostRanker)]
 )
 def test_boosted_rankers_follow_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -431,7 +431,8 @@ def test_a_linear_start_of_huge_features_is_that_of_small_ones() -> None:
     X, y, qid = problem()
     huge = 2.0 ** np.array([1000, 0, -900, 600, 3])[: X.shape[1]]
     small, large = (
-        LightGBMRanker(n_trees=1, start="logistic").fit(scaled, y, qid) for scaled in (X, X * huge)
+        LightGBMRanker("logistic", n_trees=1, start="logistic").fit(scaled, y, qid)
+        for scaled in (X, X * huge)
     )
     np.testing.assert_array_equal(large.start_[:-1] * huge, small.start_[:-1])
     np.testing.assert_array_equal(large.start_[-1], small.start_[-1])
@@ -490,7 +491,7 @@ def test_label_that_the_library_cannot_hold_is_refused(kind: Any) -> None:
 
 
 def test_feature_that_xgboost_cannot_hold_is_refused() -> None:
-    model = XGBoostRanker(n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
+    model = XGBoostRanker("logistic", n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
     with pytest.raises(ArgumentError, match="X can't be held by XGBoost"):
         model.predict([[1e308]])
 
@@ -501,3 +502,23 @@ def test_infinite_features_are_an_error_of_podiums_own(ranker: Any) -> None:
     model = ranker("group-logistic", n_trees=2).fit(X, y, qid=qid)
     with pytest.raises(ArgumentError, match="infinity"):
         model.predict(np.where(X > 6, np.inf, X))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (LightGBMRanker, {"min_data_in_leaf": -5}),
+        (LightGBMRanker, {"num_leaves": 1}),
+        (LightGBMRanker, {"max_bin": "many"}),
+        (XGBoostRanker, {"eta": -1.0}),
+        (XGBoostRanker, {"max_depth": "deep"}),
+    ],
+)
+def test_an_option_that_the_library_refuses_is_one_line(
+    make: Any, options: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    X, y, qid = problem(60)
+    with pytest.raises(ArgumentError, match=r"says: .*Check the parameters and options") as caught:
+        ranker(make, "logistic", options=options).fit(X, y, qid)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""

@@ -40,7 +40,7 @@ def rows(n_threads):
     from podium.rankers import LightGBMRanker
     rng = np.random.default_rng(0)
     X, y, qid = rng.random((400, 3)), np.arange(400) % 4 == 0, np.repeat(np.arange(40), 10)
-    return LightGBMRanker(n_trees=2, n_threads=n_threads).fit(X, y, qid=qid).predict(X)
+    return LightGBMRanker("logistic", n_trees=2, n_threads=n_threads).fit(X, y, qid=qid).predict(X)
 
 def factors():
     from podium.executors import Threads

@@ -55,7 +55,9 @@ def test_first_step_goes_against_the_gradient_at_zero() -> None:
 def test_logistic_reaches_logistic_regression() -> None:
     """Pooled rows with l2 = 1 / (C n) is scikit-learn's objective, divided by C n."""
     X, y, qid = problem()
-    ranker = LinearRanker(l2=0.01, learning_rate=4.0, max_iter=20_000, tol=1e-12).fit(X, y, qid)
+    ranker = LinearRanker("logistic", l2=0.01, learning_rate=4.0, max_iter=20_000, tol=1e-12).fit(
+        X, y, qid
+    )
     peer = LogisticRegression(C=1 / (0.01 * y.size), tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ranker.coef_, peer.coef_[0], atol=1e-4)
     assert ranker.intercept_ == pytest.approx(peer.intercept_[0], abs=1e-4)
@@ -64,8 +66,10 @@ def test_logistic_reaches_logistic_regression() -> None:
 @quiet
 def test_ranker_without_intercept() -> None:
     X, y, qid = problem()
-    assert LinearRanker(fit_intercept=False, max_iter=20).fit(X, y, qid).intercept_ == 0.0
-    assert LinearRanker(max_iter=20).fit(X, y, qid).intercept_ != 0.0
+    assert (
+        LinearRanker("logistic", fit_intercept=False, max_iter=20).fit(X, y, qid).intercept_ == 0.0
+    )
+    assert LinearRanker("logistic", max_iter=20).fit(X, y, qid).intercept_ != 0.0
 
 
 @quiet
@@ -121,7 +125,7 @@ def test_patience_stops_after_that_many_iterations_without_gain() -> None:
 @quiet
 def test_score_is_the_mean_measure() -> None:
     X, y, qid = problem()
-    ranker = LinearRanker(eval_metric="ndcg@10", max_iter=20).fit(X, y, qid)
+    ranker = LinearRanker("logistic", eval_metric="ndcg@10", max_iter=20).fit(X, y, qid)
     values = parse("ndcg@10")(Ranking.from_scores(ranker.predict(X), y, qid))
     assert ranker.score(X, y, qid) == pytest.approx(np.nanmean(values))
     assert ranker.set_params(eval_metric=parse("ndcg@10")).score(X, y, qid) == np.nanmean(values)
@@ -130,7 +134,7 @@ def test_score_is_the_mean_measure() -> None:
 @quiet
 def test_score_is_nan_where_nothing_is_defined() -> None:
     X, y, qid = problem()
-    assert np.isnan(LinearRanker(max_iter=20).fit(X, y, qid).score(X, 0 * y, qid))
+    assert np.isnan(LinearRanker("logistic", max_iter=20).fit(X, y, qid).score(X, 0 * y, qid))
 
 
 @quiet
@@ -154,7 +158,7 @@ def test_zero_is_reported_where_nothing_beats_it() -> None:
 def test_max_iter_is_reported_with_what_to_change() -> None:
     X, y, qid = problem()
     with pytest.warns(ConvergenceWarning, match=r"stopped at max_iter=5.*span .* > tol=0.0001"):
-        ranker = LinearRanker(solver="subgradient", max_iter=5).fit(X, y, qid)
+        ranker = LinearRanker("logistic", solver="subgradient", max_iter=5).fit(X, y, qid)
     assert ranker.stop_reason_ == "max_iter"
     assert ranker.n_iter_ == 5
 
@@ -190,7 +194,9 @@ def test_loss_by_name_is_the_loss() -> None:
 def test_grid_search_over_losses_with_group_folds() -> None:
     X, y, qid = problem()
     grid = {"loss": ["pap-ramp@5", "logistic"], "l2": [0.0, 10.0]}
-    search = GridSearchCV(LinearRanker(max_iter=40, eval_metric="pap@5"), grid, cv=GroupKFold(3))
+    search = GridSearchCV(
+        LinearRanker("logistic", max_iter=40, eval_metric="pap@5"), grid, cv=GroupKFold(3)
+    )
     with sklearn.config_context(enable_metadata_routing=True):
         search.estimator.set_fit_request(qid=True).set_score_request(qid=True)
         search.fit(X, y, groups=qid, qid=qid)
@@ -244,13 +250,13 @@ def test_bad_features_name_row_group_and_column(value: float, kind: Any) -> None
     _, y, qid = problem()
     message = r"X has 1 NaN or inf values, first at row 21 \(qid 1\), column 2\. Impute"
     with pytest.raises(ArgumentError, match=message):
-        LinearRanker().fit(kind(bad_features(value)), y, qid)
+        LinearRanker("logistic").fit(kind(bad_features(value)), y, qid)
 
 
 @quiet
 def test_bad_features_are_refused_in_predict_too() -> None:
     X, y, qid = problem()
-    ranker = LinearRanker(max_iter=20).fit(X, y, qid)
+    ranker = LinearRanker("logistic", max_iter=20).fit(X, y, qid)
     with pytest.raises(ArgumentError, match="X has 1 NaN or inf values, first at row 21, column 2"):
         ranker.predict(bad_features(np.nan))
 
@@ -306,7 +312,7 @@ def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        LinearRanker(**parameters).fit(X0, Y0, Q0, eval_set=(X0, Y0, Q0))
+        LinearRanker(**{"loss": "logistic", **parameters}).fit(X0, Y0, Q0, eval_set=(X0, Y0, Q0))
 
 
 def test_no_trainable_group_says_why() -> None:
@@ -320,8 +326,8 @@ def test_no_trainable_group_says_why() -> None:
         LinearRanker("pap-ramp@5").fit(X0, 0 * Y0, Q0)
 
 
-class SquaredLoss:
-    """A user's own loss: nothing but the protocol."""
+class SquaredLoss(losses.Loss):
+    """A user's own loss: the three methods, and no declaration."""
 
     def prepare(self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None) -> Any:
         return relevance, groups
@@ -346,7 +352,7 @@ def test_a_loss_from_outside_trains_the_ranker() -> None:
 
 
 def test_convergence_is_not_judged_before_eleven_iterations() -> None:
-    ranker = LinearRanker(solver="subgradient", tol=1e9).fit(X0, Y0, Q0)
+    ranker = LinearRanker("logistic", solver="subgradient", tol=1e9).fit(X0, Y0, Q0)
     assert (ranker.stop_reason_, ranker.n_iter_) == ("converged", 11)
 
 
@@ -354,7 +360,7 @@ def test_a_converged_fit_is_silent() -> None:
     X, y, qid = problem()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        LinearRanker(tol=1e-3).fit(X, y, qid)
+        LinearRanker("logistic", tol=1e-3).fit(X, y, qid)
 
 
 def test_score_weighs_groups_by_row_or_by_group() -> None:

@@ -46,7 +46,7 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 @dataclass(frozen=True)
-class Recording:
+class Recording(losses.Loss):
     """A loss that draws, and keeps what it was given; its value is the mean score of a group."""
 
     seen: list[Any]
@@ -125,7 +125,7 @@ def test_mini_batches_add_up_to_the_objective(name: str, weighted: bool) -> None
     weights = (1.0 + qid % 3) if weighted else None
     loss, labels = EVERY[name], Labels(y, Groups.from_qid(qid), weights)
     rng = np.random.default_rng(0)
-    keys = {"keys": rng.random((qid.size, 1))} if getattr(loss, "draws", False) else {}
+    keys = {"keys": rng.random((qid.size, 1))} if loss.draws else {}
     target = loss.prepare(y, labels.groups, weights=weights, **keys)
     whole = LinearObjective(X, loss, target, labels=labels)
     at = rng.standard_normal(4)
@@ -142,7 +142,7 @@ def test_mini_batches_add_up_to_the_objective(name: str, weighted: bool) -> None
 
 
 @dataclass(frozen=True)
-class _Keyed:
+class _Keyed(losses.Loss):
     """A loss whose draw is known beforehand."""
 
     loss: Any

@@ -58,7 +58,7 @@ def test_model_survives_its_file(params: dict[str, Any], tmp_path: Path) -> None
 def test_feature_names_survive(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
     frame = pandas.DataFrame(X, columns=["price", "recency", "views"])
-    model = LinearRanker(max_iter=15).fit(frame, Y, QID)
+    model = LinearRanker("logistic", max_iter=15).fit(frame, Y, QID)
     rankers.save(model, tmp_path / "model")
     again = rankers.load(tmp_path / "model")
     assert again.feature_names_in_.tolist() == ["price", "recency", "views"]
@@ -98,7 +98,7 @@ def test_save_refuses_what_it_cannot_load(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"model must be a .*'LinearRanker'.*, got Pipeline"):
         rankers.save(make_pipeline(fitted()), tmp_path / "model")
     with pytest.raises(NotFittedError):
-        rankers.save(LinearRanker(), tmp_path / "model")
+        rankers.save(LinearRanker("logistic"), tmp_path / "model")
     with pytest.raises(ArgumentError, match="folder that does not exist"):
         rankers.save(fitted(), tmp_path / "no" / "model")
 

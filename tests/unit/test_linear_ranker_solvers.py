@@ -58,7 +58,7 @@ def test_bundle_knows_its_gap_and_the_others_do_not() -> None:
     assert ranker.stop_reason_ == "converged"
     assert 0.0 <= ranker.gap_ <= 1e-5 * ranker.objective_
     assert ranker.objective_ == ranker.history_["objective"][-1]
-    assert np.isnan(LinearRanker(l2=0.01).fit(X, Y, QID).gap_)
+    assert np.isnan(LinearRanker("logistic", l2=0.01).fit(X, Y, QID).gap_)
 
 
 @quiet
@@ -82,7 +82,7 @@ def test_fit_begins_at_the_start(solver: str, start: Any) -> None:
     if start == "normal":
         coef = np.random.default_rng(7).standard_normal(4)
     elif start == "logistic":
-        regression = LinearRanker(l2=0.1).fit(X, Y, QID)
+        regression = LinearRanker("logistic", l2=0.1).fit(X, Y, QID)
         coef, intercept = regression.coef_, regression.intercept_
     elif start != "zero":
         coef = np.array(start)
@@ -158,7 +158,7 @@ def test_settings_survive_the_models_file(solver: str, tmp_path: Path) -> None:
 
 def test_metadata_requests_exist_for_fit_and_score() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
-        ranker = LinearRanker().set_fit_request(qid=True).set_score_request(qid=True)
+        ranker = LinearRanker("logistic").set_fit_request(qid=True).set_score_request(qid=True)
     assert ranker.get_metadata_routing().fit.requests["qid"] is True
     assert ranker.get_metadata_routing().score.requests["qid"] is True
 
@@ -184,7 +184,7 @@ def test_metadata_requests_exist_for_fit_and_score() -> None:
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"loss": "pap-avg@5", "solver": "subgradient", **parameters}
     with pytest.raises(ArgumentError, match=message):
-        LinearRanker(**given).fit(X, Y, QID)
+        LinearRanker(**{"loss": "logistic", **given}).fit(X, Y, QID)
 
 
 def test_missing_solver_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses._exponential._kernels import falling_exp
+from podium.losses._exponential_kernels import falling_exp
 
 LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
 ALL: tuple[Any, ...] = (
@@ -26,7 +26,7 @@ ALL: tuple[Any, ...] = (
     losses.RankCosine(1, ties="fixed"),
     losses.SoftmaxCrossEntropy(),
 )
-DRAWING: tuple[Any, ...] = tuple(loss for loss in ALL if getattr(loss, "draws", False))
+DRAWING: tuple[Any, ...] = tuple(loss for loss in ALL if loss.draws)
 untyped: Any = losses  # for arguments that a type checker would refuse
 WITH_K = ("listmle", "listnet", "rankcosine")
 
@@ -215,8 +215,8 @@ def test_default_of_averaged_is_sixteen_orders() -> None:
 @pytest.mark.parametrize("name", WITH_K)
 def test_only_redrawn_ties_say_that_they_redraw(name: str) -> None:
     says = {t: losses.get(name, ties=t) for t in ("fixed", "redrawn", "averaged")}
-    assert [getattr(loss, "redraws") for loss in says.values()] == [False, True, False]  # noqa: B009
-    draws = [getattr(loss, "draws") for loss in says.values()]  # noqa: B009
+    assert [loss.redraws for loss in says.values()] == [False, True, False]
+    draws = [loss.draws for loss in says.values()]
     assert draws == [True, True, name == "listmle"]
 
 
@@ -421,7 +421,7 @@ def test_no_group_or_none_that_is_defined_gives_no_gradient(loss: Any) -> None:
 def test_weights_scale_values_so_that_their_mean_is_the_weighted_mean(loss: Any) -> None:
     relevance, qid = [1, 0, 0, 1, 2, 1], [0, 0, 0, 1, 1, 1]
     keys = {}
-    if getattr(loss, "draws", False):
+    if loss.draws:
         keys = {"keys": loss.draw(Groups.from_qid(qid), _rng())}
     scores = np.linspace(-1, 1, 6)
     plain, _ = run(loss, scores, relevance, qid, **keys)

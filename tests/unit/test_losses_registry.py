@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 from podium import losses
 from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.rankers import LightGBMRanker, LinearRanker
+from podium.torch import as_torch
 
 
 def test_get_reads_the_cutoff_from_the_name() -> None:
@@ -195,3 +201,52 @@ def test_text_of_a_loss_reads_back(written: str) -> None:
 
 def test_text_leaves_out_what_is_usual() -> None:
     assert str(losses.get("listmle(ties=fixed)@3")) == "listmle@3"
+
+
+class _OldProtocol:
+    def prepare(self, relevance: Any, groups: Any, *, weights: Any = None, rng: Any = None) -> Any:
+        return groups
+
+    def value_and_grad(self, scores: Any, target: Any) -> Any:
+        return np.zeros(target.n_groups), np.zeros(scores.size)
+
+    def curvature(self, scores: Any, target: Any) -> Any:
+        return np.ones(scores.size)
+
+
+def _fitted(ranker: Any) -> Any:
+    return ranker.fit([[0.0], [1.0]], [0, 1], [0, 0])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        as_torch,
+        lambda loss: _fitted(LinearRanker(loss)),
+        lambda loss: _fitted(LightGBMRanker(loss)),
+    ],
+)
+def test_a_loss_that_is_no_subclass_is_refused_with_the_remedy(use: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"Write 'class _OldProtocol\(Loss\)'"):
+        use(_OldProtocol())
+
+
+def test_a_loss_of_three_methods_has_every_declaration() -> None:
+    class Own(_OldProtocol, losses.Loss):
+        pass
+
+    loss = Own()
+    assert (loss.name, loss.reads_groups, loss.draws, loss.k) == ("Own", True, False, None)
+    target = loss.prepare(np.ones(2), Groups.single(2))
+    assert len(loss.value_grad_and_curvature(np.zeros(2), target)) == 3
+    assert loss.why_undefined(target).endswith("is defined on none.")
+
+
+def test_a_required_k_stays_required() -> None:
+    @dataclass(frozen=True)
+    class Own(_OldProtocol, losses.Loss):
+        k: int
+
+    assert Own(3).k == 3
+    with pytest.raises(TypeError, match="k"):
+        Own()  # pyright: ignore[reportCallIssue]

@@ -311,7 +311,7 @@ def test_a_loss_that_a_solver_cannot_take_is_refused_with_those_it_can(
     assert f"'{loss.removesuffix('@3')}@k'" not in str(caught.value)
 
 
-class FallingLoss:
+class FallingLoss(losses.Loss):
     """Minus the mean score of each group: no intercept is high enough."""
 
     convex = True

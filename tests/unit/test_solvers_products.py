@@ -103,9 +103,9 @@ def test_not_finite_features_are_found_in_any_block(row: int, dtype: Any, value:
     X[row, 1] = X[8999, 1] = value
     message = f"X has {1 if row == 8999 else 2} NaN or inf values, first at row {row}, column 1"
     with pytest.raises(ArgumentError, match=message):
-        LinearRanker().fit(X, np.arange(9000) % 2)
+        LinearRanker("logistic").fit(X, np.arange(9000) % 2)
     with pytest.raises(ArgumentError, match=message):
-        LinearRanker().fit(sparse.csr_array(X), np.arange(9000) % 2)
+        LinearRanker("logistic").fit(sparse.csr_array(X), np.arange(9000) % 2)
 
 
 def test_largest_and_smallest_numbers_are_finite() -> None:

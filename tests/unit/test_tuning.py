@@ -17,12 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from podium import tuning
+from podium import losses, tuning
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import parse
-from podium.rankers import LinearRanker
+from podium.rankers import LightGBMRanker, LinearRanker
 from podium.ranking import Ranking
-from podium.tuning import folds
+from podium.tuning import fitting, folds
 from podium.tuning.folds import Rows
 
 GRID = {"l2": [0.1, 0.001], "learning_rate": [0.2, 1.0]}
@@ -314,7 +314,7 @@ def test_loss_parameters_are_set_by_their_names() -> None:
         {"loss": ["pap-ramp", "pap-avg@3"], "loss__k": [2, 4]},
         {"loss": ["logistic"], "l2": [0.1]},
     ]
-    model = LinearRanker(max_iter=20)
+    model = LinearRanker("logistic", max_iter=20)
     found = tuning.search(model, X, y, qid, grid=grid, measure="ap")
     assert [t.error for t in found.trials] == [""] * 5
     assert found.table["loss__k"] == [2, 4, 2, 4, None]
@@ -411,7 +411,7 @@ def test_bad_argument_is_refused_before_any_fit(arguments: dict[str, Any], messa
     seen: list[int] = []
     with pytest.raises(ArgumentError, match=message):
         tuning.search(
-            LinearRanker(), *problem(), progress=lambda *step: seen.append(0), **arguments
+            LinearRanker("logistic"), *problem(), progress=lambda *step: seen.append(0), **arguments
         )
     assert seen == []
 
@@ -429,7 +429,7 @@ def test_what_is_no_estimator_is_refused() -> None:
 
 def test_users_are_needed_to_divide_them() -> None:
     X, y, _ = problem()
-    one = LinearRanker(one_group=True)
+    one = LinearRanker("logistic", one_group=True)
     for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
         with pytest.raises(ArgumentError, match="qid is needed to divide users"):
             tuning.search(one, X, y, **arguments)
@@ -440,7 +440,10 @@ def test_users_are_needed_to_divide_them() -> None:
 def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
     X, y, qid = problem()
     rows: Any = {"grid": {}, "split": "rows", "measure": "ap"}
-    for estimator in (LinearRanker(), make_pipeline(StandardScaler(), LinearRanker())):
+    for estimator in (
+        LinearRanker("logistic"),
+        make_pipeline(StandardScaler(), LinearRanker("logistic")),
+    ):
         with pytest.raises(ArgumentError, match="qid is missing, and ap reads groups"):
             tuning.search(estimator, X, y, **rows)
         with pytest.raises(ArgumentError, match="eval_set qid is missing, and ap reads groups"):
@@ -471,3 +474,34 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
         assert [f"i{x:.6f}" for x in first] == list(items)
     with pytest.raises(ArgumentError, match="equal length"):
         tuning.search(Reader(), X, y, qid, item=item[1:], grid={"l2": [0.1]}, n_folds=3)
+
+
+def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
+    ranker = LinearRanker("listmle@200", max_iter=10_000)
+    before = ranker.get_params()
+    tuning.rehearse(ranker)
+    assert ranker.get_params() == before
+    assert not hasattr(ranker, "coef_")
+    with pytest.raises(ArgumentError, match="tol must be a number >= 0"):
+        tuning.rehearse(LinearRanker(tol=-1.0))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "measure"),
+    [
+        (LinearRanker(), "pap@5"),
+        (LinearRanker("softmax"), "ndcg@5"),
+        (LightGBMRanker("lambdarank"), "ndcg@5"),
+        (LightGBMRanker("binary"), "pap@5"),
+        (LightGBMRanker("group-logistic(soft=true)"), "pap@5"),
+    ],
+)
+def test_suited_measure_follows_the_loss(ranker: Any, measure: str) -> None:
+    assert ranker.suited_measure(5) == measure
+
+
+def test_python_and_the_command_line_have_the_same_default_loss() -> None:
+    assert LinearRanker().loss_in_use() == losses.get("pap-logistic")
+    assert LightGBMRanker().loss_in_use() == losses.get("group-logistic")
+    changed = fitting.set_params(LinearRanker(), {"loss__k": 7})
+    assert changed.loss == losses.get("pap-logistic@7")

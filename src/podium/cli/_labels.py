@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from podium.cli._models import learns_from_grades
 from podium.cli._training import Model
 
 if TYPE_CHECKING:
@@ -98,19 +97,26 @@ def _losses(estimator: Any, grid: Any) -> Iterator[tuple[str, Any]]:
     from podium import losses
 
     parts = cast("list[dict[str, Any]]", grid if isinstance(grid, list) else [grid])
-    own = estimator.get_params(deep=False).get("loss")
+    own = estimator.loss_in_use()
     for part in parts:
         for loss in part.get("loss", [own]):
-            if isinstance(loss, str):  # its k is elsewhere in the grid, or it is a library's own
-                yield loss, losses.REGISTRY.get(losses.split(loss)[0], loss)
-            else:
+            if not isinstance(loss, str):
                 yield "" if loss is None else str(loss), loss
+            elif losses.is_registered(loss):  # its k is elsewhere in the grid
+                name, own = losses.split(loss)
+                takes_k = "k" in losses.REGISTRY[name].parameters() and "k" not in own
+                yield loss, losses.get(loss, **({"k": 1} if takes_k else {}))
+            else:
+                yield loss, loss
 
 
 def _counts_positives(loss: Any, estimator: Any) -> bool:
-    return not (learns_from_grades(loss, type(estimator)) or getattr(loss, "soft", False))
+    return not estimator.reads_grades(loss)
 
 
 def _low(loss: Any, estimator: Any) -> float:
     """Return the relevance from which a row is positive, 1 where nothing was said of it."""
-    return float(getattr(loss, "min_relevance", getattr(estimator, "min_relevance", 1.0)))
+    from podium.losses import Loss
+
+    own = estimator.get_params(deep=False).get("min_relevance", 1.0)
+    return loss.min_relevance if isinstance(loss, Loss) else float(own)

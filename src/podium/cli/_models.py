@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import warnings
 from typing import Any
 
 from podium.cli._training import DEFAULT_K, Model, Solver
 
-# What measured best on held-out users: docs/experiments/pap.md.
-_LOSS = {"linear": "pap-logistic", "lightgbm": "group-logistic", "xgboost": "group-logistic"}
-_FEW = 2  # iterations, or trees, of the rehearsal
-_LENGTHS = ("max_iter", "n_trees", "n_base", "n_rounds", "max_rounds")
 _OPTIONS = {
     **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
     **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
@@ -21,7 +16,6 @@ _OPTIONS = {
     "random_state": "--seed",
     "eval_metric": "--eval-metric",
 }
-_NARROW = 50  # the largest k of the rehearsal: its groups have as many rows
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
@@ -47,40 +41,25 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     if model.l2 is not None:
         params["l2"] = model.l2
     _refuse_unknown(model.model, params, list(known))
-    if model.model == "linear":
-        _refuse_idle_steps(params)
     if "random_state" in known:
         params.setdefault("random_state", seed)
+    params.pop("eval_metric", None)
+    estimator = cls(**params)
+    if model.model == "linear":
+        _refuse_idle_steps(estimator, params)
     if "eval_metric" in known:
-        usual = known["eval_metric"].default
-        params["eval_metric"] = measure or measure_of(model, params.get("loss"), usual)
-        params["eval_metric"] = str(parse(params["eval_metric"]))
-    return cls(**params)
+        suited = measure or measure_of(model, estimator)
+        estimator.set_params(eval_metric=str(parse(suited)))
+    return estimator
 
 
-def measure_of(model: Model, loss: Any, usual: str | None) -> str:
-    """Return what rows set aside are measured by: at -k, or at the k in the loss's text.
-
-    A loss that learns from grades is measured by ndcg, which reads them; others by what is usual.
-    """
+def measure_of(model: Model, estimator: Any) -> str:
+    """Return what rows set aside are measured by: at -k, or at the k in the loss's text."""
     from podium import losses
 
-    own = losses.split(model.loss)[1] if model.loss and hasattr(loss, "value_and_grad") else {}
-    k = model.k or own.get("k") or DEFAULT_K
-    grades = learns_from_grades(loss, _class(model.model))
-    name = "ndcg" if grades else (usual or "pap").partition("@")[0]
-    return f"{name}@{k}"
-
-
-def learns_from_grades(loss: Any, estimator: Any) -> bool:
-    """Tell a loss that reads grades from one that tells positives from the rest.
-
-    It is a loss of podium, or the name of an objective that the estimator's library has; None
-    where the estimator is its own loss, which reads positives.
-    """
-    if hasattr(loss, "value_and_grad"):
-        return hasattr(loss, "head_cutoff") or not hasattr(loss, "min_relevance")
-    return isinstance(loss, str) and estimator.learns_from_grades(loss)
+    foreign = model.loss is None or not losses.is_registered(model.loss)
+    own = {} if foreign else losses.split(model.loss or "")[1]
+    return estimator.suited_measure(model.k or own.get("k") or DEFAULT_K)
 
 
 def loss_of(model: Model, text: str) -> Any:
@@ -104,7 +83,7 @@ def loss_of(model: Model, text: str) -> Any:
     if "k" not in own:
         if fields.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
-        elif model.k is not None and getattr(cls, "head_cutoff", False):
+        elif model.k is not None and cls is not None and cls.head_cutoff:
             params["k"] = model.k
     return losses.get(text, **params)
 
@@ -126,37 +105,6 @@ def _refuse_of_loss(model: Model, base: str) -> None:
 
 def _has_field(cls: Any, name: str) -> bool:
     return name in {field.name for field in dataclasses.fields(cls)}
-
-
-def rehearse(estimator: Any) -> None:
-    """Fit a copy to a few made-up rows, so that a wrong parameter shows before a file is read.
-
-    Raises
-    ------
-    ArgumentError
-        As `fit` would.
-    MissingExtraError
-        Where a library is not installed.
-    """
-    import numpy as np
-
-    from podium.errors import ArgumentError, PodiumError
-    from podium.tuning import fitting
-
-    small = _shortened(type(estimator)(**estimator.get_params(deep=False)))
-    n = 2 * _NARROW + 2
-    X = np.random.default_rng(0).standard_normal((2 * n, 2))
-    params = small.get_params(deep=False)
-    low = params.get("min_relevance", getattr(params.get("loss"), "min_relevance", 1.0))
-    relevance = np.tile([0.0, max(1.0, float(np.ceil(low)))], n)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            fitting.fit(small, X, relevance, np.repeat([0, 1], n))
-        except PodiumError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(str(error)) from error
 
 
 def scaled(estimator: Any, model: Model, X: Any) -> Any:
@@ -188,22 +136,16 @@ def _unscaled(model: Model, known: Any) -> dict[str, Any]:
     )
 
 
-def pools(estimator: Any) -> bool:
-    """Tell whether an estimator has a use for the items: one whose labels can be pooled."""
-    from podium import losses
-    from podium.tuning import fitting
-
-    last = fitting.last_step(estimator)
-    own = last.get_params(deep=False).get("loss")
-    soft = isinstance(own, losses.GroupLogistic) and not own.soft
-    return soft and fitting.takes(last, "item")
-
-
 def missing_allowed(estimator: Any) -> bool:
     """Tell whether an estimator learns from features that are missing."""
     from podium.tuning.fitting import last_step
 
     return bool(last_step(estimator).__sklearn_tags__().input_tags.allow_nan)
+
+
+def estimator_of(model: Model, loss: Any) -> Any:
+    """Return the model with a loss, and else with its defaults."""
+    return _class(model.model)(loss)
 
 
 def _class(name: str) -> Any:
@@ -221,9 +163,10 @@ def _own(model: Model, known: Any) -> dict[str, Any]:
             del given["k"]  # it is the cutoff of the measure then
         params = {name: value for name, value in given.items() if value is not None}
         return {**params, "clip": True} if model.clip else params
-    if model.loss is not None:
-        return {"loss": _foreign(model) if _is_foreign(model) else loss_of(model, model.loss)}
-    return {"loss": loss_of(model, _LOSS[model.model])} if model.model in _LOSS else {}
+    if model.loss is not None and _is_foreign(model):
+        return {"loss": _foreign(model)}
+    text = model.loss or _class(model.model).default_loss
+    return {} if text is None else {"loss": loss_of(model, text)}
 
 
 def _is_foreign(model: Model) -> bool:
@@ -262,14 +205,13 @@ def assignments(given: list[str] | None) -> dict[str, Any]:
     return params
 
 
-def _refuse_idle_steps(params: dict[str, Any]) -> None:
+def _refuse_idle_steps(estimator: Any, params: dict[str, Any]) -> None:
     """Refuse what the solver that will run does not read."""
     from podium.errors import ArgumentError
-    from podium.rankers import fitting
+    from podium.rankers.fitting import READ_BY
 
-    solver = fitting.solver_name(params.get("solver", "auto"), params["loss"], params.get("radius"))
-    useless = {"learning_rate": fitting.STEPPING, "batch_size": ("stochastic",)}
-    for name, takers in useless.items():
+    solver = estimator.solver_in_use()
+    for name, takers in READ_BY.items():
         if name in params and solver not in takers:
             option = _OPTIONS.get(name, f"--set {name}")
             raise ArgumentError(
@@ -296,18 +238,3 @@ def _taken(known: list[str]) -> str:
     options = [_OPTIONS[name] for name in known if name in _OPTIONS]
     others = [name for name in known if name not in _OPTIONS]
     return f"{', '.join(options)}; by --set {', '.join(others)}" if others else ", ".join(options)
-
-
-def _shortened(estimator: Any) -> Any:
-    """Make a fit short; what is wrong with a length stays wrong."""
-    params = estimator.get_params(deep=False)
-    changes: dict[str, Any] = {}
-    for name in _LENGTHS:
-        if isinstance(params.get(name), int):
-            changes[name] = min(params[name], _FEW)
-    if isinstance(params.get("k"), int):
-        changes["k"] = min(params["k"], _NARROW)
-    loss = params.get("loss")
-    if dataclasses.is_dataclass(loss) and getattr(loss, "k", None) is not None:
-        changes["loss"] = dataclasses.replace(loss, k=1)  # pyright: ignore[reportArgumentType]
-    return estimator.set_params(**changes)

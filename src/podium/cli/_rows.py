@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from podium.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from podium.data import Features
+    from podium.types import PerRow
 
 _LARGEST = 1e140  # sums of squares of as many rows as fit in memory stay below 1e308
 
@@ -73,10 +74,11 @@ def head_drawn(loss: Any, rows: Features) -> str:
     import numpy as np
 
     from podium.groups import Groups
+    from podium.losses import ListMLE
 
-    if not hasattr(loss, "head"):
+    if not isinstance(loss, ListMLE):
         return ""
-    target = loss.prepare(rows.y, Groups.from_qid(np.asarray(rows.qid)))
+    target = loss.prepare(cast("PerRow", rows.y), Groups.from_qid(np.asarray(rows.qid)))
     n_queries, n_drawn = int(np.count_nonzero(target.defined)), int((target.n_drawn > 0).sum())
     if not n_drawn:
         return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
 from podium.cli._choosing import Tuning, Validation
-from podium.cli._models import loss_of, measure_of
+from podium.cli._models import estimator_of, loss_of, measure_of
 from podium.cli._options import check_target
 from podium.cli._training import Model, Solver
 
@@ -163,7 +163,7 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
         first = _loss_names(values)[0]
         if name == "loss" and losses.is_registered(first):
             named = dataclasses.replace(model, loss=first)
-            return measure_of(named, loss_of(model, first), None)
+            return measure_of(named, estimator_of(model, loss_of(model, first)))
     return None
 
 
@@ -178,7 +178,7 @@ def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any
     fits = {
         n: v
         for n, v in wanted.items()
-        if not n.startswith(_PREFIX) or hasattr(loss, n.removeprefix(_PREFIX))
+        if not n.startswith(_PREFIX) or n.removeprefix(_PREFIX) in loss.parameters()
     }
     if f"{_PREFIX}k" not in fits:
         return {"loss": [loss], **fits}

@@ -49,12 +49,14 @@ def train(
 
     Rows to validate on decide when to stop; without them the objective does.
     """
+    from podium.tuning import last_step, rehearse
+
     check_target(out, "--out", ("",))
     _tuning.check(validation, tuning, solver)
     measure = _tuning.measure_for(model, validation, tuning)
     estimator = _models.make(model, solver, measure, tuning.seed)
     grid = _tuning.candidates(model, solver, tuning, estimator)
-    _models.rehearse(estimator)
+    rehearse(estimator)
     times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
@@ -73,7 +75,7 @@ def train(
     if hasattr(estimator, "steps"):
         check_scalable(data, rows)
     given = (rows.X, learned, rows.qid)
-    item = rows.item if _models.pools(estimator) and rows.names_items else None
+    item = rows.item if last_step(estimator).pools_items and rows.names_items else None
     for note in notes:
         _messages.say(note)
     if tuning.tune or validation.of_data:

@@ -2,36 +2,11 @@
 
 A loss returns one value per group and the gradient of their mean by each row's score, so any
 model that scores whole groups can be trained on it. `get` makes one from its name, as
-``get("pap-avg@10")``. To add a loss, write a frozen dataclass that follows `podium.types.Loss`,
-declare what holds of it, and register it: the law tests find it and test the declarations.
+``get("pap-avg@10")``. To add a loss, write a frozen dataclass on `podium.losses.Loss` (or on
+`podium.losses.base.GroupLoss`, if one pass over the groups computes it), declare what holds of it,
+and register it: the law tests find it and test the declarations.
 """
 
-from podium.losses._grouped import (
-    GroupLogistic,
-    GroupLogisticTarget,
-    PApLogistic,
-    PApLogisticTarget,
-)
-from podium.losses._listwise import (
-    CosineTarget,
-    ListMLE,
-    ListMLETarget,
-    ListNet,
-    ListNetLuce,
-    LuceTarget,
-    RankCosine,
-    SoftmaxCrossEntropy,
-    SoftmaxTarget,
-)
-from podium.losses._pairwise import (
-    PairTarget,
-    PairwiseExponential,
-    PairwiseHinge,
-    PairwiseLogistic,
-)
-from podium.losses._pap import PApAverage, PApMax, PApRamp, PAUCHinge
-from podium.losses._pap_base import PApTarget
-from podium.losses._pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses._registry import (
     REGISTRY,
     from_spec,
@@ -43,8 +18,27 @@ from podium.losses._registry import (
     spec,
     split,
 )
-from podium.losses._robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses._structural import PApStruct, PApTightStruct
+from podium.losses.base import Loss, as_loss
+from podium.losses.grouped import (
+    GroupLogistic,
+    GroupLogisticTarget,
+    PApLogistic,
+    PApLogisticTarget,
+)
+from podium.losses.listmle import ListMLE, ListMLETarget
+from podium.losses.listnet import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
+from podium.losses.luce import ListNetLuce, LuceTarget
+from podium.losses.pairwise import (
+    PairTarget,
+    PairwiseExponential,
+    PairwiseHinge,
+    PairwiseLogistic,
+)
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PAUCHinge
+from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
+from podium.losses.rankcosine import CosineTarget, RankCosine
+from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
+from podium.losses.structural import PApStruct, PApTightStruct
 
 __all__ = [
     "REGISTRY",
@@ -57,6 +51,7 @@ __all__ = [
     "ListNet",
     "ListNetLuce",
     "Logistic",
+    "Loss",
     "LuceTarget",
     "PAUCHinge",
     "PApAverage",
@@ -79,6 +74,7 @@ __all__ = [
     "SoftmaxTarget",
     "Squared",
     "SquaredTarget",
+    "as_loss",
     "from_spec",
     "get",
     "is_registered",

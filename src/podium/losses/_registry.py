@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.errors import ArgumentError
+from podium.losses.base import Loss
 from podium.registry import Classes
-from podium.types import Loss
 
-REGISTRY: Classes[Loss] = Classes("loss", "name@k or name(param=value)@k, as pap-ramp@30")
+REGISTRY: Classes[Loss] = Classes(
+    "loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss
+)
 """Every loss class by its name; the law tests loop over it and read the declarations.
 
 A class with several names stands under each: make the loss with `get`, which sets the parameters
@@ -31,7 +33,7 @@ def is_registered(text: str) -> bool:
     return REGISTRY.find(text.partition("@")[0].partition("(")[0].strip()) is not None
 
 
-def spec(loss: Any) -> dict[str, Any]:
+def spec(loss: Loss) -> dict[str, Any]:
     """Return a registered loss as a dictionary that JSON can hold; `from_spec` reads it back.
 
     Examples
@@ -39,13 +41,12 @@ def spec(loss: Any) -> dict[str, Any]:
     >>> spec(get("logistic"))
     {'name': 'logistic', 'per': 'row', 'min_relevance': 1.0}
     """
-    name = str(getattr(loss, "name", None))
-    if REGISTRY.get(name) is not type(loss):
+    if REGISTRY.get(loss.name) is not type(loss):
         raise ArgumentError(
             f"loss {loss!r} is not in the registry and cannot be written down. Enter its class "
             "with podium.losses.register first."
         )
-    return {"name": name, **REGISTRY.params(loss)}
+    return {"name": loss.name, **REGISTRY.params(loss)}
 
 
 def from_spec(description: Mapping[str, Any]) -> Loss:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from podium.data import Features, Letor, letor
 from podium.errors import DataError
 from podium.evaluation.evaluation import fill
+from podium.losses import Loss
 from podium.metrics import parse
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts, Rows
@@ -28,7 +29,7 @@ from podium.papers.study import Cells, Figures, Measured, Result, key, product
 from podium.papers.views import paired
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
-from podium.types import Loss, PerGroup, PerRow
+from podium.types import PerGroup, PerRow
 
 N_FOLDS = 5
 FOLDS = range(1, N_FOLDS + 1)

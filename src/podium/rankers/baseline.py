@@ -58,6 +58,8 @@ class LinearBaseline(LinearScores):
 
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)
     _reads_groups: ClassVar[bool] = True
+    k: int = 10
+    clip: bool = False
     eval_metric: str | Measure | None
     min_relevance: float
 
@@ -97,8 +99,7 @@ class LinearBaseline(LinearScores):
         """Return the measure: that which was asked for, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
-        clip = "(clip=true)" if getattr(self, "clip", False) else ""
-        return f"pap{clip}@{_check.cutoff(getattr(self, 'k', 10))}"
+        return f"pap{'(clip=true)' if self.clip else ''}@{_check.cutoff(self.k)}"
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
         low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
-from podium.rankers._draws import Keys, generator, keys_of
+from podium.losses import Loss
+from podium.rankers._draws import generator, keys_of
 from podium.rankers.objective import Labels, defined_mean
-from podium.types import Loss, PerGroup, PerRow, RowIndex
+from podium.types import Keys, PerGroup, PerRow, RowIndex
 
 _LEVEL = -1.0  # equal scores at which every loss has a value > 0: a squared loss may be 0 at 0
 

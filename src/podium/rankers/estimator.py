@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
+from podium._arrays import check_arrays
+from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses import Loss, as_loss
 from podium.metrics import Measure
 from podium.rankers import inputs
-from podium.rankers._draws import loss_name, reads_groups
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import mean_measure
 from podium.types import PerRow
@@ -22,6 +24,13 @@ from podium.types import PerRow
 
 class Ranker(BaseEstimator, abc.ABC):
     """What rankers of all kinds share; use one of them."""
+
+    default_loss: ClassVar[str | None] = None
+    """The loss that loss=None stands for; None for a ranker that is its own loss."""
+    needs_digest: ClassVar[bool] = False
+    """Whether a model file without a digest is refused."""
+    pools_items: bool = False
+    """Whether `fit` reads the items, to pool labels over them."""
 
     eval_metric: Any
     one_group: bool
@@ -60,6 +69,43 @@ class Ranker(BaseEstimator, abc.ABC):
             weights=inputs.row_weights(sample_weight, groups),
         )
 
+    def loss_in_use(self) -> Loss | str | None:
+        """Return the loss that `fit` minimises: the one that was given, or the default.
+
+        That is a name for an objective of a boosting library, and None for a ranker that is its
+        own loss.
+        """
+        if self.default_loss is None:
+            return None
+        given = self.get_params(deep=False)["loss"]
+        return as_loss(self.default_loss if given is None else given)
+
+    @classmethod
+    def reads_grades(cls, loss: Loss | str | None) -> bool:
+        """Return whether this ranker learns from grades with a loss, or from positives alone."""
+        return isinstance(loss, Loss) and loss.reads_grades
+
+    def suited_measure(self, k: int = 10) -> str:
+        """Return the measure at k that suits the loss for validation.
+
+        ndcg for a loss that reads grades; else the metric of `eval_metric`, or pap.
+
+        Examples
+        --------
+        >>> from podium.rankers import LinearRanker
+        >>> LinearRanker("listmle").suited_measure(), LinearRanker("pap-ramp@3").suited_measure(5)
+        ('ndcg@10', 'pap@5')
+        """
+        loss = self.loss_in_use()
+        suited = loss.validated_by if isinstance(loss, Loss) else None
+        if isinstance(loss, str) and self.reads_grades(loss):
+            suited = "ndcg"
+        return f"{suited or str(self.eval_metric or 'pap').partition('@')[0]}@{k}"
+
+    def has_free_steps(self) -> bool:
+        """Return whether `learning_rate` is a length that the loss does not determine."""
+        return True
+
     def _measure(self) -> str | Measure:
         """Return what `score` returns and what an eval_set is measured by."""
         return self.eval_metric
@@ -68,18 +114,23 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the name of what reads groups; nothing where all rows may be one."""
         return "" if _check.flag(self.one_group, "one_group") else name
 
-    def _loss_reader(self, loss: Any) -> str:
+    def _loss_reader(self, loss: Loss) -> str:
         """Return the loss's name if it reads groups."""
-        return self._reader(loss_name(loss)) if reads_groups(loss) else ""
+        return self._reader(loss.name) if loss.reads_groups else ""
 
     def _judged_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
         """Check the rows of an eval_set, whose measure reads groups."""
         reader = self._reader(str(self._measure()))
         return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
 
-    @abc.abstractmethod
     def _min_relevance(self) -> float:
         """Return the relevance from which a row is a positive."""
+        loss = self.loss_in_use()
+        return loss.min_relevance if isinstance(loss, Loss) else 1.0
+
+    @abc.abstractmethod
+    def check_restored(self) -> None:
+        """Raise an ArgumentError unless what a file brought fits together."""
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -93,6 +144,7 @@ class LinearScores(Ranker):
     """A ranker that scores ``X @ coef_ + intercept_``."""
 
     _types: ClassVar[tuple[Any, ...]]  # of the features that it reads; others become the first
+    n_features_in_: int
     coef_: Parameters
     intercept_: float
 
@@ -102,6 +154,12 @@ class LinearScores(Ranker):
         features = self._features(X, reset=False)
         inputs.finite_features(features, None, "X")
         return times(features, self.coef_) + self.intercept_
+
+    def check_restored(self) -> None:
+        """Raise an ArgumentError unless there is a coefficient for each feature."""
+        check_arrays(self.__dict__, {"coef_": ((self.n_features_in_,), np.float64)})
+        if type(self.intercept_) not in (int, float) or not np.isfinite(self.intercept_):
+            raise ArgumentError(f"intercept_ is {self.intercept_!r:.80}")
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # Non-finite values are left to `inputs`, which names the row, the group and the column.

@@ -11,34 +11,26 @@ import numpy as np
 from podium import _check, losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses._inputs import TINY
+from podium.losses import Loss
+from podium.losses.inputs import TINY
 from podium.progress import or_silent
-from podium.rankers._draws import draws, generator, given_keys, redraws
+from podium.rankers._draws import generator, given_keys
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
-from podium.types import Loss, PerRow, RowIndex
+from podium.types import PerRow, RowIndex
 
 STARTS = ("zero", "normal", "logistic")
 
 STEPPING = ("subgradient", "stochastic")
 """Solvers that need to be told a step length."""
+READ_BY = {"learning_rate": STEPPING, "batch_size": ("stochastic",)}
+"""Parameters that only some solvers read, and these."""
 LONGEST_STEP = 0.5
 _POWER = 10  # iterations, for a largest eigenvalue within a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
-
-
-def loss_of(loss: Any) -> Loss:
-    """Return the loss that is meant: one, its name, or without either the logistic."""
-    if loss is None:
-        return losses.Logistic()
-    if isinstance(loss, str):
-        return losses.get(loss)
-    if not hasattr(loss, "value_and_grad") or isinstance(loss, type):
-        raise ArgumentError(f"loss must be a loss or its name, as 'pap-avg@10', got {loss!r}.")
-    return loss
 
 
 def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
@@ -54,7 +46,7 @@ def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, R
     else:
         groups, relevance = Groups(groups.labels, groups.offsets), relevance[order]
         weights = None if weights is None else weights[order]
-    drawn = by_content(rows.features, relevance, groups, order) if draws(loss) else None
+    drawn = by_content(rows.features, relevance, groups, order) if loss.draws else None
     return Labels(relevance, groups, weights, drawn), order
 
 
@@ -76,9 +68,9 @@ def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
     name = _check.choice(solver, "solver", ["auto", *SOLVERS])
     if name != "auto":
         return name
-    if redraws(loss):
+    if loss.redraws:
         return "stochastic"
-    return "lbfgs" if getattr(loss, "smooth", False) and radius is None else "subgradient"
+    return "lbfgs" if loss.smooth and radius is None else "subgradient"
 
 
 def seed_of(value: Any) -> int:
@@ -117,7 +109,7 @@ def _logistic(objective: LinearObjective) -> Parameters:
     labels = objective.labels
     if labels is None:
         raise ArgumentError("start='logistic' needs an objective with labels.")
-    loss = losses.Logistic(min_relevance=min_relevance(objective.loss))
+    loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     other = replace(objective, loss=loss, target=target, has_intercept=True)
     found = lbfgs(other, _LOGISTIC, None, or_silent(None))
@@ -131,7 +123,7 @@ def first_step(objective: LinearObjective, start: Parameters) -> float:
     declares `smooth` has a bound that says something. One that declares `shift_invariant` does
     not bend along a shift of a group, so scores are then taken from their group's mean.
     """
-    if not getattr(objective.loss, "smooth", False):
+    if not objective.loss.smooth:
         return LONGEST_STEP
     bound = objective.loss.curvature(objective.scores(start), objective.target)
     direction = np.random.default_rng(0).standard_normal(objective.n_parameters)
@@ -149,7 +141,7 @@ def first_step(objective: LinearObjective, start: Parameters) -> float:
 def _off_mean(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
     """Return scores less their group's mean by the bound, where the loss has no use for it."""
     labels = objective.labels
-    if labels is None or not getattr(objective.loss, "shift_invariant", False):
+    if labels is None or not objective.loss.shift_invariant:
         return scores
     index, n = labels.groups.index, labels.groups.n_groups
     mean = np.bincount(index, bound * scores, n) / np.maximum(np.bincount(index, bound, n), TINY)
@@ -160,24 +152,17 @@ def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjecti
     return np.append(coef, intercept) if objective.has_intercept else coef
 
 
-def min_relevance(loss: Loss) -> float:
-    """Return what the loss calls a positive, so that validation means the same."""
-    return float(getattr(loss, "min_relevance", 1.0))
-
-
 def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
     """Raise if the loss is defined on no group: how many there are, why, and what to do."""
     values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
     if not np.isnan(defined_mean(values)):
         return
-    explain = getattr(loss, "why_undefined", None)
-    reason = explain(target) if explain else f"{loss!r} is defined on none."
     one = (
         "The one group cannot"
         if groups.n_groups == 1
         else f"None of the {groups.n_groups} groups can"
     )
-    raise ArgumentError(f"{one} be trained on: {reason}")
+    raise ArgumentError(f"{one} be trained on: {loss.why_undefined(target)}")
 
 
 def trouble(solution: Solution, settings: Settings, solver: str) -> str:

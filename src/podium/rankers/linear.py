@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ConvergenceWarning
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
@@ -18,7 +19,7 @@ from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
 from podium.rankers.validation import validator
-from podium.types import Loss, Progress
+from podium.types import Progress
 
 
 class LinearRanker(LinearScores):
@@ -29,7 +30,7 @@ class LinearRanker(LinearScores):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-avg@10"``; `podium.losses.Logistic` without one.
+        A loss, or its name as ``"pap-avg@10"``; `podium.losses.PApLogistic` without one.
     l2 : float
         Penalty on the coefficients, >= 0; the intercept is free.
     fit_intercept : bool
@@ -127,6 +128,7 @@ class LinearRanker(LinearScores):
     (0.0, np.int64(2))
     """
 
+    default_loss: ClassVar[str | None] = "pap-logistic"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(
@@ -208,15 +210,15 @@ class LinearRanker(LinearScores):
         ConvergenceWarning
             If the solver ran into max_iter, overflowed, or found nothing better than zero.
         """
-        settings, loss = self._settings(), fitting.loss_of(self.loss)
-        solver = fitting.solver_name(self.solver, loss, settings.radius)
+        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
+        solver = self.solver_in_use()
         parse(self.eval_metric)
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, places = fitting.labels_of(loss, rows, weights)
         target = fitting.target_of(loss, labels, settings.seed)
-        intercept = bool(self.fit_intercept) and not getattr(loss, "shift_invariant", False)
+        intercept = bool(self.fit_intercept) and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
@@ -231,6 +233,15 @@ class LinearRanker(LinearScores):
         if text:
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
+
+    def solver_in_use(self) -> str:
+        """Return the solver that `fit` runs: the one that was given, or what "auto" chooses."""
+        return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()), self.radius)
+
+    def has_free_steps(self) -> bool:
+        """Return whether `learning_rate` is a length that the loss does not determine."""
+        smooth = cast("Loss", self.loss_in_use()).smooth  # then its curvature determines it
+        return not smooth and self.solver_in_use() in fitting.STEPPING
 
     def _settings(self) -> Settings:
         _check.number(self.l2, "l2", low=0.0)
@@ -248,15 +259,12 @@ class LinearRanker(LinearScores):
             seed=fitting.seed_of(self.random_state),
         )
 
-    def _min_relevance(self) -> float:
-        return fitting.min_relevance(fitting.loss_of(self.loss))
-
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
         measure = validator(
-            self.eval_metric, rows.relevance, rows.qid, min_relevance=fitting.min_relevance(loss)
+            self.eval_metric, rows.relevance, rows.qid, min_relevance=loss.min_relevance
         )
         return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 

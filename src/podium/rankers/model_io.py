@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
-from podium._arrays import check_arrays, params_of, read_arrays, write_arrays
+from podium._arrays import params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.rankers import registry
@@ -55,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile, os
     >>> from podium.rankers import LinearRanker, load, save
-    >>> model = LinearRanker().fit([[0.0], [1.0]], [0, 1])
+    >>> model = LinearRanker().fit([[0.0], [1.0]], [0, 1], qid=[0, 0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(model, os.path.join(folder, "model.safetensors"))
     ...     again = load(os.path.join(folder, "model.safetensors"))
@@ -122,7 +122,7 @@ def _plain(value: Any) -> Any:
     """Return a constructor's parameter as JSON can hold it."""
     if isinstance(value, Measure):
         return str(value)
-    if hasattr(value, "value_and_grad"):
+    if isinstance(value, losses.Loss):
         return losses.spec(value)
     if isinstance(value, np.ndarray):
         return cast("Any", value).tolist()
@@ -135,7 +135,7 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(params.get("loss"), dict):
         params["loss"] = losses.from_spec(params["loss"])
     model = ranker(**params)
-    if getattr(model, "needs_digest", False) and "digest" not in header:
+    if model.needs_digest and "digest" not in header:
         raise ArgumentError("trees of an earlier version, without the digest that shows damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
@@ -149,10 +149,7 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if "feature_names_in_" in learned:
         learned["feature_names_in_"] = np.array(learned["feature_names_in_"], dtype=object)
     model.__dict__.update(learned)
-    if hasattr(model, "check_restored"):
-        model.check_restored()
-    else:
-        _check_coefficients(learned)
+    model.check_restored()
     return model
 
 
@@ -180,13 +177,6 @@ def _check_scalars(learned: Mapping[str, Any]) -> None:
     for name, values in learned["history_"].items():
         if values.ndim != 1 or values.dtype.kind != "f":
             raise ArgumentError(f"history_ {name!r} has shape {values.shape} of {values.dtype}")
-
-
-def _check_coefficients(learned: Mapping[str, Any]) -> None:
-    check_arrays(learned, {"coef_": ((learned["n_features_in_"],), np.float64)})
-    intercept = learned["intercept_"]
-    if type(intercept) not in (int, float) or not np.isfinite(intercept):
-        raise ArgumentError(f"intercept_ is {intercept!r:.80}")
 
 
 def _is_numeric(value: Any) -> bool:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from podium._kernels import read_only
 from podium.groups import Groups
+from podium.losses import Loss
 from podium.rankers._kernels import add_rows, csr_add_rows, csr_row_dots, row_dots
-from podium.types import Loss, Mask, PerRow, RowIndex
+from podium.types import Mask, PerRow, RowIndex
 
 Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), and the intercept last if there is one
 

@@ -25,7 +25,7 @@ def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
     --------
     >>> from podium.rankers import LinearRanker
     >>> X = np.array([[0.0, 5000.0], [1.0, 1000.0]])
-    >>> model = standardized(LinearRanker()).fit(X, [0, 1])
+    >>> model = standardized(LinearRanker("logistic")).fit(X, [0, 1])
     >>> np.allclose(folded(model).predict(X), model.predict(X))
     True
     """

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from podium.groups import Groups
+from podium.losses import Loss
 from podium.testing.loss_oracles import RISKS
-from podium.types import Loss, PerGroup, PerRow
+from podium.types import PerGroup, PerRow
 
 _STEP = 1e-6  # of the central differences
 _CLOSE = 1e-6  # their error: curvature times the step, and rounding by the step
@@ -83,7 +84,7 @@ class LossContract:
 
     def test_values_lie_in_their_bounds(self) -> None:
         """No value lies outside the declared bounds."""
-        low, high = getattr(self.make(), "bounds", (-np.inf, np.inf))
+        low, high = self.make().bounds
         for case in self.cases():
             values = self._values(case)[0]
             inside = (values >= low) & (values <= high)
@@ -96,7 +97,7 @@ class LossContract:
             grad = self._values(case)[1]
             for row in range(case.scores.size):
                 left, right = self._slopes(case, row)
-                if not getattr(self.make(), "smooth", True) and abs(right - left) > _CLOSE:
+                if not self.make().smooth and abs(right - left) > _CLOSE:
                     skipped += 1
                     continue
                 checked += 1
@@ -139,13 +140,13 @@ class LossContract:
             bound = self.make().curvature(case.scores, target)
             assert bound.shape == case.scores.shape
             assert (bound > 0).all()
-            if getattr(self.make(), "smooth", False):
+            if self.make().smooth:
                 for row in range(case.scores.size):
                     assert self._second(case, row) <= bound[row] + _CLOSE
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
         """The mean value at a midpoint is at most the mean of the ends'."""
-        if not getattr(self.make(), "convex", False):
+        if not self.make().convex:
             return
         for i, case in enumerate(self.cases()):
             other = np.random.default_rng(i).standard_normal(case.scores.size) * 3.0
@@ -156,7 +157,7 @@ class LossContract:
     def test_declared_upper_bound_holds(self) -> None:
         """Never below the risk that it declares to bound, ties counted as errors."""
         loss: Any = self.make()
-        declared = getattr(loss, "upper_bounds", None)
+        declared = loss.upper_bounds
         if declared is None:
             return
         assert declared in RISKS, f"{declared!r} is none of {sorted(RISKS)}: nothing to test it by"
@@ -173,7 +174,7 @@ class LossContract:
 
     def test_declared_shift_invariance_holds(self) -> None:
         """A shift of each group's scores changes no value, and the gradient sums to 0."""
-        if not getattr(self.make(), "shift_invariant", False):
+        if not self.make().shift_invariant:
             return
         for case in self.cases():
             shift = np.random.default_rng(0).standard_normal(case.groups.n_groups)
@@ -221,11 +222,11 @@ class LossContract:
             default = self._values(case)[0]
             np.testing.assert_array_equal(default, self._values(case)[0])
             differs = differs or not np.array_equal(values, default, equal_nan=True)
-        assert differs or not getattr(self.make(), "draws", False)
+        assert differs or not self.make().draws
 
     def _drawn_cases(self) -> Iterator[LossCase]:
         """Yield the cases, with their ties; none for a loss that draws nothing."""
-        if getattr(self.make(), "draws", False):
+        if self.make().draws:
             yield from self.cases()
 
     def _told_apart(self) -> Iterator[LossCase]:
@@ -233,7 +234,7 @@ class LossContract:
         for i, case in enumerate(self.cases()):
             n = case.scores.size
             less = np.random.default_rng(i).permutation(n) / (2.0 * n)
-            drawn = getattr(self.make(), "draws", False)
+            drawn = self.make().draws
             yield replace(case, relevance=case.relevance + less) if drawn else case
 
     def _target(self, case: LossCase) -> Any:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from podium import _check, losses
+from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses import Loss, as_loss
 from podium.torch._autograd import group_values
 from podium.torch._rows import Layout, numbers, torch_module
-from podium.types import Loss, RowIndex
+from podium.types import RowIndex
 
 __all__ = ["PreparedLoss", "TorchLoss", "as_torch"]
 
@@ -69,10 +70,7 @@ def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
     1.25
     """
     torch_module()
-    made: Any = losses.get(loss) if isinstance(loss, str) else loss
-    if not hasattr(made, "value_and_grad") or isinstance(made, type):
-        raise ArgumentError(f"loss must be a loss or its name, as 'listmle@10', got {loss!r}.")
-    return TorchLoss(made, _check.flag(one_group, "one_group"))
+    return TorchLoss(as_loss(loss), _check.flag(one_group, "one_group"))
 
 
 @dataclass(frozen=True)
@@ -148,22 +146,21 @@ class TorchLoss:
         return self.prepare(relevance, qid, **given).per_group(scores)
 
     def _require_one_group(self) -> None:
-        if getattr(self.loss, "reads_groups", True) and not self.one_group:
+        if self.loss.reads_groups and not self.one_group:
             raise ArgumentError(
-                f"qid is missing, and {getattr(self.loss, 'name', type(self.loss).__name__)} reads "
-                "groups. Pass qid, or lists of two axes, or make the loss with "
-                "as_torch(…, one_group=True) if all rows are one list."
+                f"qid is missing, and {self.loss.name} reads groups. Pass qid, or lists of two "
+                "axes, or make the loss with as_torch(…, one_group=True) if all rows are one list."
             )
 
     def _draws(self, rng: np.random.Generator | None, keys: Any, layout: Layout) -> dict[str, Any]:
-        name = getattr(self.loss, "name", type(self.loss).__name__)
+        name = self.loss.name
         if keys is not None:
             if rng is not None:
                 raise ArgumentError("rng and keys were both given: keys are the draw. Keep one.")
-            if not getattr(self.loss, "draws", False):
+            if not self.loss.draws:
                 raise ArgumentError(f"keys were given, and {name} draws no order. Leave keys out.")
             return {"keys": layout.real(numbers(keys, "keys"), "keys")}
-        if rng is None and getattr(self.loss, "redraws", False):
+        if rng is None and self.loss.redraws:
             raise ArgumentError(
                 f"rng must be given for {name} with ties='redrawn', and be the same generator in "
                 "each call: rng = numpy.random.default_rng(0) before the loop."

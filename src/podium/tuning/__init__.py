@@ -8,6 +8,7 @@ from podium.tuning.candidates import Integers, LogUniform, Uniform, parse_values
 from podium.tuning.defaults import default_grid
 from podium.tuning.fitting import fit, last_step
 from podium.tuning.folds import SPLITS
+from podium.tuning.rehearsing import rehearse
 from podium.tuning.results import Interrupted, Search, Trial
 from podium.tuning.searching import plan, search
 
@@ -24,5 +25,6 @@ __all__ = [
     "last_step",
     "parse_values",
     "plan",
+    "rehearse",
     "search",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import losses
-from podium.rankers import fitting
+from podium.losses import Loss
+from podium.rankers.estimator import Ranker
 from podium.tuning.candidates import Params
 from podium.tuning.fitting import last_step
 
@@ -39,9 +39,9 @@ def default_grid(estimator: Any) -> Params:
     >>> default_grid(LinearRanker("pap-ramp@10"))["loss__k"]
     [10, 30, 100]
     """
-    known = last_step(estimator).get_params(deep=False)
-    loss = _loss(known)
-    grid = _of_loss(loss)
+    last = last_step(estimator)
+    known = last.get_params(deep=False)
+    grid = _of_loss(last.loss_in_use() if isinstance(last, Ranker) else None)
     if "n_leaves" in known:
         return {**grid, **_TREES}
     if "hidden" in known:
@@ -49,31 +49,13 @@ def default_grid(estimator: Any) -> Params:
     if "n_thresholds" in known:
         return {**grid, "n_thresholds": _THRESHOLDS}
     grid |= {name: values for name, values in _LINEAR.items() if name in known}
-    if "learning_rate" in known and _steps(known, loss):
+    if "learning_rate" in known and isinstance(last, Ranker) and last.has_free_steps():
         grid["learning_rate"] = _STEPS
     return grid
 
 
 def _of_loss(loss: Any) -> Params:
-    if getattr(loss, "k", None) is None:
+    if not isinstance(loss, Loss) or loss.k is None:
         return {}
-    clip = {"loss__clip": [True]} if hasattr(loss, "clip") else {}
+    clip = {"loss__clip": [True]} if "clip" in loss.parameters() else {}
     return {"loss__k": [n * loss.k for n in _WIDER], **clip}
-
-
-def _loss(known: Params) -> Any:
-    """Return the loss that will be learned from; None for a library's own objective."""
-    loss = known.get("loss")
-    if isinstance(loss, str) and not losses.is_registered(loss):
-        return None
-    return losses.get(loss) if isinstance(loss, str) else loss
-
-
-def _steps(known: Params, loss: Any) -> bool:
-    """Tell whether a linear model's solver has steps whose length the loss does not tell."""
-    if "loss" in known:
-        loss = fitting.loss_of(loss)
-    if getattr(loss, "smooth", False):  # then its curvature tells the length
-        return False
-    solver = fitting.solver_name(known.get("solver", "auto"), loss, known.get("radius"))
-    return solver in fitting.STEPPING

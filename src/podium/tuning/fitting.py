@@ -10,6 +10,7 @@ import numpy as np
 
 from podium import losses
 from podium.errors import ArgumentError
+from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
 _OF_LOSS = "loss__"
@@ -111,7 +112,10 @@ def set_params(estimator: Any, params: Mapping[str, Any]) -> Any:
     changes = {name.removeprefix(_OF_LOSS): params[name] for name in params.keys() - plain.keys()}
     if changes:
         last = last_step(estimator)
-        last.set_params(loss=_changed(last.get_params(deep=False)["loss"], changes))
+        given = last.get_params(deep=False)["loss"]
+        if given is None and isinstance(last, Ranker):
+            given = last.default_loss
+        last.set_params(loss=_changed(given, changes))
     return estimator
 
 
@@ -130,8 +134,7 @@ def _changed(loss: Any, changes: Mapping[str, Any]) -> Any:
     if isinstance(loss, str) and "@" not in loss:
         return losses.get(loss, **changes)
     made = losses.get(loss) if isinstance(loss, str) else loss
-    description = losses.spec(losses.Logistic() if made is None else made)
-    return losses.from_spec({**description, **changes})
+    return losses.from_spec({**losses.spec(made), **changes})
 
 
 def check(estimator: Any) -> None:

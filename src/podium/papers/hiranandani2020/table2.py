@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.losses import PApAverage
+from podium.losses import Loss, PApAverage
 from podium.metrics import parse
 from podium.papers import views
 from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
@@ -24,7 +24,6 @@ from podium.papers.study import Cells, Figures, Measured, Result, Study, generat
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 from podium.report import Figure, Table
-from podium.types import Loss
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.losses import Loss
 from podium.papers.recipe import Recipe
 from podium.papers.study import Result, Study, generator, key, parts
 from podium.papers.xia2009 import enumeration_losses as named
@@ -26,7 +27,6 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.types import Loss
 
 _N_STARTS = 3  # for RankCosine, whose expectation falls from everywhere to one direction
 _BISECTIONS = 30  # of p1: to 1e-9

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from podium import losses
 from podium.groups import Groups
-from podium.losses import ListNetLuce
+from podium.losses import ListNetLuce, Loss
 from podium.papers.xia2009.consistency import PermutationCrossEntropy, Truncated
-from podium.types import Loss, PerGroup, PerRow
+from podium.types import PerGroup, PerRow
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 
@@ -31,7 +31,7 @@ def made(name: str, form: str, k: int) -> Loss:
 
 
 @dataclass(frozen=True)
-class Gentle:
+class Gentle(Loss):
     """A loss of three objects that has all that proposition 10 asks for, and is consistent.
 
     The top-1 likelihood loss plus ``share * h(d)``, d being the score of the object at place 2
@@ -41,7 +41,6 @@ class Gentle:
 
     share: float = 0.1
 
-    convex: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 

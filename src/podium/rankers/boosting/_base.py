@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+import contextlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -15,9 +17,11 @@ from podium import _check, data, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
+from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -30,7 +34,7 @@ from podium.rankers.boosting._training import (
 )
 from podium.rankers.boosting.metrics import MeasureOnRows
 from podium.rankers.estimator import Ranker
-from podium.types import Loss, PerRow, Progress
+from podium.types import PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # that both libraries take
 
@@ -38,9 +42,11 @@ _LARGEST_SEED = 2**31 - 1  # that both libraries take
 class BoostedRanker(Ranker):
     """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
 
-    needs_digest: ClassVar[bool] = True  # of a file: damaged trees end the process
-    _own: ClassVar[tuple[str, ...]]
-    _binary: ClassVar[tuple[str, ...]]
+    default_loss: ClassVar[str | None] = "group-logistic"
+    needs_digest: ClassVar[bool] = True  # damaged trees end the process
+    _package: ClassVar[str]
+    _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
+    _ranking: ClassVar[tuple[str, ...]]  # and those that read groups
     _takes_sparse: ClassVar[bool]
     n_features_in_: int
     _booster: Any = None  # made from trees_; a copy, a pickle or a file brings the bytes alone
@@ -87,8 +93,7 @@ class BoostedRanker(Ranker):
         item : (n_rows,), optional
             Item of each row, where items recur in many groups: `pool_share` of a row's label is
             then replaced by what its group and its item make likely (see
-            `podium.data.pooled_relevance`). Only with the loss "group-logistic", which is then
-            the default.
+            `podium.data.pooled_relevance`). Only with the loss "group-logistic".
         sample_weight : (n_rows,) or (n_groups,), optional
             Weights >= 0, by row or by group in rising order of labels.
         group : (n_groups,), optional
@@ -107,7 +112,7 @@ class BoostedRanker(Ranker):
         MissingExtraError
             If the library is not installed.
         """
-        loss, settings = self._loss(), self._settings()
+        loss, settings = self.loss_in_use(), self._settings()
         measure = parse(self.eval_metric)
         self._library()
         self._enter_threads()
@@ -123,12 +128,13 @@ class BoostedRanker(Ranker):
             train = replace(train, relevance=positive)
         valid = None if eval_set is None else self._valid(eval_set)
         objective = loss if isinstance(loss, str) else score_space(loss, train)
-        training = self._training(Plan(objective, **settings), train, valid)
         validate = None if valid is None else self._validate(measure, valid)
-        self._keep(
-            training,
-            grow(training, objective, validate, self.n_trees, self.patience, or_silent(progress)),
-        )
+        with self._refusals():
+            training = self._training(Plan(objective, **settings), train, valid)
+            course = grow(
+                training, objective, validate, self.n_trees, self.patience, or_silent(progress)
+            )
+        self._keep(training, course)
         return self
 
     def predict(self, X: Any) -> PerRow:
@@ -140,13 +146,38 @@ class BoostedRanker(Ranker):
         return self._predict(self._ready(), features, start)
 
     @classmethod
-    def learns_from_grades(cls, objective: str) -> bool:
-        """Tell which of the library's own objectives read grades, and not 0 and 1 alone."""
-        return objective in cls._own and objective not in cls._binary
+    def reads_grades(cls, loss: Loss | str | None) -> bool:
+        """Return whether this ranker learns from grades with a loss, or from positives alone."""
+        own = isinstance(loss, str)
+        return loss in cls._ranking if own else super().reads_grades(loss)
 
-    @abc.abstractmethod
+    @property
+    def pools_items(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether `fit` can pool labels over items: with the loss "group-logistic"."""
+        loss = self.loss_in_use()
+        return isinstance(loss, losses.GroupLogistic) and not loss.soft
+
+    def _keep_arguments(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of the constructor as they are; scikit-learn reads them by name."""
+        for name in inspect.signature(type(self)).parameters:
+            setattr(self, name, given[name])
+
     def _library(self) -> Any:
         """Import the library, or say how to install it."""
+        with idle_threads_sleep():
+            return _check.extra(self._package, "boosting", type(self).__name__)
+
+    @contextlib.contextmanager
+    def _refusals(self) -> Generator[None]:
+        """Make what the library raises, for a parameter of `options` say, one line of podium's."""
+        try:
+            yield
+        except self._errors() as wrong:
+            reason = str(wrong).partition("\n")[0].partition(" at /")[0].rstrip(" .")
+            raise ArgumentError(
+                f"{type(self).__name__} can't be fitted, {self._package} says: {reason}. Check the "
+                "parameters and options."
+            ) from wrong
 
     @abc.abstractmethod
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training: ...
@@ -164,22 +195,17 @@ class BoostedRanker(Ranker):
     @abc.abstractmethod
     def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow: ...
 
-    def _loss(self) -> Loss | str:
-        """Return a loss, or the name of one of the library's own objectives."""
+    def loss_in_use(self) -> Loss | str:
+        """Return the loss that `fit` minimises, or the name of one of the library's objectives."""
         if self.loss is None:
-            return losses.Logistic()
+            return losses.as_loss(self.default_loss)
         if isinstance(self.loss, str):
-            if self.loss in self._own:
+            own = (*self._binary, *self._ranking)
+            if self.loss in own:
                 return self.loss
-            if not losses.is_registered(self.loss):
-                name = losses.split(self.loss)[0]
-                _check.choice(name, "loss", [*losses.REGISTRY, *self._own])
+            _check.choice(losses.split(self.loss)[0], "loss", [*losses.REGISTRY, *own])
             return losses.get(self.loss)
-        if not hasattr(self.loss, "value_and_grad"):
-            raise ArgumentError(
-                f"loss must be a loss or its name, as 'pap-ramp@10', got {self.loss!r}."
-            )
-        return self.loss
+        return losses.as_loss(self.loss)
 
     def _fit_reader(self, loss: Loss | str, item: Any) -> str:
         """Return the name of what reads groups in a fit."""
@@ -193,8 +219,6 @@ class BoostedRanker(Ranker):
         self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
     ) -> tuple[Loss, inputs.Rows]:
         """Return the loss for soft targets, and rows with those that pool users and items."""
-        if self.loss is None:
-            loss = losses.GroupLogistic()
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
             raise ArgumentError(
                 f"item is for the loss 'group-logistic', which pooled labels can be given to; "
@@ -230,9 +254,6 @@ class BoostedRanker(Ranker):
             "n_threads": threads,
             "options": _options(self.options),
         }
-
-    def _min_relevance(self) -> float:
-        return float(getattr(self._loss(), "min_relevance", 1.0))
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         try:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import _draws
+from podium.losses import Loss
 from podium.rankers.boosting.objectives import ScoreSpace
 from podium.rankers.content import by_content
 from podium.rankers.objective import Labels
-from podium.types import Loss, PerRow, Progress
+from podium.types import PerRow, Progress
 
 ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
 
@@ -41,6 +41,19 @@ class Part:
                     f"{name} must be at most {_LARGEST:.2g}, the largest number that the library "
                     f"holds, got {highest:g}."
                 )
+
+    def by_group(self) -> Part:
+        """Return the rows in the order of their groups, as the libraries' own objectives read."""
+        order = self.groups.order
+        if order is None:
+            return self
+        return Part(
+            self.features[order],
+            self.relevance[order],
+            Groups(self.groups.labels, self.groups.offsets),
+            self.start[order],
+            None if self.weights is None else self.weights[order],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +159,6 @@ def grow(
 def score_space(loss: Loss, train: Part) -> ScoreSpace:
     """Return the loss on these rows; one that draws an order of ties draws by their features."""
     drawn = None
-    if _draws.draws(loss):
+    if loss.draws:
         drawn = by_content(train.features, train.relevance, train.groups)
     return ScoreSpace(loss, Labels(train.relevance, train.groups, train.weights, drawn))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+import threading
+from collections.abc import Generator, Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -10,12 +13,12 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.metrics import Measure
-from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
-from podium.types import Loss, PerRow
+from podium.types import PerRow
 
 _RANKING = ("lambdarank", "rank_xendcg")  # of LightGBM's own objectives, those that read groups
 
@@ -28,7 +31,7 @@ class LightGBMRanker(BoostedRanker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.Logistic` without one. For
+        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
         comparison also LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"``.
     n_trees : int
         Trees at most.
@@ -102,9 +105,12 @@ class LightGBMRanker(BoostedRanker):
     1.0
     """
 
+    _package: ClassVar[str] = "lightgbm"
     _binary: ClassVar[tuple[str, ...]] = ("binary",)
-    _own: ClassVar[tuple[str, ...]] = (*_binary, *_RANKING)
+    _ranking: ClassVar[tuple[str, ...]] = _RANKING
     _takes_sparse: ClassVar[bool] = True
+
+    min_rows_in_leaf: int
 
     def __init__(
         self,
@@ -127,31 +133,13 @@ class LightGBMRanker(BoostedRanker):
         options: Mapping[str, Any] | None = None,
         one_group: bool = False,
     ) -> None:
-        self.loss = loss
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.n_leaves = n_leaves
-        self.min_rows_in_leaf = min_rows_in_leaf
-        self.l2 = l2
-        self.row_share = row_share
-        self.feature_share = feature_share
-        self.min_hessian_in_leaf = min_hessian_in_leaf
-        self.pool_share = pool_share
-        self.start = start
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.options = options
-        self.one_group = one_group
-
-    def _library(self) -> Any:
-        with idle_threads_sleep():
-            return _check.extra("lightgbm", "boosting", "LightGBMRanker")
+        self._keep_arguments(locals())
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         leaf = _check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf")
         _require_values(train.features)
+        if plan.options:
+            _require_known_params(self._library(), _params(plan, leaf))
         return _Training(self._library(), plan, leaf, train, valid)
 
     def _from_bytes(self, trees: ModelBytes) -> Any:
@@ -170,6 +158,7 @@ class LightGBMRanker(BoostedRanker):
         return start + trees
 
 
+_STDERR = threading.Lock()  # two threads that redirect it would keep each other's
 _QUIET = {"verbosity": -1}
 _ZERO = 1e-35  # LightGBM's own: what is no larger is 0 to it
 
@@ -180,13 +169,12 @@ class _Training(Training):
     ) -> None:
         params = _params(plan, min_rows)
         grouped = plan.objective in _RANKING
-        self._order = train.groups.order if grouped else None
         self._objective = plan.objective
         self._has_valid = valid is not None
-        data = _dataset(library, train, self._order, grouped=grouped, params=params)
+        data = _dataset(library, train, grouped=grouped, params=params)
         self._booster = library.Booster(params, data)
         if valid is not None:
-            other = _dataset(library, valid, None, grouped=False, params=params, reference=data)
+            other = _dataset(library, valid, grouped=False, params=params, reference=data)
             self._booster.add_valid(other, "eval_set")
 
     def step(self) -> bool:
@@ -237,24 +225,20 @@ def _params(plan: Plan, min_rows: int) -> dict[str, Any]:
 def _dataset(
     library: Any,
     part: Part,
-    order: Any,
     *,
     grouped: bool,
     params: Mapping[str, Any],
     reference: Any = None,
 ) -> Any:
     """Make a Dataset; LightGBM's own ranking objectives read rows group by group."""
-    sizes = part.groups.sizes if grouped else None
-    features, relevance, start, weights = part.features, part.relevance, part.start, part.weights
-    if order is not None:
-        features, relevance, start = features[order], relevance[order], start[order]
-        weights = None if weights is None else weights[order]
+    if grouped:
+        part = part.by_group()
     return library.Dataset(
-        _readable(features),
-        relevance,
-        weight=weights,
-        group=sizes,
-        init_score=start,
+        _readable(part.features),
+        part.relevance,
+        weight=part.weights,
+        group=part.groups.sizes if grouped else None,
+        init_score=part.start,
         reference=reference,
         params=dict(params),
         free_raw_data=True,
@@ -269,6 +253,26 @@ def _require_values(features: Any) -> None:
             f"X has no value that LightGBM tells from 0, none being larger than {_ZERO:g} in "
             "size. Check the features, or scale them."
         )
+
+
+def _require_known_params(library: Any, params: Mapping[str, Any]) -> None:
+    """Raise what LightGBM raises for a parameter, without the lines that it writes to stderr."""
+    with _errors_unwritten():
+        library.Dataset(np.zeros((2, 1)), params=dict(params)).construct()
+
+
+@contextlib.contextmanager
+def _errors_unwritten() -> Generator[None]:
+    # LightGBM writes its fatal errors to the process's stderr, which no setting of it prevents.
+    with _STDERR:
+        kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            os.close(null)
 
 
 def _readable(features: Any) -> Any:

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.rankers import _draws
+from podium.losses import Loss
+from podium.rankers import _draws, fitting
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
 from podium.rankers.objective import Labels as OnRows
 from podium.rankers.objective import defined_mean
-from podium.types import Loss, PerGroup, PerRow
+from podium.types import PerRow
 
 GradHess: TypeAlias = tuple[PerRow, PerRow]  # by row, for one round of boosting
 
@@ -49,8 +50,8 @@ class ScoreSpace:
     """
 
     def __init__(self, loss: Loss, rows: OnRows) -> None:
-        if _draws.redraws(loss):
-            name = getattr(loss, "name", type(loss).__name__)
+        if loss.redraws:
+            name = loss.name
             raise ArgumentError(
                 f"boosting keeps one target, and {name}(ties=redrawn) draws anew. Use "
                 f"{name}(ties=fixed), or (ties=averaged)."
@@ -61,29 +62,13 @@ class ScoreSpace:
         self.target: Any = loss.prepare(rows.relevance, rows.groups, weights=weights, **keys)
         self.scale = float(rows.relevance.size if weights is None else weights.sum())
         self.objective = np.nan
-        self._require_defined(rows.groups)
+        fitting.require_trainable(loss, self.target, rows.groups)
 
     def __call__(self, scores: PerRow) -> GradHess:
         """Return the gradient and the positive Hessian, float64, (n_rows,), at these scores."""
-        values, grad, hess = self._evaluate(scores)
+        values, grad, hess = self.loss.value_grad_and_curvature(scores, self.target)
         self.objective = defined_mean(values)
         return _on_grid(grad * self.scale), _on_grid(hess * self.scale, positive=True)
-
-    def _evaluate(self, scores: PerRow) -> tuple[PerGroup, PerRow, PerRow]:
-        """Ask for all three at once where the loss has a method for it: half of the work."""
-        at_once = getattr(self.loss, "value_grad_and_curvature", None)
-        if at_once is not None:
-            return at_once(scores, self.target)
-        values, grad = self.loss.value_and_grad(scores, self.target)
-        return values, grad, self.loss.curvature(scores, self.target)
-
-    def _require_defined(self, groups: Groups) -> None:
-        values, _ = self.loss.value_and_grad(np.zeros(groups.n_rows), self.target)
-        if not np.isnan(values).all():
-            return
-        explain = getattr(self.loss, "why_undefined", None)
-        reason = explain(self.target) if explain else f"{self.loss!r} is defined on none."
-        raise ArgumentError(f"None of the {groups.n_groups} groups can be trained on: {reason}")
 
 
 def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
@@ -99,7 +84,7 @@ class _Objective:
     """What the objectives of both libraries share; picklable and copied without its cache."""
 
     def __init__(self, loss: str | Loss, qid: ArrayLike | None) -> None:
-        self.loss = losses.get(loss) if isinstance(loss, str) else loss
+        self.loss = losses.as_loss(loss)
         self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
         self._prepared: OncePerData[ScoreSpace] = OncePerData()
 
@@ -108,7 +93,7 @@ class _Objective:
         return self._prepared(labels, self._prepare)(flat)
 
     def _prepare(self, labels: Labels) -> ScoreSpace:
-        rowwise = not _draws.reads_groups(self.loss)
+        rowwise = not self.loss.reads_groups
         if rowwise and self.qid is None and labels.sizes is None:
             groups = Groups.single(labels.relevance.size)
         else:

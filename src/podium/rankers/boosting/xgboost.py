@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium import _check
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.metrics import Measure
-from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
-from podium.types import Loss, PerRow
+from podium.types import PerRow
 
 _RANKING = ("rank:ndcg", "rank:map", "rank:pairwise")
 
@@ -27,7 +26,7 @@ class XGBoostRanker(BoostedRanker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.Logistic` without one. For
+        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
         comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"`` and
         ``"rank:pairwise"``.
     n_trees : int
@@ -86,8 +85,9 @@ class XGBoostRanker(BoostedRanker):
     1.0
     """
 
+    _package: ClassVar[str] = "xgboost"
     _binary: ClassVar[tuple[str, ...]] = ("binary:logistic",)
-    _own: ClassVar[tuple[str, ...]] = (*_binary, *_RANKING)
+    _ranking: ClassVar[tuple[str, ...]] = _RANKING
     _takes_sparse: ClassVar[bool] = False
 
     def __init__(
@@ -110,26 +110,7 @@ class XGBoostRanker(BoostedRanker):
         options: Mapping[str, Any] | None = None,
         one_group: bool = False,
     ) -> None:
-        self.loss = loss
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.n_leaves = n_leaves
-        self.l2 = l2
-        self.row_share = row_share
-        self.feature_share = feature_share
-        self.min_hessian_in_leaf = min_hessian_in_leaf
-        self.pool_share = pool_share
-        self.start = start
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.options = options
-        self.one_group = one_group
-
-    def _library(self) -> Any:
-        with idle_threads_sleep():
-            return _check.extra("xgboost", "boosting", "XGBoostRanker")
+        self._keep_arguments(locals())
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         return _Training(self._library(), plan, train, valid)
@@ -212,18 +193,17 @@ def _held(library: Any, features: Any, *labels: Any, **more: Any) -> Any:
 
 def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
     """Make a DMatrix; XGBoost's own ranking objectives read rows, and weights, by group."""
-    features, relevance, start, weights = part.features, part.relevance, part.start, part.weights
-    groups = part.groups
-    if grouped and groups.order is not None:
-        features, relevance, start = (groups.gather(a) for a in (features, relevance, start))
+    if grouped:
+        part = part.by_group()
+    weights, groups = part.weights, part.groups
     if grouped and weights is not None:
         weights = np.bincount(groups.index, weights, groups.n_groups) / groups.sizes
     return _held(
         library,
-        features,
-        relevance,
+        part.features,
+        part.relevance,
         weight=weights,
-        base_margin=start,
+        base_margin=part.start,
         group=groups.sizes if grouped else None,
         nthread=plan.n_threads,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium import _check
 from podium._arrays import check_arrays
 from podium.errors import ArgumentError, ConvergenceWarning
+from podium.losses import Loss
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
@@ -22,7 +23,7 @@ from podium.rankers.neural._standard import Standard
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Settings, Solution, Validate
 from podium.rankers.validation import validator
-from podium.types import Loss, PerRow, Progress, RowIndex
+from podium.types import PerRow, Progress, RowIndex
 
 
 class NeuralRanker(Ranker):
@@ -110,6 +111,8 @@ class NeuralRanker(Ranker):
     8
     """
 
+    default_loss: ClassVar[str | None] = "logistic"
+
     def __init__(
         self,
         loss: Loss | str | None = None,
@@ -168,7 +171,7 @@ class NeuralRanker(Ranker):
         ConvergenceWarning
             If scores overflowed later.
         """
-        settings, loss = self._settings(), fitting.loss_of(self.loss)
+        settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         parse(self.eval_metric)
         _training.load_torch()
         features = self._features(X, reset=True)
@@ -258,7 +261,7 @@ class NeuralRanker(Ranker):
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
-        low = fitting.min_relevance(problem.loss)
+        low = problem.loss.min_relevance
         measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=low)
 
         def validate(parameters: Parameters) -> float:
@@ -283,9 +286,6 @@ class NeuralRanker(Ranker):
     def _network(self) -> Network:
         activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
         return Network(tuple(self.layer_sizes_.tolist()), activation)
-
-    def _min_relevance(self) -> float:
-        return fitting.min_relevance(fitting.loss_of(self.loss))
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # Non-finite values are left to `inputs`, which names the row, the group and the column.

@@ -10,12 +10,13 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.neural._network import Network
 from podium.rankers.neural._standard import Standard, blocks
 from podium.rankers.objective import Labels, Parameters, Point, dot, loss_at
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
-from podium.types import Loss, PerRow, Progress, RowIndex
+from podium.types import PerRow, Progress, RowIndex
 
 _START = int.from_bytes(b"weights")  # keeps the first weights apart from other draws of a seed
 _NOTHING = np.empty(0)
@@ -152,7 +153,7 @@ class _Run:
         self.parameters = torch.tensor(start, device="cpu", requires_grad=True)
         self.decay = torch.tensor(problem.l2 * problem.network.penalised(), device="cpu")
         self.adam = Adam(torch.zeros_like(self.decay), torch.zeros_like(self.decay))
-        self.shifts = not getattr(problem.loss, "shift_invariant", False)
+        self.shifts = not problem.loss.shift_invariant
 
     def epoch(self, number: int) -> Parameters:
         """See each group once; stop within the epoch where scores overflow."""

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from podium import losses
 from podium.errors import ArgumentError
-from podium.rankers._draws import redraws
+from podium.losses import Loss
 from podium.rankers.objective import LinearObjective
 
 Declared = Literal["convex", "smooth"]
 
 
-def require(loss: Any, solver: str, declared: Declared) -> None:
+def require(loss: Loss, solver: str, declared: Declared) -> None:
     """Raise unless the loss declares what the solver needs, naming those that do."""
-    if declares(loss, declared):
+    if _declares(loss, declared):
         return
-    name = getattr(loss, "name", type(loss).__name__)
     raise ArgumentError(
-        f"solver={solver!r} needs a {declared} loss, and {name!r} does not declare to be one. "
+        f"solver={solver!r} needs a {declared} loss, and {loss.name!r} does not declare to be one. "
         f"It can take {' or '.join(takers(declared))}; for any loss there is "
         "solver='subgradient'."
     )
@@ -42,19 +41,18 @@ def refuse_radius(radius: float | None, solver: str) -> None:
         )
 
 
-def refuse_redraws(loss: Any, solver: str) -> None:
+def refuse_redraws(loss: Loss, solver: str) -> None:
     """Raise where each value of the loss would be of another draw, or of one draw alone."""
-    if redraws(loss):
-        name = getattr(loss, "name", type(loss).__name__)
+    if loss.redraws:
+        name = loss.name
         raise ArgumentError(
             f"solver={solver!r} minimises one objective, and {name}(ties=redrawn) has another in "
             f"each pass. Use solver='stochastic' (or 'auto'), or {name}(ties=fixed)."
         )
 
 
-def declares(loss: Any, declared: Declared) -> bool:
-    """Whether a loss says of itself that it is convex, or smooth."""
-    return bool(getattr(loss, declared, False))
+def _declares(loss: Loss, declared: Declared) -> bool:
+    return loss.convex if declared == "convex" else loss.smooth
 
 
 def takers(declared: Declared) -> list[str]:
@@ -62,9 +60,9 @@ def takers(declared: Declared) -> list[str]:
     found: list[str] = []
     for name in losses.REGISTRY:
         try:
-            loss: Any = losses.get(name)
+            loss = losses.get(name)
         except ArgumentError:  # it has a cutoff
             name, loss = f"{name}@k", losses.get(name, k=1)
-        if declares(loss, declared):
+        if _declares(loss, declared):
             found.append(repr(name))
     return found

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium.losses import PApTarget
-from podium.losses._pap_base import PApLoss
+from podium.losses.pap import PApLoss
 from podium.types import PerGroup, PerRow
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel
-from podium.losses._kernels import select, share_ties
+from podium.losses.pap_kernels import select, share_ties
 
 _EQUAL = 1e-12  # values closer than this, by their size, count as equal: rounding decides nothing
 

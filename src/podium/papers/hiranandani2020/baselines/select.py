@@ -9,7 +9,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.losses import PApRamp, PApTarget
-from podium.losses._inputs import group_weights
+from podium.losses.inputs import group_weights
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.fitting import seed_of

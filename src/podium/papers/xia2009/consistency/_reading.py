@@ -8,29 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses import Loss, as_loss
 from podium.papers.xia2009.consistency import _orders
-from podium.types import Loss, PerRow
+from podium.types import PerRow
 
 Scores = NDArray[np.float64]  # (n,)
-
-
-def loss_of(loss: Loss | str) -> Loss:
-    """Return a loss that was given itself or by its name."""
-    if isinstance(loss, str):
-        return losses.get(loss)
-    if not hasattr(loss, "value_and_grad"):
-        raise ArgumentError(f"loss must be a loss or its name, as 'listmle@2', got {loss!r}.")
-    return loss
 
 
 class Reading:
     """What a loss says of each permutation: the object at the top has relevance n, the last 1."""
 
     def __init__(self, loss: Loss | str, n: int) -> None:
-        self.loss, self.n = loss_of(loss), n
+        self.loss, self.n = as_loss(loss), n
         relevance = (n - _orders.positions(n)).astype(np.float64)
         groups = Groups.from_sizes(np.full(len(relevance), n))
         self._target: Any = self.loss.prepare(relevance.ravel(), groups)
@@ -52,7 +43,3 @@ class Reading:
         scores = np.sqrt(np.arange(1.0, self.n + 1)) - 2.0
         here, there = (self.values_and_gradients(c * scores)[0] for c in (1.0, 3.0))
         return bool(np.allclose(here, there, rtol=1e-12, atol=1e-12))
-
-    def flag(self, name: str, otherwise: bool) -> bool:
-        """Return what the loss declares of itself."""
-        return bool(getattr(self.loss, name, otherwise))

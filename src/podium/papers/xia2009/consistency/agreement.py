@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.papers.xia2009.consistency.minimum import Minimum, minimise
 from podium.papers.xia2009.consistency.space import Head, Space
-from podium.types import Loss
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
+from podium.losses import Loss, inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _LARGEST = 12  # rows of a group: 4,096 sets
@@ -46,7 +46,7 @@ class PermutationTarget:
 
 
 @dataclass(frozen=True)
-class PermutationCrossEntropy:
+class PermutationCrossEntropy(Loss):
     """Divergence of the scores' Plackett-Luce law of permutations from the grades' law.
 
     ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``: ListNet before its top-1
@@ -86,7 +86,6 @@ class PermutationCrossEntropy:
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = None
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -109,10 +108,10 @@ class PermutationCrossEntropy:
             For a group of more than 12 rows, lengths that differ, a negative relevance or weight,
             weights that vary within a group, or a scale that makes a grade infinite.
         """
-        grades = self._scaled(_inputs.relevance_of(relevance, groups))
+        grades = self._scaled(inputs.relevance_of(relevance, groups))
         defined = _has_two_grades(grades, groups)
-        per_group = _inputs.group_weights(weights, groups, self.name)
-        share = _inputs.shares(per_group, defined)
+        per_group = inputs.group_weights(weights, groups, self.name)
+        share = inputs.shares(per_group, defined)
         blocks = [_block(grades, rows) for rows in _rows_by_size(groups, defined)]
         return PermutationTarget(groups, blocks, defined, share)
 
@@ -139,11 +138,11 @@ class PermutationCrossEntropy:
         self, scores: PerRow, target: PermutationTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
         """Return all three from one pass."""
-        checked = _inputs.scores_of(scores, target.groups)
+        checked = inputs.scores_of(scores, target.groups)
         n_defined = max(1, int(np.count_nonzero(target.defined)))
         values = np.full(target.groups.n_groups, np.nan)
         grad = np.zeros(checked.size)
-        bound = np.full(checked.size, _inputs.LEAST_CURVATURE / n_defined)
+        bound = np.full(checked.size, inputs.LEAST_CURVATURE / n_defined)
         for rows, chances, entropy in target.blocks:
             group = target.groups.index[rows[:, 0]]
             share = target.share[group]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.losses import Loss
 from podium.papers.xia2009.consistency import _newton, _orders
 from podium.papers.xia2009.consistency._planes import Planes
 from podium.papers.xia2009.consistency._reading import Reading, Scores
 from podium.papers.xia2009.consistency.space import Head, Space
-from podium.types import Loss
 
 Method = Literal["newton", "cutting planes", "many starts"]
 
@@ -107,9 +107,9 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     """
     reading = Reading(loss, space.n)
     expected = Expectation(reading, space)
-    if not reading.flag("smooth", True):
+    if not reading.loss.smooth:
         return _by_planes(expected, reading)
-    if reading.flag("convex", False):
+    if reading.loss.convex:
         return _by_newton(expected, reading)
     starts = _check.cutoff(n_starts, name="n_starts")
     return _by_starts(expected, reading, starts, np.random.default_rng(_check.seed(seed)))
@@ -134,12 +134,12 @@ def _by_newton(expected: Expectation, reading: Reading) -> Minimum:
 
 
 def _by_planes(expected: Expectation, reading: Reading) -> Minimum:
-    if not reading.flag("convex", False):
+    if not reading.loss.convex:
         raise ArgumentError(
             f"loss {reading.loss!r} is neither convex nor smooth: no method here would find its "
             "minimum. Pass a loss that is one of them."
         )
-    planes = Planes(expected, reading.n, centred=reading.flag("shift_invariant", False))
+    planes = Planes(expected, reading.n, centred=reading.loss.shift_invariant)
     scores, value = planes.minimum()
     gaps = np.zeros((reading.n, reading.n))
     for i, j in itertools.permutations(range(reading.n), 2):
@@ -167,6 +167,6 @@ def _by_starts(
 
 
 def _normal(scores: Scores, reading: Reading) -> Scores:
-    if reading.flag("shift_invariant", False):
+    if reading.loss.shift_invariant:
         return scores - scores.mean()
     return scores / np.linalg.norm(scores) if reading.is_scale_free else scores

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium import _check
+from podium.losses import Loss
 from podium.papers.xia2009.consistency import _orders
 from podium.papers.xia2009.consistency._reading import Reading, Scores
 from podium.papers.xia2009.consistency._search import CONDITIONS, Condition, CounterExample, Search
-from podium.types import Loss
 
 
 @dataclass(frozen=True)

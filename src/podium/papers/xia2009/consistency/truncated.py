@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.papers.xia2009.consistency._reading import loss_of
-from podium.types import Loss, PerGroup, PerRow
+from podium.losses import Loss, as_loss, inputs
+from podium.losses.base import DECLARED
+from podium.types import Keys, PerGroup, PerRow
 
 
 @dataclass(frozen=True, init=False)
-class Truncated:
+class Truncated(Loss):
     """A loss that is told the grades of the k best rows of a group, and 0 of all others.
 
     A row's relevance becomes what it exceeds the group's (k+1)-th largest relevance by, if it
@@ -55,14 +54,10 @@ class Truncated:
     k: int
 
     def __init__(self, loss: Loss | str, k: int) -> None:
-        object.__setattr__(self, "loss", loss_of(loss))
+        object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "k", _check.cutoff(k))
-
-    def __getattr__(self, name: str) -> Any:
-        # Not a dunder, nor a field that unpickling has not set yet.
-        if name.startswith("__") or name in ("loss", "k"):
-            raise AttributeError(name)
-        return getattr(self.loss, name)
+        for name in DECLARED:
+            object.__setattr__(self, name, getattr(self.loss, name))
 
     def prepare(
         self,
@@ -71,10 +66,10 @@ class Truncated:
         *,
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
-        keys: NDArray[np.float64] | None = None,
+        keys: Keys | None = None,
     ) -> Any:
         """Truncate the relevances and prepare the loss with them; keys are for one that draws."""
-        grades = self._grades(_inputs.relevance_of(relevance, groups), groups)
+        grades = self._grades(inputs.relevance_of(relevance, groups), groups)
         given: dict[str, Any] = {} if keys is None else {"keys": keys}
         return self.loss.prepare(grades, groups, weights=weights, rng=rng, **given)
 
@@ -85,6 +80,14 @@ class Truncated:
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
         """Return the loss's positive second-order bound by row."""
         return self.loss.curvature(scores, target)
+
+    def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
+        """Return the keys that the loss draws."""
+        return self.loss.draw(groups, rng)
+
+    def why_undefined(self, target: Any) -> str:
+        """Say what the loss requires of a group."""
+        return self.loss.why_undefined(target)
 
     def _grades(self, relevance: PerRow, groups: Groups) -> PerRow:
         """Return what each row exceeds its group's (k+1)-th largest relevance by."""

@@ -9,7 +9,7 @@ import numpy as np
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import PairTarget, PairwiseExponential
-from podium.losses._inputs import group_weights
+from podium.losses.inputs import group_weights
 from podium.rankers import inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
@@ -43,7 +43,7 @@ class Pairs:
         above lower ones. Exponents are of differences from the worst pair's, so that the
         weights stay numbers however small the loss has become.
         """
-        from podium.losses._pairwise._kernels import exponential_pairs, smallest_gap
+        from podium.losses.pairwise_kernels import exponential_pairs, smallest_gap
 
         layout = (scores, self.target.rows, self.target.bounds, self.target.levels)
         worst = smallest_gap(*layout)

@@ -1,5 +1,8 @@
 """Cross entropies of one softmax: ListNet, its top-k form, and the grades as they are."""
 
+# Some declarations depend on a parameter, and are properties.
+# pyright: reportIncompatibleVariableOverride=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,13 +13,18 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
-from podium.losses._listwise._truth import Places
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.losses.listwise import (
+    TIES,
+    DrawnLoss,
+    GradeTies,
+    ListwiseLoss,
+    Places,
+    heads,
+    several_grades,
+)
+from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +63,7 @@ class SoftmaxLoss(ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import softmax_entropy
+        from podium.losses._listwise_kernels import softmax_entropy
 
         layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
         softmax_entropy(scores, *layout, values, grad, curvature)
@@ -63,7 +71,7 @@ class SoftmaxLoss(ListwiseLoss):
 
 @register
 @dataclass(frozen=True)
-class ListNet(Drawing, SoftmaxLoss):
+class ListNet(DrawnLoss, SoftmaxLoss):
     """Cross entropy of the chances to come first: by the grades, and by the scores.
 
     ``sum_j P_j (log sum_i exp(s_i) - s_j)`` with P the softmax of scale times the ground-truth
@@ -115,49 +123,21 @@ class ListNet(Drawing, SoftmaxLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
         _check.choice(self.ties, "ties", TIES)
         scale = _check.number(self.scale, "scale", low=0.0, strict=True)
         object.__setattr__(self, "scale", scale)
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-        keys: Keys | None = None,
+    def _drawn_target(
+        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> SoftmaxTarget:
-        """Give each row its ground-truth chance to come first.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows.
-        rng : numpy.random.Generator, optional
-            To draw the keys from; without it and them, the generator of seed 0. Nothing is
-            drawn for ties="averaged".
-        keys : float64, (n_rows, n_orders), optional
-            From `draw`: of rows of equal grade, the one with the largest key comes first.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or keys of another shape.
-        """
-        grades = _inputs.relevance_of(relevance, groups)
-        places = Places.of(grades, self._keys(groups, rng, keys), groups)
-        truth = places.with_tail(self._weights(places), _order.heads(self.k, groups.sizes))
+        places = Places.of(grades, keys, groups)
+        truth = places.with_tail(self._weights(places), heads(self.k, groups.sizes))
         if self.ties == "averaged":
             truth = places.averaged(truth)
         defined = places.gap > 0.0
         truth = truth / np.where(defined, places.sums(truth), np.inf)[places.index]
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = inputs.group_shares(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, places.rows, truth, defined.astype(np.float64), share)
 
     def _weights(self, places: Places) -> PerRow:
@@ -201,39 +181,13 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
 
     name: ClassVar[str] = "softmax"
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> SoftmaxTarget:
-        """Lay the grades out by group; nothing here is random.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows.
-        rng : numpy.random.Generator, optional
-            Not drawn from: rows of equal grade are treated alike.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or grades whose sum is beyond the numbers.
-        """
-        grades = _inputs.relevance_of(relevance, groups)
-        defined = _order.several_grades(grades, groups)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
+        defined = several_grades(grades, groups)
         with np.errstate(over="ignore"):
             total = np.where(defined, np.bincount(groups.index, grades, groups.n_groups), 0.0)
         _require_finite(total, groups)
-        rows = _order.rows_by_group(groups)
-        share = _order.shares_of(weights, groups, self.name, defined)
+        rows = inputs.rows_by_group(groups)
+        share = inputs.group_shares(weights, groups, self.name, defined)
         return SoftmaxTarget(groups, rows, grades[rows], total, share)
 
 

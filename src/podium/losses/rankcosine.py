@@ -9,13 +9,10 @@ import numpy as np
 
 from podium import _check
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
-from podium.losses._listwise._truth import Places
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.losses.listwise import TIES, DrawnLoss, GradeTies, Places, heads
+from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +46,7 @@ class CosineTarget:
 
 @register
 @dataclass(frozen=True)
-class RankCosine(Drawing, ListwiseLoss):
+class RankCosine(DrawnLoss):
     """Half of one minus the cosine of the angle between ground-truth scores and scores.
 
     ``(1 - t . s / (|t| |s|)) / 2``, t being the grades with ties broken. With k, all rows below
@@ -102,55 +99,27 @@ class RankCosine(Drawing, ListwiseLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
         _check.choice(self.ties, "ties", TIES)
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-        keys: Keys | None = None,
+    def _drawn_target(
+        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> CosineTarget:
-        """Give each row its ground-truth score.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows.
-        rng : numpy.random.Generator, optional
-            To draw the keys from; without it and them, the generator of seed 0. Nothing is
-            drawn for ties="averaged".
-        keys : float64, (n_rows, n_orders), optional
-            From `draw`: of rows of equal grade, the one with the largest key comes first.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or keys of another shape.
-        """
-        grades = _inputs.relevance_of(relevance, groups)
-        places = Places.of(grades, self._keys(groups, rng, keys), groups)
+        places = Places.of(grades, keys, groups)
         drawn = places.grades + places.gap[places.index] * places.inside
-        drawn = places.with_tail(drawn, _order.heads(self.k, groups.sizes))
+        drawn = places.with_tail(drawn, heads(self.k, groups.sizes))
         truth = places.averaged(drawn) if self.ties == "averaged" else drawn
         defined = places.gap > 0.0
         square = np.where(defined, places.sums(drawn**2), 1.0)
         short = places.sums((drawn - truth) ** 2) / square
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = inputs.group_shares(weights, groups, self.name, defined)
         truth = truth / np.sqrt(square)[places.index]
         return CosineTarget(groups, places.rows, truth, short, defined, share)
 
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import half_cosine
+        from podium.losses._listwise_kernels import half_cosine
 
         layout = (target.rows, target.groups.offsets, target.truth, target.short)
         half_cosine(scores, *layout, target.share, target.defined, values, grad, curvature)

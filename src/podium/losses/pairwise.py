@@ -9,11 +9,82 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from podium.losses import _inputs
-from podium.losses._by_group import count_of
-from podium.losses._pairwise._base import PairTarget, PairwiseLoss
+import numpy as np
+
+from podium.groups import Groups
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.types import PerGroup, PerRow
+from podium.losses.base import GroupLoss, count_of
+from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class PairTarget:
+    """What a loss of pairs needs to know of the labels; no pair is stored.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows by group and falling relevance, equal ones in the caller's order.
+    bounds : int64, (n_levels + 1,)
+        Where each level, the rows of one group with one relevance, begins in `rows`.
+    levels : int64, (n_groups + 1,)
+        The first level of each group.
+    n_pairs : float64, (n_groups,)
+        Number of pairs of rows of different relevance.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    bounds: Offsets
+    levels: Offsets
+    n_pairs: PerGroup
+    share: PerGroup
+
+    @property
+    def defined(self) -> Mask:
+        """Which groups the loss is defined on."""
+        return self.n_pairs > 0
+
+    @property
+    def scale(self) -> PerGroup:
+        """Weight of each pair in its group's value."""
+        return self.share / np.maximum(self.n_pairs, 1.0)
+
+
+@dataclass(frozen=True)
+class PairwiseLoss(GroupLoss):
+    """What the losses of pairs share; use one of its classes.
+
+    Every difference of relevance counts, and all alike.
+    """
+
+    convex: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    _visits_pairs: ClassVar[bool] = False
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PairTarget:
+        rows = np.lexsort((-grades, groups.index))
+        bounds, levels = _levels(grades[rows], groups)
+        n_pairs = _n_pairs(bounds, levels)
+        share = inputs.group_shares(weights, groups, self.name, n_pairs > 0)
+        if self._visits_pairs:
+            instead = "'pairwise-hinge' and 'pairwise-exponential' visit none, 'softmax' neither."
+            inputs.tell_pairs(float(n_pairs.sum()), self.name, instead)
+        return PairTarget(groups, rows, bounds, levels, n_pairs, share)
+
+    def why_undefined(self, target: PairTarget) -> str:
+        """Say what a group needs, how many lack it, and what to do."""
+        lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        return (
+            f"{self.name} needs two rows of different relevance in a group, and {lacking} of "
+            f"{target.groups.n_groups} groups have one row or one relevance. "
+            "Check the relevance and qid."
+        )
 
 
 @register
@@ -46,16 +117,15 @@ class PairwiseHinge(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-hinge"
-    smooth: ClassVar[bool] = False
 
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import hinge_pairs
+        from podium.losses.pairwise_kernels import hinge_pairs
 
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         hinge_pairs(scaled, *_layout(target), unit, values, grad, curvature)
-        _inputs.out_of_units(values, unit)
+        inputs.out_of_units(values, unit)
 
 
 @register
@@ -94,9 +164,9 @@ class PairwiseLogistic(PairwiseLoss):
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import logistic_pairs
+        from podium.losses.pairwise_kernels import logistic_pairs
 
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         logistic_pairs(scaled, *_layout(target), unit, values, grad, curvature)
 
 
@@ -134,7 +204,7 @@ class PairwiseExponential(PairwiseLoss):
     def _run(
         self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._pairwise._kernels import exponential_pairs
+        from podium.losses.pairwise_kernels import exponential_pairs
 
         exponential_pairs(scores, *_layout(target), 0.0, values, grad, curvature)
 
@@ -142,3 +212,19 @@ class PairwiseExponential(PairwiseLoss):
 def _layout(target: PairTarget) -> tuple[Any, ...]:
     scale, count = target.scale, float(count_of(target))
     return target.rows, target.bounds, target.levels, scale, count
+
+
+def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:
+    """Return where levels begin among rows by group and falling relevance, and whose they are."""
+    begins = np.ones(falling.size, np.bool_)
+    begins[1:] = falling[1:] != falling[:-1]
+    begins[groups.offsets[:-1][groups.sizes > 0]] = True
+    starts = np.flatnonzero(begins)
+    return np.append(starts, falling.size), np.searchsorted(starts, groups.offsets)
+
+
+def _n_pairs(bounds: Offsets, levels: Offsets) -> PerGroup:
+    sizes = np.diff(bounds).astype(np.float64)
+    in_group = np.repeat(np.arange(levels.size - 1), np.diff(levels))
+    rows = np.bincount(in_group, sizes, levels.size - 1)
+    return (rows**2 - np.bincount(in_group, sizes**2, levels.size - 1)) / 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses._kernels import select, share_ties
+from podium.losses.pap_kernels import select, share_ties
 
 _FAR = 690.0  # exp(+-_FAR) and what is left of 709 neither overflow nor lose digits
 _APART = 1500.0  # scores this far apart share no intercept, whatever the weights

@@ -1,6 +1,6 @@
 """The surrogates that maximise over whole orderings, in O(n log n).
 
-Rows are addressed as in `podium.losses._kernels`. An ordering of a group is a number of errors
+Rows are addressed as in `podium.losses.pap_kernels`. An ordering of a group is a number of errors
 for each positive, which rises as its score falls: a positive in error against r negatives is so
 against the r best. The best numbers maximise, over 0 <= r(1) <= r(2) <= … <= n_columns,
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel
-from podium.losses._kernels import select, share_ties
+from podium.losses.pap_kernels import select, share_ties
 
 
 @kernel

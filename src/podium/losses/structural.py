@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium import _check
-from podium.losses import _inputs
-from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
+from podium.losses import inputs
 from podium.losses._registry import register, register_as
+from podium.losses.pap import PairLoss, PApLoss, PApTarget
 from podium.types import PerGroup, PerRow
 
 __all__ = ["PApStruct", "PApTightStruct"]
@@ -154,9 +154,9 @@ def _run_orderings(
     grad: PerRow,
     curvature: PerRow,
 ) -> None:
-    from podium.losses._structural._kernels import ordering_hinges
+    from podium.losses.structural_kernels import ordering_hinges
 
     layout = (target.rows, target.bounds, target.n_top, target.n_neg, whole, target.share)
-    scaled, unit = _inputs.in_units(scores)
+    scaled, unit = inputs.in_units(scores)
     ordering_hinges(scaled, *layout, unit, values, grad, curvature)
-    _inputs.out_of_units(values, unit)
+    inputs.out_of_units(values, unit)

@@ -1,9 +1,12 @@
-"""RoBiRank: the rank of each relevant row, as a sum of costs of pairs, bent by a concave rho."""
+"""Robust losses: a concave rho bends the rank of a relevant row (RoBiRank) or the cost of a row."""
+
+# Some declarations depend on a parameter, and are properties.
+# pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,14 +14,129 @@ from podium import _check
 from podium.discounts import GAINS, Gain, discounts, gains
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._by_group import ByGroup, count_of
-from podium.losses._listwise import _order
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.losses._robust._parts import Sigma, Type, checked_sigma, checked_type, codes
+from podium.losses.base import GroupLoss, Loss, count_of
+from podium.losses.listwise import several_grades
+from podium.losses.pointwise import BinaryTarget, RowLoss
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
+Type: TypeAlias = Literal[1, 2, "identity"]
+Sigma: TypeAlias = Literal["logistic", "hinge"]
+
+SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
+_CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
 _MOST = 1e100  # a gain whose sums and products stay in the range of floats
+
+
+class Robust(Loss):
+    """What both losses declare, by the rho and the sigma that they have."""
+
+    type: Type
+    sigma: Sigma
+
+    @property
+    def convex(self) -> bool:
+        """Whether a midpoint is never above the mean of its ends."""
+        return self.type == "identity"
+
+    @property
+    def smooth(self) -> bool:
+        """Whether there is a gradient everywhere."""
+        return self.sigma == "logistic"
+
+    def _check_parts(self) -> None:
+        kind: Any = self.type
+        if isinstance(kind, bool) or not isinstance(kind, str | int) or kind not in _CODES:
+            raise ArgumentError(f"type must be 1, 2 or 'identity', got {self.type!r}.")
+        _check.choice(self.sigma, "sigma", SIGMAS)
+
+    def _codes(self) -> tuple[int, bool]:
+        """Return the kernels' number of rho, and whether sigma is the hinge."""
+        return _CODES[self.type], self.sigma == "hinge"
+
+
+@register
+@dataclass(frozen=True)
+class RobustBinary(Robust, RowLoss):
+    """Robust loss of each row by itself, ``rho(sigma(y s))``: outliers cost little more.
+
+    y = 1 for relevance >= min_relevance, else -1, and s is the row's score.
+
+    Parameters
+    ----------
+    type : {1, 2, "identity"}
+        rho: ``log2(t + 1)``, which goes on rising, ever slower; ``1 - 1 / log2(t + 2)``, which
+        stays below 1; or ``t``, for plain classification.
+    sigma : {"logistic", "hinge"}
+        ``log2(1 + 2^-t)``, as in logistic regression with base 2, or ``max(1 - t, 0)``, as in a
+        support vector machine.
+    per : {"row", "group"}
+        "row": every row weighs the same. A group's value is its sum of losses by the mean group
+        size, so that the mean over groups is the mean over rows. "group": every group weighs the
+        same, its value is the mean of its rows.
+    min_relevance : float
+        Relevance from which a row is a positive.
+
+    Notes
+    -----
+    `smooth` with the logistic, `convex` as the identity only. Types "identity" and 1 are never
+    below the share of rows on the wrong side of 0, ties counted: a tie costs 1 with the logistic
+    and with the hinge. Type 2 is below it, since a tie costs 1 - 1 / log2(3) = 0.369. The
+    gradient of a row far on the wrong side falls off: as 1 / t with type 1, as 1 / (t log2(t)^2)
+    with type 2, from which a descent may not find back. The identity with the logistic is
+    `Logistic` with scores in bits: ``Logistic`` at s log 2, over log 2.
+
+    The `curvature` leaves out that rho bends, hence is never below the second derivative; that of
+    the hinge is of one rounded over one unit of score. Exact at any finite score. Cost: one
+    exponential and two logarithms per row.
+
+    References
+    ----------
+    yun2014, which has types I and II from the thesis of N. Ding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = RobustBinary(type=1, sigma="hinge")
+    >>> target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
+    >>> values, grad = loss.value_and_grad(np.array([-2.0, -1.0]), target)
+    >>> values.tolist(), grad.round(4).tolist()  # log2(1 + 3) / 2 and 0: both in bits
+    ([1.0], [-0.1803, 0.7213])
+    """
+
+    type: Type = 1
+    sigma: Sigma = "logistic"
+    per: Literal["row", "group"] = "row"
+    min_relevance: float = 1.0
+
+    name: ClassVar[str] = "robust-binary"
+    reads_grades: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self._check_parts()
+        _check.choice(self.per, "per", ("row", "group"))
+        self._check_min_relevance()
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> BinaryTarget:
+        positive = grades >= self.min_relevance
+        share, defined = inputs.row_shares(weights, groups, self.per)
+        return BinaryTarget(groups, positive, groups.index, share, defined)
+
+    def _run(
+        self,
+        scores: PerRow,
+        target: BinaryTarget,
+        values: PerGroup,
+        grad: PerRow,
+        curvature: PerRow,
+    ) -> None:
+        from podium.losses._robust_kernels import robust_rows
+
+        layout = (target.positive, target.index, target.share, *self._codes())
+        count = float(count_of(target))
+        robust_rows(scores, *layout, count, inputs.LEAST_CURVATURE, values, grad, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +167,7 @@ class RoBiRankTarget:
 
 @register
 @dataclass(frozen=True)
-class RoBiRank(ByGroup):
+class RoBiRank(Robust, GroupLoss):
     """What a list loses of its DCG, bounded by costs of pairs: ranking as robust classification.
 
     ``sum_y gain_y rho(T_y)`` over the rows y of a group, with ``T_y = sum_{z != y} sigma(s_y -
@@ -107,63 +225,23 @@ class RoBiRank(ByGroup):
     normalize: bool = True
 
     name: ClassVar[str] = "robirank"
-    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
-    upper_bounds: ClassVar[str | None] = None
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checked_type(self.type)
-        checked_sigma(self.sigma)
+        self._check_parts()
         _check.choice(self.gain, "gain", GAINS)
         object.__setattr__(self, "normalize", _check.flag(self.normalize, "normalize"))
 
-    @property
-    def convex(self) -> bool:
-        """Whether a midpoint is never above the mean of its ends."""
-        return self.type == "identity"
-
-    @property
-    def smooth(self) -> bool:
-        """Whether there is a gradient everywhere."""
-        return self.sigma == "logistic"
-
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> RoBiRankTarget:
-        """Give each row its gain; nothing here is random.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows. For weights of rows, pass them as the
-            relevance, with gain="linear".
-        rng : numpy.random.Generator, optional
-            Not drawn from: rows of equal grade are treated alike.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or a gain above 1e100.
-        """
-        grades = _inputs.relevance_of(relevance, groups)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RoBiRankTarget:
         worth = self._gains(grades, groups)
         ideal = _ideal(worth, groups)
-        defined = _order.several_grades(grades, groups) & (ideal > 0.0)
+        defined = several_grades(grades, groups) & (ideal > 0.0)
         if self.normalize:
             worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
-        share = _order.shares_of(weights, groups, self.name, defined)
+        share = inputs.group_shares(weights, groups, self.name, defined)
         n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        _inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
-        return RoBiRankTarget(groups, _order.rows_by_group(groups), worth, share, defined)
+        inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
+        return RoBiRankTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
 
     def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
         with np.errstate(over="ignore"):
@@ -189,12 +267,11 @@ class RoBiRank(ByGroup):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._robust._kernels import robust_ranks
+        from podium.losses._robust_kernels import robust_ranks
 
         layout = (target.rows, target.groups.offsets, target.worth)
-        kind, hinge = codes(self.type, self.sigma)
         count = float(count_of(target))
-        robust_ranks(scores, *layout, kind, hinge, target.share, count, values, grad, curvature)
+        robust_ranks(scores, *layout, *self._codes(), target.share, count, values, grad, curvature)
 
 
 def _ideal(worth: PerRow, groups: Groups) -> PerGroup:

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
-from podium.losses._listwise._order import TIES, Drawing, GradeTies, Keys
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.types import Counts, Mask, PerGroup, PerRow
+from podium.losses.listwise import TIES, DrawnLoss, GradeTies, head_first, heads, several_grades
+from podium.types import Counts, Keys, Mask, PerGroup, PerRow
 
 _N_ORDERS = 16  # drawn for ties="averaged"
 _HEADS = ("k", "relevant")
@@ -55,7 +53,7 @@ class ListMLETarget:
 
 @register
 @dataclass(frozen=True)
-class ListMLE(Drawing, ListwiseLoss):
+class ListMLE(DrawnLoss):
     """Negative log-likelihood of the first k places of the ground-truth order.
 
     ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over places i of that order: the Plackett-Luce
@@ -114,11 +112,10 @@ class ListMLE(Drawing, ListwiseLoss):
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _order.cutoff_or_none(self.k))
+        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
         _check.choice(self.ties, "ties", TIES)
         _check.choice(self.head, "head", _HEADS)
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        object.__setattr__(self, "min_relevance", low)
+        self._check_min_relevance()
         if self.n_orders is not None:
             object.__setattr__(self, "n_orders", _check.cutoff(self.n_orders, name="n_orders"))
             if self.ties != "averaged":
@@ -131,43 +128,16 @@ class ListMLE(Drawing, ListwiseLoss):
     def _n_orders(self) -> int:
         return (self.n_orders or _N_ORDERS) if self.ties == "averaged" else 1
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-        keys: Keys | None = None,
+    def _drawn_target(
+        self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> ListMLETarget:
-        """Put the head of each list in order.
+        from podium.losses._listwise_kernels import count_drawn
 
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows.
-        rng : numpy.random.Generator, optional
-            To draw the keys from; without it and them, the generator of seed 0.
-        keys : float64, (n_rows, n_orders), optional
-            From `draw`: of rows of equal grade, the one with the largest key comes first.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or keys of another shape.
-        """
-        from podium.losses._listwise._kernels import count_drawn
-
-        grades = _inputs.relevance_of(relevance, groups)
         n_head = self._heads(grades, groups)
-        rows = _order.head_first(grades, self._keys(groups, rng, keys), groups, n_head)
+        rows = head_first(grades, keys, groups, n_head)
         n_drawn = np.zeros(groups.n_groups, np.int64)
         count_drawn(grades, rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
-        share = _order.shares_of(weights, groups, self.name, n_head > 0)
+        share = inputs.group_shares(weights, groups, self.name, n_head > 0)
         return ListMLETarget(groups, rows, n_head, n_drawn, share)
 
     def _heads(self, grades: PerRow, groups: Groups) -> Counts:
@@ -175,7 +145,7 @@ class ListMLE(Drawing, ListwiseLoss):
         if self.head == "relevant":
             relevant = groups.index[grades >= self.min_relevance]
             places = np.bincount(relevant, minlength=groups.n_groups)
-        return np.where(_order.several_grades(grades, groups), _order.heads(self.k, places), 0)
+        return np.where(several_grades(grades, groups), heads(self.k, places), 0)
 
     def _lack(self) -> str:
         return "one grade only" + (" or no relevant row" if self.head == "relevant" else "")
@@ -183,7 +153,7 @@ class ListMLE(Drawing, ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._kernels import top_likelihood
+        from podium.losses._listwise_kernels import top_likelihood
 
         groups, rows = target.groups, target.rows
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain

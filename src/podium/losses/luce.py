@@ -10,10 +10,9 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import _inputs
-from podium.losses._listwise import _order
-from podium.losses._listwise._base import ListwiseLoss
+from podium.losses import inputs
 from podium.losses._registry import register
+from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
 _BUDGET = 2e7  # exponentials for one list: a third of a second
@@ -101,38 +100,12 @@ class ListNetLuce(ListwiseLoss):
         scale = _check.number(self.scale, "scale", low=0.0, strict=True)
         object.__setattr__(self, "scale", scale)
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> LuceTarget:
-        """Lay the ground-truth scores out by group; nothing here is random.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
-        groups : Groups
-        weights : float64, (n_rows,), optional
-            One weight per group, repeated on its rows.
-        rng : numpy.random.Generator, optional
-            Not drawn from: rows of equal grade have equal chances.
-
-        Raises
-        ------
-        ArgumentError
-            For lengths that differ, a negative relevance or weight, weights that vary within a
-            group, or a list too long for k.
-        """
-        grades = _inputs.relevance_of(relevance, groups)
-        defined = _order.several_grades(grades, groups)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> LuceTarget:
+        defined = several_grades(grades, groups)
         depth = np.where(defined, np.minimum(groups.sizes - 1, self.k), 0)
         self._require_affordable(groups, depth)
-        rows = _order.rows_by_group(groups)
-        share = _order.shares_of(weights, groups, self.name, defined)
+        rows = inputs.rows_by_group(groups)
+        share = inputs.group_shares(weights, groups, self.name, defined)
         return LuceTarget(groups, rows, self._truth(grades[rows]), depth, share)
 
     def _truth(self, grades: PerRow) -> PerRow:
@@ -166,7 +139,7 @@ class ListNetLuce(ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._listwise._luce._kernels import luce_entropies
+        from podium.losses._luce_kernels import luce_entropies
 
         layout = (target.truth, target.rows, target.groups.offsets, target.depth, target.share)
         luce_entropies(scores, *layout, values, grad, curvature)

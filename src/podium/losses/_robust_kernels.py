@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, summing_kernel
-from podium.losses._exponential._kernels import four_sums
-from podium.losses._listwise._kernels import longest_list
+from podium.losses._exponential_kernels import four_sums
+from podium.losses._listwise_kernels import longest_list
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)

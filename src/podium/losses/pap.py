@@ -13,10 +13,119 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium.losses import _inputs
-from podium.losses._pap_base import PairLoss, PApLoss, PApTarget
+from podium import _check
+from podium.groups import Groups
+from podium.losses import inputs
 from podium.losses._registry import register
-from podium.types import Counts, PerGroup, PerRow
+from podium.losses.base import GroupLoss
+from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
+
+_FLOOR = 1e-6  # curvature of a row that the scores did not select, by that of a whole group
+
+
+@dataclass(frozen=True, eq=False)
+class PApTarget:
+    """What a pAp@k surrogate needs to know of the labels.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups it was prepared for.
+    rows : int64, (n_rows,)
+        Rows by group, positives before negatives, each in the caller's order.
+    bounds : int64, (2 n_groups + 1,)
+        Where each group's positives and negatives begin in `rows`.
+    n_top : int64, (n_groups,)
+        beta = min(k, n_pos); 0 for a group that is left out.
+    n_neg : int64, (n_groups,)
+        Negatives that count: k, or all of a smaller group under clip.
+    share : float64, (n_groups,)
+        Weight of each group by their mean; 0 for a group that is left out.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    bounds: Offsets
+    n_top: Counts
+    n_neg: Counts
+    share: PerGroup
+
+    @property
+    def defined(self) -> Mask:
+        """Which groups the loss is defined on."""
+        return self.n_top > 0
+
+
+@dataclass(frozen=True)
+class PApLoss(GroupLoss):
+    """What the surrogates of pAp@k share; use one of its classes.
+
+    At a kink, a pair on the margin counts (the paper's choice). Rows of equal score at the edge
+    of a selection share its gradient equally, so that row order never matters: an element of the
+    subdifferential where the loss is convex, of Clarke's where it is not.
+
+    A hinge has no second derivative at its kink and none to speak of elsewhere. The `curvature`
+    is that of the same loss with its kinks rounded over one unit of score: each selected pair
+    adds twice its weight to both of its rows. Rows that the scores leave unselected have a
+    gradient of exactly 0 and a small positive curvature.
+
+    Cost: O(n log k) per group, in practice one pass; the tight-struct surrogate adds a binary
+    search per remaining positive, those over whole orderings and `PAUCHinge` sort what they order.
+    """
+
+    k: int
+    clip: bool = False
+    min_relevance: float = 1.0
+
+    shift_invariant: ClassVar[bool] = True
+    reads_grades: ClassVar[bool] = False
+    _least_curvature: ClassVar[float] = _FLOOR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check.cutoff(self.k))
+        self._check_min_relevance()
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:
+        positive = grades >= self.min_relevance
+        rows, bounds = inputs.positives_first(positive, groups)
+        n_pos, n_neg = np.diff(bounds)[0::2], np.diff(bounds)[1::2]
+        used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
+        top = np.where(used > 0, np.minimum(n_pos, self.k), 0)
+        share = inputs.group_shares(weights, groups, self.name, top > 0)
+        return PApTarget(groups, rows, bounds, top, np.where(top > 0, used, 0), share)
+
+    def why_undefined(self, target: PApTarget) -> str:
+        """Say what a group needs, how many lack what, and what to do."""
+        n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
+        need = 1 if self.clip else self.k
+        few = int(np.count_nonzero((n_pos > 0) & (n_neg < need)))
+        relax = "" if self.clip else "Lower k, pass clip=True, or check"
+        return (
+            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and {need} "
+            f"negative{'' if need == 1 else 's'} in a group, but "
+            f"{int(np.count_nonzero(n_pos == 0))} have no positive and {few} too few negatives. "
+            f"{relax or 'Check'} min_relevance and qid."
+        )
+
+
+class PairLoss(PApLoss):
+    """A sum of hinges over pairs; the kernel's switches tell these losses apart."""
+
+    _sign: ClassVar[float] = 1.0
+    _rest: ClassVar[bool] = False
+
+    def _n_positives(self, target: PApTarget) -> Counts:
+        return target.n_top
+
+    def _run(
+        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
+    ) -> None:
+        from podium.losses.pap_kernels import pair_hinges
+
+        layout = (target.rows, target.bounds, self._n_positives(target), target.n_neg, target.share)
+        scaled, unit = inputs.in_units(scores)
+        pair_hinges(scaled, *layout, unit, self._sign, self._rest, values, grad, curvature)
+        inputs.out_of_units(values, unit)
 
 
 @register
@@ -57,7 +166,6 @@ class PApRamp(PairLoss):
     """
 
     name: ClassVar[str] = "pap-ramp"
-    convex: ClassVar[bool] = False
     upper_bounds: ClassVar[str | None] = "pap"
 
 
@@ -100,17 +208,16 @@ class PApAverage(PApLoss):
 
     name: ClassVar[str] = "pap-avg"
     convex: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = None
 
     def _run(
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._kernels import mean_hinges
+        from podium.losses.pap_kernels import mean_hinges
 
         layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        scaled, unit = _inputs.in_units(scores)
+        scaled, unit = inputs.in_units(scores)
         mean_hinges(scaled, *layout, unit, values, grad, curvature)
-        _inputs.out_of_units(values, unit)
+        inputs.out_of_units(values, unit)
 
 
 @register

@@ -1,4 +1,4 @@
-"""Checks that all losses share: scores against their target, and weights."""
+"""Checks and units that losses share: scores against their target, labels, and weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, CostWarning
 from podium.groups import Groups
-from podium.types import Mask, PerGroup, PerRow
+from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 LEAST_CURVATURE = 1e-16  # below it, a Newton step would divide by nothing
 TINY = float(np.finfo(np.float64).tiny)
@@ -64,13 +64,13 @@ def out_of_units(values: PerGroup, unit: float) -> None:
 
 
 def tell_pairs(n_pairs: float, name: str, instead: str) -> None:
-    """Warn before the first evaluation of a loss that visits a great many pairs of rows."""
+    """Warn in `_target`, before the first evaluation, of a loss that visits a great many pairs."""
     if n_pairs > _MANY_PAIRS:
         warnings.warn(
             f"{name} visits {n_pairs:.2g} pairs of rows at each evaluation, about "
             f"{n_pairs / _MANY_PAIRS:.2g} s. {instead}",
             CostWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of prepare
         )
 
 
@@ -82,6 +82,21 @@ def relevance_of(relevance: Any, groups: Groups) -> PerRow:
             f"relevance and qid must have equal length, got {array.size} and {groups.n_rows}."
         )
     return _check.relevance(array, RowLabels(groups))
+
+
+def rows_by_group(groups: Groups) -> RowIndex:
+    """Return the positions of all rows, group after group."""
+    return np.arange(groups.n_rows) if groups.order is None else groups.order
+
+
+def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
+    """Return rows by (group, negative), each in the caller's order, and the bounds of those."""
+    from podium._kernels import counting_order
+
+    rows = np.empty(positive.size, np.int64)
+    bounds = np.zeros(2 * groups.n_groups + 1, np.int64)
+    counting_order(2 * groups.index + ~positive, bounds, rows)
+    return rows, bounds
 
 
 def row_weights(weights: Any, groups: Groups) -> PerRow:
@@ -129,6 +144,11 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
             )
         return used
     return used * (int(np.count_nonzero(defined)) / total)
+
+
+def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
+    """Return the `shares` of row weights that are constant within groups."""
+    return shares(group_weights(weights, groups, loss_name), defined)
 
 
 def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses._exponential._kernels import falling_exp, four_sums
+from podium.losses._exponential_kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it

@@ -1,1 +1,0 @@
-"""Exponentials of many differences at once: the greatest cost of the listwise losses."""

@@ -1,0 +1,70 @@
+"""A short fit on invented rows, which shows a wrong parameter before long work begins."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any, cast
+
+import numpy as np
+
+from podium.errors import ArgumentError, PodiumError
+from podium.losses import Loss
+from podium.rankers.estimator import Ranker
+from podium.tuning import fitting
+
+_FEW = 2  # iterations, or trees
+_LENGTHS = ("max_iter", "n_trees", "n_base", "n_rounds", "max_rounds")
+_NARROW = 50  # the largest k: the invented groups have as many rows of each class
+
+
+def rehearse(ranker: Ranker) -> None:
+    """Fit a shortened copy of a ranker to a few invented rows.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        One of podium's; it is not changed.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, as `fit` would refuse it.
+    MissingExtraError
+        If a library is not installed.
+
+    Examples
+    --------
+    >>> from podium.rankers import LinearRanker
+    >>> rehearse(LinearRanker("pap-ramp@10", l2=-1.0))
+    Traceback (most recent call last):
+    podium.errors.ArgumentError: l2 must be a number >= 0, got -1.0.
+    """
+    params = ranker.get_params(deep=False)
+    short = type(ranker)(**params).set_params(**_shorter(params))
+    loss = ranker.loss_in_use()
+    low = loss.min_relevance if isinstance(loss, Loss) else params.get("min_relevance", 1.0)
+    n = 2 * _NARROW + 2
+    X = np.random.default_rng(0).standard_normal((2 * n, 2))
+    relevance = np.tile([0.0, max(1.0, float(np.ceil(low)))], n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            fitting.fit(short, X, relevance, np.repeat([0, 1], n))
+        except PodiumError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(str(error)) from error
+
+
+def _shorter(params: dict[str, Any]) -> dict[str, Any]:
+    """Return changes that make a fit short; what is wrong with a length stays wrong."""
+    shorter: dict[str, Any] = {
+        name: min(params[name], _FEW) for name in _LENGTHS if isinstance(params.get(name), int)
+    }
+    if isinstance(params.get("k"), int):
+        shorter["k"] = min(params["k"], _NARROW)
+    loss: Any = params.get("loss")
+    if isinstance(loss, Loss) and "k" in loss.parameters() and loss.k is not None:
+        shorter["loss"] = dataclasses.replace(cast("Any", loss), k=1)
+    return shorter
