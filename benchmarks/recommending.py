@@ -52,7 +52,7 @@ def make_model(n_items: int, n_users: int, n_seen: int, seed: int = 0) -> Model:
 
 
 def podium(model: Model) -> Callable[[], Found]:
-    from podium.factorization import RoBiRank
+    from podium.recommenders.factorization import RoBiRank
 
     made = RoBiRank(FACTORS)
     made.user_factors_, made.item_factors_ = model.users, model.items

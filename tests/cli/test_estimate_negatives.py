@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 N_USERS, N_ITEMS = 30, 40
 LISTED = ("--negatives-file", "test.negative", "--items", "40", "--no-replacement")

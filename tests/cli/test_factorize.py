@@ -20,8 +20,8 @@ import pytest
 
 from podium import data
 from podium.cli._factorizing import HeldOut, Objective, Passes
-from podium.factorization import RoBiRank
-from podium.factorization._descent import Descent
+from podium.recommenders.factorization import RoBiRank
+from podium.recommenders.factorization._descent import Descent
 
 Run = Callable[..., Any]
 N_USERS, N_ITEMS = 60, 40

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from podium import data
 from podium.cli import _runs
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 Run = Callable[..., Any]
 N_USERS, N_ITEMS = 30, 12

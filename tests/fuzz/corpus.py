@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.fuzz import tables
 
 from podium.cli import main
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 _MODELS = {
     "linear": ("--loss", "pap-avg", "-k", "2", "--max-iter", "9"),

@@ -10,7 +10,7 @@ from tests.fuzz.calls import odd
 from tests.fuzz.case import Case, Corpus
 
 from podium import rankers
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 # Parameters that are work to do, which may be as much as is asked for.
 _WORK = {"max_iter", "n_epochs", "n_trees", "n_factors", "n_rounds", "n_negatives", "hidden"}

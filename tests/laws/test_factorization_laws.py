@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _descent
-from podium.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
+from podium.recommenders.factorization import RoBiRank, _descent
+from podium.recommenders.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
 
 N_USERS, N_ITEMS = 90, 200
 

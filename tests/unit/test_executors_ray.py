@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 import podium
 from podium.errors import ArgumentError, MissingExtraError, NoWorkerError, PodiumWarning
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 ray = pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
 

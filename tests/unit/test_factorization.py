@@ -12,9 +12,9 @@ from scipy.sparse import coo_array, csr_array
 from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _passes
-from podium.factorization._descent import Factors
-from podium.factorization._parts import Block, Part
+from podium.recommenders.factorization import RoBiRank, _passes
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._parts import Block, Part
 
 ONE = Threads(1)
 

@@ -14,7 +14,7 @@ import podium
 from podium._arrays import read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _checkpoint
+from podium.recommenders.factorization import RoBiRank, _checkpoint
 
 ONE = Threads(1)
 

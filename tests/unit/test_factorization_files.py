@@ -15,8 +15,8 @@ from sklearn.exceptions import NotFittedError
 
 from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _files
 from podium.metrics import parse
+from podium.recommenders.factorization import RoBiRank, _files
 
 TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from podium.factorization import RoBiRank
-from podium.factorization._plan import choose_n_blocks
+from podium.recommenders.factorization import RoBiRank
+from podium.recommenders.factorization._plan import choose_n_blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, RAY_PAGE = ((DOCS / name).read_text() for name in ("factorization.md", "ray.md"))

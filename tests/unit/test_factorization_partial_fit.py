@@ -12,10 +12,10 @@ from scipy.sparse import coo_array, csr_array
 
 from podium.errors import ArgumentError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _descent
-from podium.factorization._descent import Factors
-from podium.factorization._growth import Growth
-from podium.factorization._pairs import read
+from podium.recommenders.factorization import RoBiRank, _descent
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._growth import Growth
+from podium.recommenders.factorization._pairs import read
 
 ONE = Threads(1)
 

@@ -22,7 +22,7 @@ from podium._arrays import read_arrays, replacing, write_arrays
 from podium.data import read_run
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 SAVED = Path(__file__).parent / "saved"  # by the first version of each format
 

@@ -44,7 +44,7 @@ def rows(n_threads):
 
 def factors():
     from podium.executors import Threads
-    from podium.factorization import RoBiRank
+    from podium.recommenders.factorization import RoBiRank
     return RoBiRank(n_factors=2, n_epochs=2, n_blocks=2).fit(TRUTH, executor=Threads(2)).item_bias_
 
 def appended():

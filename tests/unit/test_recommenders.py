@@ -19,7 +19,6 @@ from podium.catalogue import rankings
 from podium.errors import ArgumentError, MissingExtraError
 from podium.evaluation import evaluate
 from podium.executors import Threads
-from podium.factorization import RoBiRank
 from podium.recommenders import (
     ALS,
     BPR,
@@ -34,6 +33,7 @@ from podium.recommenders import (
     ranks_of,
     scores_of,
 )
+from podium.recommenders.factorization import RoBiRank
 
 N_USERS, N_ITEMS = 60, 40
 

@@ -82,8 +82,8 @@ class Objective:
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Any other parameter of podium.factorization.RoBiRank, as decay=none or xi=exact; "
-            "may be repeated.",
+            help="Any other parameter of podium.recommenders.factorization.RoBiRank, as "
+            "decay=none or xi=exact; may be repeated.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -237,7 +237,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         For a parameter that is wrong whatever the data, or that only a validation reads.
     """
     from podium import _check
-    from podium.factorization import RoBiRank
+    from podium.recommenders.factorization import RoBiRank
 
     _refuse_idle(held_out)
     if objective.how is not None:

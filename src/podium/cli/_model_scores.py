@@ -42,7 +42,7 @@ def of_model(path: Path, listed: Listed, n_items: int) -> tuple[Listed, NDArray[
     PodiumWarning
         If it knows few of the users, items or targets, or more items than there are.
     """
-    from podium.factorization import RoBiRank
+    from podium.recommenders.factorization import RoBiRank
 
     model = RoBiRank.load(path)
     rows = _places(listed.user, model.user_labels_, len(model.user_factors_))

@@ -68,7 +68,7 @@ def recommend(
     """
     check_target(out, "--out", _runs.SUFFIXES)
     from podium import _check
-    from podium.factorization import RoBiRank
+    from podium.recommenders.factorization import RoBiRank
 
     width = _check.cutoff(k, name="-k")
     fitted = RoBiRank.load(model)

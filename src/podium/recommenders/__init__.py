@@ -1,19 +1,39 @@
-"""Recommenders to compare with: one interface over podium's own and other libraries' models.
+"""Recommenders: models that score all items for each user, under one contract.
 
-Popularity, ItemKNN and EASE are podium's own; ALS and BPR are implicit's, MultiVAE and NeuMF are
-cornac's (extra ``baselines``), WARP is LightFM's (extra ``warp``). All are fitted to a sparse
-matrix of users x items, and recommend as ``podium.factorization`` does. `scores_of` turns any of
-them, RoBiRank too, into what ``podium.catalogue`` ranks; `ranks_of` has the exact ranks of
-held-out items.
+The factorization, `Popularity`, `ItemKNN` and `EASE` are podium's own; `ALS` and `BPR` are
+implicit's, `MultiVAE` and `NeuMF` are cornac's (extra ``baselines``), `WARP` is LightFM's (extra
+``warp``). `scores_of` turns any of them into what ``podium.catalogue`` ranks; `ranks_of` has the
+exact ranks of held-out items.
 """
 
-from podium.recommenders._base import Recommender
-from podium.recommenders._cornac import MultiVAE, NeuMF
-from podium.recommenders._factors import FactorRecommender, Popularity
-from podium.recommenders._implicit import ALS, BPR
-from podium.recommenders._lightfm import WARP
-from podium.recommenders._scored import Factored, Scored, ranks_of, scores_of
-from podium.recommenders._similar import EASE, ItemKNN
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.recommenders._base import Recommender
+    from podium.recommenders._cornac import MultiVAE, NeuMF
+    from podium.recommenders._factors import FactorRecommender, Popularity
+    from podium.recommenders._implicit import ALS, BPR
+    from podium.recommenders._lightfm import WARP
+    from podium.recommenders._scored import Factored, Scored, ranks_of, scores_of
+    from podium.recommenders._similar import EASE, ItemKNN
+
+_HOME = {
+    "ALS": "_implicit",
+    "BPR": "_implicit",
+    "EASE": "_similar",
+    "WARP": "_lightfm",
+    "FactorRecommender": "_factors",
+    "Factored": "_scored",
+    "ItemKNN": "_similar",
+    "MultiVAE": "_cornac",
+    "NeuMF": "_cornac",
+    "Popularity": "_factors",
+    "Recommender": "_base",
+    "Scored": "_scored",
+    "ranks_of": "_scored",
+    "scores_of": "_scored",
+}
 
 __all__ = [
     "ALS",
@@ -31,3 +51,10 @@ __all__ = [
     "ranks_of",
     "scores_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a model when it is asked for: a worker of a fit needs only what its part needs."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

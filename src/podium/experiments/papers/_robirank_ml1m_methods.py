@@ -15,7 +15,7 @@ from scipy import sparse
 
 from podium import recommenders
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 Options: TypeAlias = Mapping[str, Any]
 Pairs: TypeAlias = "sparse.csr_array[Any]"

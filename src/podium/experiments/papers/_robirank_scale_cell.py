@@ -20,7 +20,7 @@ import numpy as np
 from podium.errors import PodiumError
 from podium.executors import Executor, Threads
 from podium.experiments.papers._robirank_scale_data import Shape, draw
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 _STATUS = Path("/proc/self/status")
 

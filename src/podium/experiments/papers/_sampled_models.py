@@ -18,7 +18,7 @@ from podium import _check, recommenders
 from podium.experiments.papers._sampled_protocol import Held, Ints
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import generator
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from podium.experiments.papers import _robirank_msd_page as page
 from podium.experiments.papers._robirank_msd_data import Split, hold_out, read
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.factorization import RoBiRank
+from podium.recommenders.factorization import RoBiRank
 
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"

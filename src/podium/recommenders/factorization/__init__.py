@@ -8,7 +8,7 @@ number of workers finds the same factors.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from podium.factorization._robirank import RoBiRank
+    from podium.recommenders.factorization._robirank import RoBiRank
 
 __all__ = ["RoBiRank"]
 
@@ -16,7 +16,7 @@ __all__ = ["RoBiRank"]
 def __getattr__(name: str) -> Any:
     """Load a model when it is asked for: a worker needs only what a part of one needs."""
     if name == "RoBiRank":
-        from podium.factorization._robirank import RoBiRank
+        from podium.recommenders.factorization._robirank import RoBiRank
 
         return RoBiRank
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check
 from podium.errors import ArgumentError, DataError
 from podium.executors import Executor
-from podium.factorization import _files, _pairs, _shown
-from podium.factorization._pairs import Labels, Pairs
 from podium.metrics import Measure
+from podium.recommenders.factorization import _files, _pairs, _shown
+from podium.recommenders.factorization._pairs import Labels, Pairs
 
 Items = NDArray[Any]
 Floats = NDArray[np.float32]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.catalogue import top_k_factors
-from podium.factorization._settled import _kernels
+from podium.recommenders.factorization._settled import _kernels
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

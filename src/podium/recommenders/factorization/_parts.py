@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.factorization import _kernels
-from podium.factorization._pairs import Pairs
-from podium.factorization._plan import FOLD, STEPS, Blocks, Cells, task_seed
+from podium.recommenders.factorization import _kernels
+from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders.factorization._plan import FOLD, STEPS, Blocks, Cells, task_seed
 
 Floats = NDArray[np.float32]
 

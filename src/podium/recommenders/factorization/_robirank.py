@@ -12,18 +12,18 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.executors import Executor, or_threads
-from podium.factorization import _pairs
-from podium.factorization._checkpoint import Checkpoint
-from podium.factorization._descent import Descent, Factors, State, fold_in
-from podium.factorization._fitted import Factorization, Floats
-from podium.factorization._growth import Growth
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import Settings
-from podium.factorization._passes import run
-from podium.factorization._settings import read_settings
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
+from podium.recommenders.factorization import _pairs
+from podium.recommenders.factorization._checkpoint import Checkpoint
+from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
+from podium.recommenders.factorization._fitted import Factorization, Floats
+from podium.recommenders.factorization._growth import Growth
+from podium.recommenders.factorization._history import History, Judge
+from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders.factorization._parts import Settings
+from podium.recommenders.factorization._passes import run
+from podium.recommenders.factorization._settings import read_settings
 from podium.types import Progress
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.factorization._descent import Factors
-from podium.factorization._pairs import Labels, Pairs
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._pairs import Labels, Pairs
 
 Ints = NDArray[np.int64]
 

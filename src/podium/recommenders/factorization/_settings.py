@@ -6,9 +6,9 @@ from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import KINDS, Settings
-from podium.factorization._plan import choose_n_blocks
+from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders.factorization._parts import KINDS, Settings
+from podium.recommenders.factorization._plan import choose_n_blocks
 
 DECAYS = ("linear", "none")
 XI = ("running", "exact")

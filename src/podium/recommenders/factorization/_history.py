@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from podium.factorization._descent import Factors
-from podium.factorization._pairs import Pairs
 from podium.metrics import Measure
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._pairs import Pairs
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ import numpy as np
 
 from podium.catalogue import rankings
 from podium.errors import ArgumentError
-from podium.factorization._checkpoint import Checkpoint
-from podium.factorization._descent import Descent, Factors
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._shown import with_bias
+from podium.recommenders.factorization._checkpoint import Checkpoint
+from podium.recommenders.factorization._descent import Descent, Factors
+from podium.recommenders.factorization._history import History, Judge
+from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders.factorization._shown import with_bias
 from podium.types import Progress
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
-from podium.factorization._descent import Factors, State
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import Settings, aligned
+from podium.recommenders.factorization._descent import Factors, State
+from podium.recommenders.factorization._history import History, Judge
+from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders.factorization._parts import Settings, aligned
 
 _KIND, _FORMAT = "podium_factorization_checkpoint", 1
 _FACTORS = ("users", "items", "bias")

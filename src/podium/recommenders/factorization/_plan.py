@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.factorization import _kernels
+from podium.recommenders.factorization import _kernels
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]

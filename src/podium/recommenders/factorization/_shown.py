@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.errors import ArgumentError
-from podium.factorization._settled import best_products
+from podium.recommenders.factorization._settled import best_products
 from podium.types import Mask
 
 Floats = NDArray[np.float32]
