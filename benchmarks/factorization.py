@@ -101,10 +101,10 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
 
 def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
     """Measure factors on the pairs that were held out, seen items left out."""
-    from podium.catalogue import rankings
+    from podium.catalogue import rank_blocks
     from podium.evaluation import evaluate
 
-    return evaluate(rankings(factors, data.test, exclude=data.train, depth=10), MEASURES).means
+    return evaluate(rank_blocks(factors, data.test, exclude=data.train, depth=10), MEASURES).means
 
 
 def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timing:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.errors import ArgumentError, MissingExtraError
 from podium.evaluation import evaluate
 from podium.executors import Threads
@@ -162,7 +162,9 @@ class TestEveryRecommender:
         train = sparse.csr_array(PAIRS * ~held_out)
         truth = sparse.csr_array(held_out.astype(np.float64))
         model = make().fit(train)
-        found = evaluate(rankings(scores_of(model), truth, exclude=train, depth=5), "precision@5")
+        found = evaluate(
+            rank_blocks(scores_of(model), truth, exclude=train, depth=5), "precision@5"
+        )
         n_unseen = (PAIRS * ~held_out == 0).sum()
         assert found.means["precision@5"] > 1.2 * held_out.sum() / n_unseen
 
@@ -354,7 +356,7 @@ def test_one_function_serves_robirank_and_recommenders(make: Callable[[], Any]) 
     listed, _ = model.recommend([user], k=held_out.nnz, exclude_seen=True)
     assert sorted(ranks) == list(range(1, held_out.nnz + 1))
     assert held_out.indices[np.argmin(ranks)] == listed[0, 0]
-    stream = rankings(scores_of(model), held_out, exclude=LIKES, depth=3)
+    stream = rank_blocks(scores_of(model), held_out, exclude=LIKES, depth=3)
     assert evaluate(stream, "precision@3").values["precision@3"][user] == 1.0
 
 

@@ -126,7 +126,7 @@ class Recommender(abc.ABC):
         exclude_seen : bool
             Rank among the items that a user has no pair with.
         ties, seed
-            As in `podium.catalogue.ranks`.
+            As in `podium.catalogue.target_ranks`.
         """
         hidden = self._fitted() if _check.flag(exclude_seen, "exclude_seen") else None
         return ranks_of(self, held_out, exclude=hidden, ties=ties, seed=seed)

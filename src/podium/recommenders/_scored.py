@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.catalogue import ScoreFunction, ranks
+from podium.catalogue import ScoreFunction, target_ranks
 from podium.errors import ArgumentError
 from podium.types import PerRow, Ties
 
@@ -121,7 +121,7 @@ def ranks_of(
         Items that are not ranked for a user, most often what the model was fitted to. A pair
         that is in both is an error.
     ties, block_size, seed
-        As in `podium.catalogue.ranks`.
+        As in `podium.catalogue.target_ranks`.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def ranks_of(
     wanted = held_out.tocsr()
     users = np.flatnonzero(np.diff(wanted.indptr))
     hidden = None if exclude is None else _rows_of(exclude, users, wanted.shape)
-    return ranks(
+    return target_ranks(
         scores_of(model, users),
         wanted[users],
         exclude=hidden,

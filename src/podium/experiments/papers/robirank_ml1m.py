@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check, data
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
@@ -126,7 +126,7 @@ def _measured(
     left_out: Pairs,
 ) -> _Measured:
     timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
-    lists = rankings(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
+    lists = rank_blocks(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
     return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.data.archive import members, required
 from podium.evaluation import evaluate
 from podium.executors import Threads
@@ -101,7 +101,7 @@ def measured(
     """Return each measure's values, one a judged user, songs that were learned from left out."""
     users, items = factors
     judged, split = context.judged, context.split
-    lists = rankings(
+    lists = rank_blocks(
         (users[judged], items),
         split.test[judged],
         exclude=split.train[judged],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.errors import ArgumentError
 from podium.recommenders.factorization._checkpoint import Checkpoint
 from podium.recommenders.factorization._descent import Descent, Factors
@@ -77,7 +77,7 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     """Return the mean of the measure, signed so that higher is better."""
     measure = judge.measure
     users = np.flatnonzero(np.diff(judge.pairs.offsets))
-    blocks = rankings(
+    blocks = rank_blocks(
         with_bias(factors.users[users], factors.items, factors.bias),
         judge.pairs.matrix()[users],
         exclude=pairs.matrix()[users],
