@@ -192,27 +192,24 @@ def descend(
     cells, number = cell
     with np.errstate(over="ignore"):  # where this is infinite, the pass is found to diverge
         shrinkage = f(1.0 - rate * settings.l2)
+    how = _kernels.Steps(
+        kind=KINDS[settings.loss],
+        n_negatives=settings.n_negatives,
+        only_unseen=settings.only_unseen,
+        learn_items=learn_items,
+        rate=f(rate),
+        shrink=shrinkage,
+        memory=f(settings.memory),
+        bias_rate=f(settings.item_bias),
+        seed=seed,
+        user_step=1 if learn_items else 0,
+        n_items=n_items,
+    )
     _kernels.descend(
-        KINDS[settings.loss],
-        settings.n_negatives,
-        settings.only_unseen,
-        learn_items,
-        f(rate),
-        shrinkage,
-        f(settings.memory),
-        seed,
-        1 if learn_items else 0,
-        n_items,
-        *cells.runs(number),
-        cells.positives,
-        cells.origins,
-        pairs.offsets,
-        pairs.weights,
-        mean_costs,
-        users,
-        block.rows,
-        block.bias,
-        f(settings.item_bias),
+        how,
+        _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
+        _kernels.Weighed(pairs.offsets, pairs.weights, mean_costs),
+        _kernels.Rows(users, block.rows, block.bias),
         sums,
     )
 
