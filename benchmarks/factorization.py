@@ -62,9 +62,9 @@ def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[A
 def _podium(loss: str, **options: Any) -> Fit:
     def fit(train: csr_array[Any], epochs: int, threads: int) -> tuple[Factors, Factors]:
         from podium.executors import Threads
-        from podium.recommenders.factorization import RoBiRank
+        from podium.recommenders import Factorization
 
-        model = RoBiRank(FACTORS, loss=loss, n_epochs=epochs, n_negatives=NEGATIVES, **options)
+        model = Factorization(FACTORS, loss=loss, n_epochs=epochs, n_negatives=NEGATIVES, **options)
         model.fit(train, executor=Threads(threads))
         ones = np.ones((train.shape[0], 1), np.float32)
         return (

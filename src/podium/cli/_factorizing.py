@@ -82,8 +82,8 @@ class Objective:
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Any other parameter of podium.recommenders.factorization.RoBiRank, as "
-            "decay=none or xi=exact; may be repeated.",
+            help="Any other parameter of podium.recommenders.Factorization, as decay=none or "
+            "xi=exact; may be repeated.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -237,7 +237,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         For a parameter that is wrong whatever the data, or that only a validation reads.
     """
     from podium import _check
-    from podium.recommenders.factorization import RoBiRank
+    from podium.recommenders import Factorization
 
     _refuse_idle(held_out)
     if objective.how is not None:
@@ -252,13 +252,13 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         if f.name not in ("set", "valid", "min_relevance", "how")
     }
     named["gain"] = objective.gain
-    others = sorted(set(RoBiRank().get_params()) - set(named))
+    others = sorted(set(Factorization().get_params()) - set(named))
     own = assignments(objective.set)
     for name, value in own.items():
         _check.choice(name, "the NAME of --set", others)
         own[name] = "none" if value is None else value  # a word of decay's; no other takes None
     given = {name: value for name, value in named.items() if value is not None}
-    model = RoBiRank(**given, **own)
+    model = Factorization(**given, **own)
     _rehearse(model)
     return model
 

@@ -42,9 +42,9 @@ def of_model(path: Path, listed: Listed, n_items: int) -> tuple[Listed, NDArray[
     PodiumWarning
         If it knows few of the users, items or targets, or more items than there are.
     """
-    from podium.recommenders.factorization import RoBiRank
+    from podium.recommenders import Factorization
 
-    model = RoBiRank.load(path)
+    model = Factorization.load(path)
     rows = _places(listed.user, model.user_labels_, len(model.user_factors_))
     if (rows < 0).all():
         raise _stranger(path, listed, "users", listed.user[0], model.user_labels_)

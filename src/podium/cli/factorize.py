@@ -200,7 +200,7 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write what an interrupted fit has, and say how to go on."""
     is_kept = checkpoint is not None and checkpoint.exists()
     go_on = f"--resume goes on from {checkpoint}" if is_kept else ""
-    if not hasattr(model, "n_epochs_"):
+    if not model.is_fitted:
         _messages.say("interrupted before the first pass was whole: no model was written.")
         return
     _save(model, out, checkpoint)

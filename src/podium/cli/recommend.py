@@ -68,10 +68,10 @@ def recommend(
     """
     check_target(out, "--out", _runs.SUFFIXES)
     from podium import _check
-    from podium.recommenders.factorization import RoBiRank
+    from podium.recommenders import Factorization
 
     width = _check.cutoff(k, name="-k")
-    fitted = RoBiRank.load(model)
+    fitted = Factorization.load(model)
     options: dict[str, Any] = {
         "k": min(width, len(fitted.item_factors_)),
         "exclude_seen": not include_seen,

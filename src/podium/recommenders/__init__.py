@@ -1,9 +1,9 @@
 """Recommenders: models that score all items for each user, under one contract.
 
-The factorization, `Popularity`, `ItemKNN` and `EASE` are podium's own; `ALS` and `BPR` are
+`Factorization`, `Popularity`, `ItemKNN` and `EASE` are podium's own; `ALS` and `BPR` are
 implicit's, `MultiVAE` and `NeuMF` are cornac's (extra ``baselines``), `WARP` is LightFM's (extra
-``warp``). `scores_of` turns any of them into what ``podium.catalogue`` ranks; `ranks_of` has the
-exact ranks of held-out items.
+``warp``). Each is fitted to a sparse matrix or a table of users and items, recommends, ranks
+held-out items, and scores single pairs.
 """
 
 from importlib import import_module
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from podium.recommenders._factors import FactorRecommender, Popularity
     from podium.recommenders._implicit import ALS, BPR
     from podium.recommenders._lightfm import WARP
-    from podium.recommenders._scored import Factored, Scored, ranks_of, scores_of
     from podium.recommenders._similar import EASE, ItemKNN
+    from podium.recommenders.factorization._model import Factorization
 
 _HOME = {
     "ALS": "_implicit",
@@ -24,15 +24,12 @@ _HOME = {
     "EASE": "_similar",
     "WARP": "_lightfm",
     "FactorRecommender": "_factors",
-    "Factored": "_scored",
+    "Factorization": "factorization._model",
     "ItemKNN": "_similar",
     "MultiVAE": "_cornac",
     "NeuMF": "_cornac",
     "Popularity": "_factors",
     "Recommender": "_base",
-    "Scored": "_scored",
-    "ranks_of": "_scored",
-    "scores_of": "_scored",
 }
 
 __all__ = [
@@ -41,15 +38,12 @@ __all__ = [
     "EASE",
     "WARP",
     "FactorRecommender",
-    "Factored",
+    "Factorization",
     "ItemKNN",
     "MultiVAE",
     "NeuMF",
     "Popularity",
     "Recommender",
-    "Scored",
-    "ranks_of",
-    "scores_of",
 ]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from podium.errors import PodiumError
 from podium.executors import Executor, Threads
 from podium.experiments.papers._robirank_scale_data import Shape, draw
-from podium.recommenders.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 _STATUS = Path("/proc/self/status")
 
@@ -73,7 +73,7 @@ def measure(asked: Asked) -> dict[str, Any]:
     def progress(done: int, total: int, note: str) -> None:
         ends.append((time.perf_counter(), time.process_time()))
 
-    model = RoBiRank(
+    model = Factorization(
         asked.n_factors,
         n_negatives=asked.n_negatives,
         n_epochs=asked.n_passes,

@@ -13,7 +13,6 @@ from podium.experiments.papers._sampled_error_runs import Size, designs, estimat
 from podium.experiments.papers._sampled_figures_runs import Evaluations, told
 from podium.experiments.papers._sampled_models import fitted
 from podium.experiments.recipe import Recipe
-from podium.recommenders import ranks_of, scores_of
 from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 
 _TIMES = 3  # of which the shortest counts
@@ -27,8 +26,8 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Measure one thread: ranking all items, scoring samples of each design, and estimating."""
     with threadpool_limits(1):
         model = fitted(recipe, context.held, method)
-        scores, targets = scores_of(model), context.held.targets
-        whole = _least(lambda: ranks_of(model, targets))
+        scores, targets = model.as_scores(), context.held.targets
+        whole = _least(lambda: model.ranks(targets, exclude_seen=False))
         found: dict[str, Any] = {
             "kind": FACTORS if isinstance(scores, tuple) else SHARE,
             "all": whole,

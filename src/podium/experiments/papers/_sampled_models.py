@@ -18,7 +18,7 @@ from podium import _check, recommenders
 from podium.experiments.papers._sampled_protocol import Held, Ints
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import generator
-from podium.recommenders.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ METHODS: dict[str, Method] = {
     "NeuMF": Method(recommenders.NeuMF),
     "itemKNN": Method(recommenders.ItemKNN, draws=False, passes=False),
     "ALS": Method(recommenders.ALS),
-    "RoBiRank": Method(RoBiRank),
+    "RoBiRank": Method(Factorization),
 }
 """Every recommender by the name that the paper's tables give it."""
 
@@ -94,8 +94,8 @@ _found: WeakKeyDictionary[Held, dict[str, Ints]] = WeakKeyDictionary()
 
 def _ranks(recipe: Recipe, held: Held, name: str) -> Ints:
     with threadpool_limits(1):
-        ranks = recommenders.ranks_of(
-            fitted(recipe, held, name), held.targets, ties="random", seed=_seed(recipe, name)
+        ranks = fitted(recipe, held, name).ranks(
+            held.targets, exclude_seen=False, ties="random", seed=_seed(recipe, name)
         )
     return ranks.astype(np.int64)
 

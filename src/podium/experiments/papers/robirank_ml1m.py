@@ -28,7 +28,6 @@ from podium.experiments.papers._robirank_ml1m_figures import (
 from podium.experiments.papers._robirank_ml1m_methods import METHODS, Pairs, fit, load
 from podium.experiments.recipe import DataSet, Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.recommenders import scores_of
 
 _DEPTH = 20  # of a list: what pap@10 reads of it
 
@@ -126,7 +125,7 @@ def _measured(
     left_out: Pairs,
 ) -> _Measured:
     timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
-    lists = rank_blocks(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
+    lists = rank_blocks(timed.model.as_scores(), left_out, exclude=pairs, depth=_DEPTH)
     return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
 
 

@@ -20,7 +20,7 @@ from podium.experiments.papers import _robirank_msd_page as page
 from podium.experiments.papers._robirank_msd_data import Split, hold_out, read
 from podium.experiments.recipe import Recipe
 from podium.experiments.study import Result, Study, generator, key, parts
-from podium.recommenders.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
@@ -76,7 +76,7 @@ def _fitted(
     recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
-    model = RoBiRank(
+    model = Factorization(
         **{**recipe.parameters["model"], **options},
         n_epochs=int(asked["passes"]),
         random_state=int(asked["seed"]),

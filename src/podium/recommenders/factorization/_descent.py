@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, NoWorkerError
 from podium.executors import Executor, Held, WorkerLost
-from podium.recommenders.factorization._pairs import Pairs
+from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._parts import (
     Block,
     Outcome,

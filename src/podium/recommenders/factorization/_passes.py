@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from podium.catalogue import rank_blocks
-from podium.errors import ArgumentError
-from podium.recommenders.factorization._checkpoint import Checkpoint
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.metrics import Measure
+from podium.recommenders._best import with_bias
+from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Descent, Factors
-from podium.recommenders.factorization._history import History, Judge
-from podium.recommenders.factorization._pairs import Pairs
-from podium.recommenders.factorization._shown import with_bias
 from podium.types import Progress
+
+if TYPE_CHECKING:
+    from podium.recommenders.factorization._checkpoint import Checkpoint
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Held-out pairs, what is measured on them, and how many passes may go by without a gain."""
+
+    pairs: Pairs
+    measure: Measure
+    patience: int | None
+
+
+@dataclass(eq=False)
+class History:
+    """What became of the passes so far."""
+
+    stop_reason: str = "n_epochs"
+    costs: list[float] = field(default_factory=list[float])
+    validation: list[float] = field(default_factory=list[float])
+    best: Factors | None = None  # of the best pass, where passes are judged
+
+    @property
+    def n_done(self) -> int:
+        """Passes made."""
+        return len(self.costs)
+
+    @property
+    def best_epoch(self) -> int:
+        """Passes that the factors to keep come from."""
+        return int(np.argmax(self.validation)) + 1 if self.validation else self.n_done
+
+    def impatient(self, judge: Judge | None) -> bool:
+        """Tell whether enough passes went by without a better value."""
+        waited = self.n_done - self.best_epoch
+        return judge is not None and judge.patience is not None and 0 < judge.patience <= waited
 
 
 def run(
@@ -50,6 +90,19 @@ def run(
     finally:
         descent.close()
     return descent.state.factors if history.best is None else history.best
+
+
+def report_end(history: History, rate: float, depth: int) -> None:
+    """Raise the interrupt that ended a fit, or warn of steps that went wild."""
+    if history.stop_reason == "interrupted":
+        raise KeyboardInterrupt
+    if history.stop_reason == "diverged":
+        warnings.warn(
+            f"Factorization diverged in pass {history.n_done + 1}; the factors are of the pass "
+            f"before it. Try learning_rate={rate / 4:g}.",
+            ConvergenceWarning,
+            stacklevel=depth,
+        )
 
 
 def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
