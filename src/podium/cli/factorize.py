@@ -209,7 +209,7 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
 
 
 def _counts(model: Any) -> str:
-    n_users, n_items = len(model.user_factors_), len(model.item_factors_)
+    n_users, n_items = model.n_users_, model.n_items_
     counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
     shape = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
     return f"{shape} in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
+    from podium.recommenders._candidates import CandidateScores, score_candidates
     from podium.recommenders._cornac import MultiVAE, NeuMF
     from podium.recommenders._factors import FactorRecommender, Popularity
     from podium.recommenders._implicit import ALS, BPR
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOME = {
     "ALS": "_implicit",
     "BPR": "_implicit",
+    "CandidateScores": "_candidates",
     "EASE": "_similar",
     "WARP": "_lightfm",
     "FactorRecommender": "_factors",
@@ -30,6 +32,7 @@ _HOME = {
     "NeuMF": "_cornac",
     "Popularity": "_factors",
     "Recommender": "_base",
+    "score_candidates": "_candidates",
 }
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "BPR",
     "EASE",
     "WARP",
+    "CandidateScores",
     "FactorRecommender",
     "Factorization",
     "ItemKNN",
@@ -44,6 +48,7 @@ __all__ = [
     "NeuMF",
     "Popularity",
     "Recommender",
+    "score_candidates",
 ]
 
 
