@@ -238,7 +238,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         known = self._seen_pairs()
         hidden = known.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
-        if not sparse.issparse(held_out):
+        if not _pairs.is_matrix(held_out):
             held_out = _pairs.read_same(held_out, "held_out", known).matrix()
         if held_out.shape != known.shape:
             raise ArgumentError(

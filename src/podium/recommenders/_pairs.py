@@ -118,7 +118,7 @@ def read(
         For values that are not finite or negative, no pairs, or ids that are not in item_labels.
     """
     _check.choice(gain, "gain", GAINS)
-    if sparse.issparse(source):
+    if is_matrix(source):
         matrix, users, items = _canonical(source, name), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
@@ -130,7 +130,7 @@ def read(
 
 def read_same(source: Any, name: str, like: Pairs) -> Pairs:
     """Read pairs of the same users and items as others: judged ones, for validation."""
-    if sparse.issparse(source):
+    if is_matrix(source):
         if source.shape != like.shape:
             raise ArgumentError(
                 f"{name} must have the shape of user_items, {like.shape}, got {source.shape}."
@@ -158,6 +158,11 @@ def together(pairs: Pairs, more: Any) -> Pairs:
         items=both.indices.astype(np.int32),
         weights=both.data.astype(np.float32),
     )
+
+
+def is_matrix(source: Any) -> bool:
+    """Return whether it is one of SciPy's sparse matrices."""
+    return bool(sparse.issparse(source))
 
 
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:

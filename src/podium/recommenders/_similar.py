@@ -16,6 +16,7 @@ from podium.catalogue import top_k
 from podium.errors import ArgumentError
 from podium.recommenders._base import Floats, Ints, Recommender
 from podium.recommenders._files import Shapes
+from podium.recommenders._pairs import is_matrix
 
 _BLOCK = 2**22  # numbers of the item x item matrix that are made at a time
 _PRECISIONS = ("double", "single")
@@ -29,7 +30,7 @@ class _ItemItem(Recommender, abc.ABC):
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
         product: Any = rows @ self.weights_
-        return product.toarray() if sparse.issparse(product) else product
+        return product.toarray() if is_matrix(product) else product
 
 
 @dataclass(eq=False)

@@ -246,7 +246,7 @@ class Factorization(FactorRecommender):
         state, history = begun or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, workers, state)
         factors = run(descent, history, judge, saved, shown)
-        self._keep(pairs, settings, factors, history)
+        self._finish(pairs, settings, factors, history)
         if unlearned is not None:
             self._hold(_pairs.together(pairs, unlearned.matrix()), factors)
         report_end(history, settings.learning_rate, depth=3)
@@ -358,7 +358,7 @@ class Factorization(FactorRecommender):
         check_is_fitted(self)
         return self._fold(self._new_pairs(user_items), executor)
 
-    def _keep(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
+    def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
         self.n_blocks_ = settings.n_blocks
         self.n_epochs_ = history.best_epoch
