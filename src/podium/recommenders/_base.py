@@ -26,7 +26,7 @@ Items: TypeAlias = "NDArray[Any]"
 _BLOCK = 2**22  # scores in memory at a time where single pairs are scored
 
 
-class Recommender(Saved, BaseEstimator, abc.ABC):
+class Recommender(Saved, BaseEstimator):
     """A model that scores all items for each user that it was fitted to.
 
     A model of your own has `_fit` and `_score`; all else follows. It can be saved if `_learned`
@@ -36,13 +36,16 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     ----------
     user_labels_, item_labels_ : (n_users,), (n_items,), or None
         Ids, rising, where the pairs came from a table; a matrix has row and column numbers.
+    user_items_ : scipy.sparse.csr_array of float32, (n_users, n_items)
+        The pairs that are not shown, and their weights.
     seen_offsets_, seen_items_, seen_weights_
-        Pairs that are not shown: user u has the items ``seen_items_[lo:hi]`` from
+        The same pairs as they are saved: user u has the items ``seen_items_[lo:hi]`` from
         ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned from those of weight > 0.
     """
 
     user_labels_: Labels | None
     item_labels_: Labels | None
+    user_items_: sparse.csr_array[Any]
     seen_offsets_: Ints
     seen_items_: NDArray[np.int32]
     seen_weights_: Floats
@@ -83,12 +86,6 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def n_users_(self) -> int:
         check_is_fitted(self)
         return self.seen_offsets_.size - 1
-
-    @property
-    def user_items_(self) -> sparse.csr_array[Any]:
-        """The pairs that are not shown as a matrix, (n_users, n_items)."""
-        check_is_fitted(self)
-        return self._seen_pairs().matrix()
 
     @property
     def is_fitted(self) -> bool:
@@ -190,9 +187,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         rows = self._rows(users)
-        seen = (
-            self._seen_pairs().matrix()[rows] if _check.flag(exclude_seen, "exclude_seen") else None
-        )
+        seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
         found, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
         return self._named(found), scores
 
@@ -236,14 +231,13 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         array([1., 1.])
         """
         check_is_fitted(self)
-        known = self._seen_pairs()
-        hidden = known.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
+        hidden: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
-            held_out = _pairs.read_same(held_out, "held_out", known).matrix()
-        if held_out.shape != known.shape:
+            held_out = _pairs.read_same(held_out, "held_out", self._seen_pairs()).matrix()
+        shape = (self.n_users_, self.n_items_)
+        if held_out.shape != shape:
             raise ArgumentError(
-                f"held_out must have the model's users and items, {known.shape}, got "
-                f"{held_out.shape}."
+                f"held_out must have the model's users and items, {shape}, got {held_out.shape}."
             )
         targets: Any = held_out.tocsr()
         users = np.flatnonzero(np.diff(targets.indptr))
@@ -293,7 +287,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
         self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
         self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
-        self.n_items_ = pairs.n_items
+        self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
 
     def _seen_pairs(self) -> Pairs:
         """Return all pairs that are not shown; those of weight 0 nothing was learned from."""

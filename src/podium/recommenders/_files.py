@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 from typing import Any, ClassVar, Self, cast
 
@@ -12,6 +13,7 @@ from podium import _check
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
+from podium.recommenders._pairs import Pairs
 
 FORMAT = 1
 """Version of the file's layout; a file of another one is refused."""
@@ -22,7 +24,7 @@ _LABELS = ("user_labels_", "item_labels_")
 _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 
 
-class Saved:
+class Saved(abc.ABC):
     """Parts of a recommender that make it a file."""
 
     _kind: ClassVar[str] = "podium_recommender"  # of its files
@@ -39,13 +41,13 @@ class Saved:
         Raises
         ------
         ArgumentError
-            If the model is another library's that keeps it in objects of its own.
+            If the model keeps what it learned in objects of another library.
         """
         check_is_fitted(self)
         if not self._learned:
             raise ArgumentError(
-                f"a {type(self).__name__} can't be saved: another library keeps it in objects of "
-                "its own. Fit it anew, or save what it recommends."
+                f"a {type(self).__name__} can't be saved: it declares no arrays to write. Fit it "
+                "anew, or save what it recommends."
             )
         arrays = self._arrays() | {name: getattr(self, name) for name in _SEEN}
         arrays |= {n: getattr(self, n) for n in _LABELS if getattr(self, n) is not None}
@@ -95,14 +97,19 @@ class Saved:
         n_users, self.n_items_, learned = self._layout(arrays)
         check(arrays, n_users, self.n_items_, learned)
         self._take(arrays)
-        for name in (*_SEEN, *_LABELS):
-            setattr(self, name, arrays.get(name))
         for name, kind in self._scalars.items():
             if type(fitted[name]) is not kind:
                 raise ArgumentError(f"{name} is {fitted[name]!r:.80}")
             setattr(self, name, fitted[name])
         if not 0.0 < self.weight_scale_ < np.inf:
             raise ArgumentError(f"weight_scale_ is {self.weight_scale_!r}")
+        offsets, items, weights = (arrays[name] for name in _SEEN)
+        labels = (arrays.get(name) for name in _LABELS)
+        self._hold_pairs(Pairs(offsets, items, weights, self.n_items_, self.weight_scale_, *labels))
+
+    @abc.abstractmethod
+    def _hold_pairs(self, pairs: Pairs) -> None:
+        """Take the pairs that the model was fitted to."""
 
 
 def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:
