@@ -131,10 +131,10 @@ def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
 def test_new_items_begin_unlike_all_others() -> None:
     likes = _tastes()
     model = _model().fit(_table(likes, items="m"), executor=ONE)
-    growth = Growth.of(model._pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True)
+    growth = Growth.of(model._learned_pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True)
     old = Factors(model.user_factors_, model.item_factors_, model.item_bias_)
     grown = growth.factors(old, model.random_state)
-    drawn = Factors.draw(model._pairs(), 8, model.random_state)
+    drawn = Factors.draw(model._learned_pairs(), 8, model.random_state)
     every = np.vstack([grown.items, drawn.items])
     assert len(np.unique(np.delete(every, growth.items.old, axis=0), axis=0)) == len(every) - len(
         growth.items.old

@@ -229,7 +229,7 @@ class PairColumns:
 
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
-    """Return the model, unfitted, after a fit of its like to two made-up users.
+    """Return the model, unfitted, its parameters checked.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         own[name] = "none" if value is None else value  # a word of decay's; no other takes None
     given = {name: value for name, value in named.items() if value is not None}
     model = Factorization(**given, **own)
-    _rehearse(model)
+    model.check()
     return model
 
 
@@ -286,15 +286,3 @@ def _refuse_idle(held_out: HeldOut) -> None:
         if getattr(held_out, name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise ArgumentError(f"{option} needs --valid: without it nothing is measured.")
-
-
-def _rehearse(model: Any) -> None:
-    """Fit a short copy to few pairs, so that a wrong parameter shows before a file is read."""
-    from podium.executors import Threads
-
-    params = model.get_params()
-    for name, most in (("n_factors", 2), ("n_epochs", 1), ("n_blocks", 2), ("learning_rate", 0.1)):
-        if isinstance(params[name], int | float):
-            params[name] = min(params[name], most)
-    pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
-    type(model)(**params).fit(pairs, executor=Threads(1))

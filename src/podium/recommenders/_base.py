@@ -301,6 +301,11 @@ class Recommender(Saved, BaseEstimator):
             self.item_labels_,
         )
 
+    def _learned_pairs(self) -> Pairs:
+        """Return the pairs that the model has learned from."""
+        seen = self._seen_pairs()
+        return seen.chosen(seen.weights > 0)
+
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
         if width > self.n_items_:

@@ -63,8 +63,7 @@ class Factorization(FactorRecommender):
     xi : {"running", "exact"}
         What a positive's T is taken from: a running mean of its own samples, or a sum over all
         items at the start of each pass, which takes pairs x items multiplications, and then its
-        own sample too. With a few negatives the mean step of neither is along the exact
-        gradient, unless xi_rate is 0: see the notes.
+        own sample too.
     xi_rate : float
         Weight of the newest sample in that mean, in (0, 1]; 0 with "exact" alone. Make steps 20
         times shorter then: where T is near 0, a rare bad sample weighs n_items / n_negatives as
@@ -100,8 +99,7 @@ class Factorization(FactorRecommender):
     A step's expectation is along the exact gradient where T is exact: with ``xi="exact",
     xi_rate=0``, at the start of a pass. The linearisation's factor is xi / log(2), which the
     poster prints without the logarithm. With another xi_rate a positive's weight falls with its
-    own sample, so that bad samples, which the gradient mostly consists of near the optimum, count
-    less.
+    own sample, so that bad samples, most of the gradient near the optimum, count less.
 
     Users are in parts that stay and items in blocks that rotate; blocks are drawn anew for each
     pass, and a positive's negatives come from its own block. Factors are the same to the bit
@@ -232,9 +230,8 @@ class Factorization(FactorRecommender):
         PodiumWarning
             If there is no checkpoint to resume from.
         """
+        self.check()
         measure, patience = parse(self.eval_measure), self.patience
-        if patience is not None:
-            _check.cutoff(patience, name="patience")
         workers, shown = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
@@ -251,6 +248,11 @@ class Factorization(FactorRecommender):
             self._hold(_pairs.together(pairs, unlearned.matrix()), factors)
         report_end(history, settings.learning_rate, depth=3)
         return self
+
+    def check(self) -> None:
+        """Raise an ArgumentError for a parameter that is wrong whatever the data."""
+        parse(self.eval_measure)
+        read_settings(self)
 
     def partial_fit(
         self,
@@ -283,11 +285,6 @@ class Factorization(FactorRecommender):
         ArgumentError, DataError, KeyboardInterrupt
             As in `fit`; the model is then as it was.
 
-        Warns
-        -----
-        ConvergenceWarning
-            As in `fit`.
-
         Notes
         -----
         `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` stay those of `fit`.
@@ -298,7 +295,7 @@ class Factorization(FactorRecommender):
         new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         if not new.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        growth = Growth.of(self._pairs(), new, add_up=self.gain != "one")
+        growth = Growth.of(self._learned_pairs(), new, add_up=self.gain != "one")
         workers = or_threads(executor)
         settings = read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
@@ -385,11 +382,6 @@ class Factorization(FactorRecommender):
                 f"user_items must have the model's {self.n_items_} items, got {pairs.n_items}."
             )
         return pairs
-
-    def _pairs(self) -> Pairs:
-        """Return the pairs that the model has learned from."""
-        seen = self._seen_pairs()
-        return seen.chosen(seen.weights > 0)
 
     def _n_factors(self, arrays: Arrays) -> int:
         return _check.cutoff(self.n_factors, name="n_factors")

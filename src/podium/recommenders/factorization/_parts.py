@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import GAINS, Pairs
 from podium.recommenders.factorization import _kernels
 from podium.recommenders.factorization._plan import (
     FOLD,
@@ -68,6 +68,9 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False
     Without pairs in one block, which is how new users are folded in; `fewer` takes as many blocks
     as there can be where more were asked for.
     """
+    _check.choice(model.gain, "gain", GAINS)
+    _check.cutoff(model.patience, name="patience", required=False)
+    _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     exact = _check.choice(model.xi, "xi", XI) == "exact"
     return Settings(
         loss=_check.choice(model.loss, "loss", list(KINDS)),
