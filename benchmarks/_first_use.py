@@ -35,8 +35,8 @@ def rank_catalogue(rng: np.random.Generator) -> None:
     truth = sp.random_array((50, 200), density=0.05, rng=rng, format="csr")
     truth.data[:] = 1
     catalogue.top_k(scores, 10)
-    catalogue.ranks(scores, truth)
-    evaluation.evaluate(catalogue.rankings(scores, truth, depth=19), ["pap@10", "ndcg@10"])
+    catalogue.target_ranks(scores, truth)
+    evaluation.evaluate(catalogue.rank_blocks(scores, truth, depth=19), ["pap@10", "ndcg@10"])
 
 
 if __name__ == "__main__":

@@ -120,12 +120,12 @@ def plain_metrics(truth: Any, top: Items) -> Values:
 
 
 def podium_metrics(scores: Any, truth: Any) -> Values:
-    from podium.catalogue import rankings
+    from podium.catalogue import rank_blocks
     from podium.evaluation import evaluate
 
     # "id" decides between equal float32 scores as no peer does, but like them it does not look
     # at the truth; "worst", the default, costs the same and differs in the sixth decimal.
-    return evaluate(rankings(scores, truth, depth=K, ties="id"), METRICS).means
+    return evaluate(rank_blocks(scores, truth, depth=K, ties="id"), METRICS).means
 
 
 def product_top(data: Catalogue) -> Items:
@@ -144,8 +144,8 @@ def entries(data: Catalogue, names: list[str]) -> dict[str, Callable[[], Values]
     scores = data.scores() if needs_scores else np.empty((0, 0), np.float32)
     calls: dict[str, Callable[[], Values]] = {
         "read: numpy max": lambda: {"max": float(scores.max())},
-        "metrics: podium.rankings": lambda: podium_metrics(scores, data.truth),
-        "factors: podium.rankings": lambda: podium_metrics((data.users, data.items), data.truth),
+        "metrics: podium.rank_blocks": lambda: podium_metrics(scores, data.truth),
+        "factors: podium.rank_blocks": lambda: podium_metrics((data.users, data.items), data.truth),
         "factors: numpy": lambda: plain_metrics(data.truth, product_top(data)),
         "factors: products alone": lambda: _products(data),
     }
@@ -189,8 +189,8 @@ def main(argv: list[str] | None = None) -> None:
     for kind, reference in (
         ("read", "read: numpy max"),
         ("top", "top: podium.top_k"),
-        ("metrics", "metrics: podium.rankings"),
-        ("factors", "factors: podium.rankings"),
+        ("metrics", "metrics: podium.rank_blocks"),
+        ("factors", "factors: podium.rank_blocks"),
     ):
         _compare(kind, reference, args)
 

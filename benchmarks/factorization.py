@@ -62,9 +62,9 @@ def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[A
 def _podium(loss: str, **options: Any) -> Fit:
     def fit(train: csr_array[Any], epochs: int, threads: int) -> tuple[Factors, Factors]:
         from podium.executors import Threads
-        from podium.factorization import RoBiRank
+        from podium.recommenders import Factorization
 
-        model = RoBiRank(FACTORS, loss=loss, n_epochs=epochs, n_negatives=NEGATIVES, **options)
+        model = Factorization(FACTORS, loss=loss, n_epochs=epochs, n_negatives=NEGATIVES, **options)
         model.fit(train, executor=Threads(threads))
         ones = np.ones((train.shape[0], 1), np.float32)
         return (
@@ -101,10 +101,10 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
 
 def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
     """Measure factors on the pairs that were held out, seen items left out."""
-    from podium.catalogue import rankings
+    from podium.catalogue import rank_blocks
     from podium.evaluation import evaluate
 
-    return evaluate(rankings(factors, data.test, exclude=data.train, depth=10), MEASURES).means
+    return evaluate(rank_blocks(factors, data.test, exclude=data.train, depth=10), MEASURES).means
 
 
 def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timing:

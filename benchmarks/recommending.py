@@ -52,15 +52,13 @@ def make_model(n_items: int, n_users: int, n_seen: int, seed: int = 0) -> Model:
 
 
 def podium(model: Model) -> Callable[[], Found]:
-    from podium.factorization import RoBiRank
+    from podium.recommenders import Factorization
+    from podium.recommenders._pairs import read
 
-    made = RoBiRank(FACTORS)
+    made = Factorization(FACTORS)
     made.user_factors_, made.item_factors_ = model.users, model.items
     made.item_bias_ = model.bias
-    made.user_labels_ = made.item_labels_ = None
-    made.seen_offsets_ = model.seen.indptr.astype(np.int64)
-    made.seen_items_ = model.seen.indices.astype(np.int32)
-    made.seen_weights_ = model.seen.data.astype(np.float32)
+    made._hold_pairs(read(model.seen, "one"))
     return lambda: made.recommend(k=K)
 
 

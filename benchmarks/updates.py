@@ -41,9 +41,11 @@ def make_pairs(shape: str, fraction: float, n_pairs: int) -> csr_array[Any]:
 def _podium(**options: Any) -> Fit:
     def fit(pairs: csr_array[Any], passes: int, threads: int) -> None:
         from podium.executors import Threads
-        from podium.factorization import RoBiRank
+        from podium.recommenders import Factorization
 
-        model = RoBiRank(FACTORS, n_epochs=passes, n_negatives=NEGATIVES, gain="one", **options)
+        model = Factorization(
+            FACTORS, n_epochs=passes, n_negatives=NEGATIVES, gain="one", **options
+        )
         model.fit(pairs, executor=Threads(threads))
 
     return fit

@@ -151,3 +151,11 @@ def _labels(qid: ArrayLike) -> NDArray[Any]:
             "Convert the column, or encode it first."
         )
     return labels if labels.size else np.empty(0, np.int64)
+
+
+def find(labels: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each value among rising labels, -1 where it is not there."""
+    if not labels.size:
+        return np.full(values.size, -1)
+    place = np.minimum(np.searchsorted(labels, values), labels.size - 1)
+    return np.where(labels[place] == values, place, -1)

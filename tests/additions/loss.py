@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from podium.groups import Groups
-from podium.losses import register
+from podium.losses import Loss, register
 from podium.types import PerGroup, PerRow
 
 
@@ -22,7 +22,7 @@ class Target(NamedTuple):
 
 @register
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(Loss):
     """Sum over rows of max(0, margin - y s) by the mean group size; y = 1 of positives, or -1."""
 
     margin: float = 1.0
@@ -31,9 +31,6 @@ class Hinge:
     name: ClassVar[str] = "hinge-1"
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
     convex: ClassVar[bool] = True
-    smooth: ClassVar[bool] = False
-    upper_bounds: ClassVar[str | None] = None
-    shift_invariant: ClassVar[bool] = False
 
     def prepare(
         self,

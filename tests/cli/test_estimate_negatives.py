@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 N_USERS, N_ITEMS = 30, 40
 LISTED = ("--negatives-file", "test.negative", "--items", "40", "--no-replacement")
@@ -21,16 +21,16 @@ RR = ("--no-bounds", "--method", "naive", "-m", "rr")
 
 
 @pytest.fixture(scope="module")
-def model() -> RoBiRank:
+def model() -> Factorization:
     """Return a model of 30 users and 40 items that were fitted as numbers."""
     rng = np.random.default_rng(1)
     pairs = {"user": rng.integers(0, N_USERS, 400), "item": rng.integers(0, N_ITEMS - 1, 400)}
     pairs = {"user": [*pairs["user"], 0], "item": [*pairs["item"], N_ITEMS - 1]}
-    return RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(pairs)
+    return Factorization(n_factors=4, n_epochs=3, n_blocks=1).fit(pairs)
 
 
 @pytest.fixture(autouse=True)
-def files(folder: Path, model: RoBiRank) -> Path:
+def files(folder: Path, model: Factorization) -> Path:
     """Write a target and 9 candidates of each user, their scores by the model, and the model."""
     rng = np.random.default_rng(2)
     drawn = np.array([rng.permutation(N_ITEMS)[:10] for _ in range(N_USERS)])
@@ -62,7 +62,7 @@ def undrawn(file: Path, line: int) -> list[int]:
     return [item for item in range(N_ITEMS) if item not in drawn]
 
 
-def all_scores(model: RoBiRank) -> Any:
+def all_scores(model: Factorization) -> Any:
     """Return scores by users' and items' own numbers."""
     products = model.user_factors_.astype(float) @ model.item_factors_.T.astype(float)
     scores = np.empty_like(products)
@@ -85,7 +85,7 @@ def estimated(podium: Callable[..., Any]) -> Callable[..., tuple[dict[str, Any],
 
 
 def test_table_and_model_give_the_ranks_among_the_listed(
-    estimated: Callable[..., Any], model: RoBiRank
+    estimated: Callable[..., Any], model: Factorization
 ) -> None:
     listed = sampled.read_negatives("test.negative", n_items=N_ITEMS)
     ranks = listed.ranks(all_scores(model))
@@ -98,7 +98,7 @@ def test_table_and_model_give_the_ranks_among_the_listed(
 
 
 def test_targets_that_were_learned_from_are_counted(
-    estimated: Callable[..., Any], files: Path, model: RoBiRank
+    estimated: Callable[..., Any], files: Path, model: Factorization
 ) -> None:
     assert model.user_labels_ is not None
     assert model.item_labels_ is not None
@@ -130,7 +130,7 @@ def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files
     user, item = rng.integers(0, N_USERS, 400), rng.integers(0, N_ITEMS, 400)
     names: dict[str, Any] = {"user": user.astype(str), "item": item.astype(str)}
     for columns in (names, {"user": user, "item": item}):
-        fitted = RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(columns)
+        fitted = Factorization(n_factors=4, n_epochs=3, n_blocks=1).fit(columns)
         fitted.save(files / "other")
         labels = fitted.user_labels_, fitted.item_labels_
         scores = np.empty((N_USERS, N_ITEMS))
@@ -142,7 +142,7 @@ def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files
     from scipy.sparse import csr_array
 
     matrix = csr_array((np.ones(400), (user, item)), shape=(N_USERS, N_ITEMS))
-    fitted = RoBiRank(n_factors=4, n_epochs=3, n_blocks=1).fit(matrix)
+    fitted = Factorization(n_factors=4, n_epochs=3, n_blocks=1).fit(matrix)
     fitted.save(files / "other")
     assert fitted.user_labels_ is None
     products = fitted.user_factors_.astype(float) @ fitted.item_factors_.T + fitted.item_bias_
@@ -168,7 +168,7 @@ def test_model_of_another_catalogue_is_pointed_out(
 ) -> None:
     """Row numbers are equal by accident: the counts alone can tell."""
     pairs = {"user": np.arange(60) % 10, "item": np.arange(60)}
-    RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(pairs).save(files / "other")
+    Factorization(n_factors=2, n_epochs=1, n_blocks=1).fit(pairs).save(files / "other")
     drawn = [[u, 50, 100 + u, 200 + u, 300 + u] for u in range(30)]
     write_listed(files / "test.negative", drawn)
     found, said = estimated("other", *LISTED[:2], "--items", "400", "--no-replacement", *RR)
@@ -265,7 +265,7 @@ def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], file
 
 
 def test_seen_candidates_are_dropped_when_asked(
-    estimated: Callable[..., Any], files: Path, model: RoBiRank
+    estimated: Callable[..., Any], files: Path, model: Factorization
 ) -> None:
     """What is left of a sample of all items is one of the items that its user has not seen."""
     rng = np.random.default_rng(3)
@@ -340,7 +340,7 @@ def test_file_of_movielens_is_read(
     file = podium_data("ml-1m/ml-1m.test.negative.gz")
     rows = np.arange(6040)
     likes = csr_array((np.ones(6040), (rows, rows % 3706)), shape=(6040, 3706))
-    fitted = RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(likes)
+    fitted = Factorization(n_factors=2, n_epochs=1, n_blocks=1).fit(likes)
     fitted.save(files / "other")
     argv = ("--negatives-file", str(file), "--drop-own", "--no-replacement", "--items", "3706")
     found, _ = estimated("other", *argv, *RR)
@@ -462,7 +462,7 @@ def test_refused_in_one_line(
     pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
     for name, shift in (("strange", "user"), ("items", "item")):
         moved = {**pairs, shift: [500 + each for each in pairs[shift]]}
-        RoBiRank(n_factors=2, n_epochs=1, n_blocks=1).fit(moved).save(files / name)
+        Factorization(n_factors=2, n_epochs=1, n_blocks=1).fit(moved).save(files / name)
     done = podium("estimate", *argv)
     assert (done.status, done.out) == (2, "")
     assert message in done.message

@@ -20,8 +20,8 @@ import pytest
 
 from podium import data
 from podium.cli._factorizing import HeldOut, Objective, Passes
-from podium.factorization import RoBiRank
-from podium.factorization._descent import Descent
+from podium.recommenders import Factorization
+from podium.recommenders.factorization._descent import Descent
 
 Run = Callable[..., Any]
 N_USERS, N_ITEMS = 60, 40
@@ -49,14 +49,14 @@ def pairs() -> pl.DataFrame:
     return pl.read_csv("pairs.csv")
 
 
-def fitted(podium: Run, *argv: str, out: str = "model") -> RoBiRank:
+def fitted(podium: Run, *argv: str, out: str = "model") -> Factorization:
     done = podium(*argv, "--out", out)
     assert (done.status, done.out) == (0, ""), done.err
     assert not Path(f"{out}.checkpoint").exists()
-    return RoBiRank.load(out)
+    return Factorization.load(out)
 
 
-def same(one: RoBiRank, two: RoBiRank) -> bool:
+def same(one: Factorization, two: Factorization) -> bool:
     return np.array_equal(one.user_factors_, two.user_factors_) and np.array_equal(
         one.item_factors_, two.item_factors_
     )
@@ -67,7 +67,7 @@ def test_model_is_that_of_the_library(podium: Run, pairs: pl.DataFrame) -> None:
     options += ("--loss", "type2", "--negatives-per-pair", "3", "--gain", "exp2")
     options += ("--set", "xi_rate=0.5", "--set", "decay=none")
     model = fitted(podium, *FIT, *options)
-    library = RoBiRank(4, n_epochs=6, l2=0.01, learning_rate=0.2, random_state=5, n_blocks=2)
+    library = Factorization(4, n_epochs=6, l2=0.01, learning_rate=0.2, random_state=5, n_blocks=2)
     library.set_params(loss="type2", n_negatives=3, gain="exp2", xi_rate=0.5, decay="none")
     assert same(model, library.fit(pairs))
     assert model.get_params() == library.get_params()
@@ -79,12 +79,12 @@ def test_summary_says_what_was_learned_from_what(podium: Run, pairs: pl.DataFram
     found = SUMMARY.fullmatch(done.err)
     assert found, done.err
     assert int(found[1]) == pairs.height
-    cost = RoBiRank.load("model").history_["cost"][-1]
+    cost = Factorization.load("model").history_["cost"][-1]
     assert found[2] == f"{cost:.4f}"
 
 
 def test_defaults_in_the_help_are_those_of_the_library() -> None:
-    library = {name: p.default for name, p in inspect.signature(RoBiRank).parameters.items()}
+    library = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
     own = {
         f.name: f.default
         for group in (Objective, Passes, HeldOut)
@@ -133,7 +133,7 @@ def test_threads_change_nothing(podium: Run) -> None:
 
 def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
     done = podium(*FIT, "--valid", "valid.csv", "--eval-metric", "recall@5", "--epochs", "12")
-    model = RoBiRank.load("model")
+    model = Factorization.load("model")
     values = model.history_["validation"]
     best = int(np.argmax(values))
     assert values.size == 12
@@ -146,7 +146,7 @@ def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
 def test_patience_stops(podium: Run) -> None:
     argv = (*FIT, "--valid", "valid.csv", "--epochs", "200", "--patience", "2")
     done = podium(*argv, "--set", "decay=none")
-    n_made = len(RoBiRank.load("model").history_["cost"])
+    n_made = len(Factorization.load("model").history_["cost"])
     assert n_made < 200
     assert f"; {n_made} passes in " in done.err
     assert f", stopped by --patience, kept {n_made - 2}\n" in done.err
@@ -167,7 +167,7 @@ def test_held_out_pairs_of_strangers_are_left_out_and_told(podium: Run, text: bo
         f"podium: mixed.parquet: 2 of {mixed.height} rows left out, of users or items that "
         "INTERACTIONS lacks.\n"
     )
-    model = RoBiRank.load("model")
+    model = Factorization.load("model")
     assert np.array_equal(alone.history_["validation"], model.history_["validation"])
 
 
@@ -202,7 +202,7 @@ def test_interrupt_keeps_the_last_pass(stopped: Any) -> None:
         "podium: interrupted after pass 2 of 6; wrote model; --resume goes on from "
         "model.checkpoint.\npodium: interrupted.\n"
     )
-    model = RoBiRank.load("model")
+    model = Factorization.load("model")
     assert (model.n_epochs_, model.stop_reason_) == (2, "interrupted")
 
 
@@ -315,7 +315,7 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: st
         said,
     )
     assert found, said
-    assert RoBiRank.load("model").n_epochs_ == int(found[1]) >= 3
+    assert Factorization.load("model").n_epochs_ == int(found[1]) >= 3
     assert podium("recommend", "model", "-k", "3", "--out", "run.csv").status == 0
     assert not list(Path().glob(".*"))  # nothing half-written beside them
 
@@ -423,12 +423,12 @@ def test_folder_that_takes_no_file_is_told_before_the_fit(
 def test_model_that_finds_no_room_is_in_the_checkpoint(
     podium: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(model: RoBiRank, path: Path) -> None:
+    def full(model: Factorization, path: Path) -> None:
         del model, path
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(RoBiRank, "save", full)
+        patch.setattr(Factorization, "save", full)
         done = podium(*FIT)
     assert done.status == 2
     assert done.message == (
@@ -454,11 +454,11 @@ def test_steps_that_diverge_later_leave_the_pass_before(
     monkeypatch.setattr(Descent, "epoch", wild)
     done = podium(*FIT)
     warning, _, course, _ = done.err.splitlines()
-    assert warning.startswith("podium: warning: RoBiRank diverged in pass 4; ")
+    assert warning.startswith("podium: warning: Factorization diverged in pass 4; ")
     assert warning.endswith(" Try --learning-rate 0.025.")
     assert "; 3 passes in " in course
     assert course.endswith(", then it diverged")
-    assert RoBiRank.load("model").n_epochs_ == 3
+    assert Factorization.load("model").n_epochs_ == 3
     assert not Path("model.checkpoint").exists()
 
 

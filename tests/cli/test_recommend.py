@@ -18,26 +18,26 @@ from scipy import sparse
 
 from podium import data
 from podium.cli import _runs
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 Run = Callable[..., Any]
 N_USERS, N_ITEMS = 30, 12
 
 
 @pytest.fixture(autouse=True)
-def model() -> RoBiRank:
+def model() -> Factorization:
     """Write a model of users u0 … u29 and items 100 … 111; u7 has seen everything."""
     rng = np.random.default_rng(0)
     user, item = np.nonzero(rng.random((N_USERS, N_ITEMS)) < 0.4)
     user = np.concatenate([user, np.full(N_ITEMS, 7), np.arange(N_USERS)])
     item = np.concatenate([item, np.arange(N_ITEMS), np.arange(N_USERS) % N_ITEMS])
     table = {"user": [f"u{u}" for u in user], "item": item + 100}
-    fitted = RoBiRank(4, n_epochs=3).fit(table)
+    fitted = Factorization(4, n_epochs=3).fit(table)
     fitted.save("model")
     return fitted
 
 
-def rows_of(model: RoBiRank, users: Any, **options: Any) -> list[tuple[str, int, float]]:
+def rows_of(model: Factorization, users: Any, **options: Any) -> list[tuple[str, int, float]]:
     """Return the library's lists as rows."""
     items, scores = model.recommend(users, **options)
     return [
@@ -54,7 +54,7 @@ def lists(podium: Run, *argv: str, out: str = "run.parquet") -> list[Any]:
     return pl.read_parquet(out).rows()
 
 
-def test_all_users_get_the_lists_of_the_library(podium: Run, model: RoBiRank) -> None:
+def test_all_users_get_the_lists_of_the_library(podium: Run, model: Factorization) -> None:
     assert model.user_labels_ is not None
     users = model.user_labels_.tolist()
     wanted = rows_of(model, users, k=3)
@@ -70,7 +70,7 @@ def test_user_with_nothing_left_is_told(podium: Run) -> None:
     assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to show.\n")
 
 
-def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: RoBiRank) -> None:
+def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: Factorization) -> None:
     assert model.user_labels_ is not None
     wanted = rows_of(model, model.user_labels_.tolist(), k=N_ITEMS)
     assert lists(podium, "-k", "1000000000") == wanted
@@ -79,19 +79,19 @@ def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: RoBiRank)
 def test_run_is_written_piece_by_piece(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lists(podium, "-k", "5")
     asked: list[int] = []
-    recommend = RoBiRank.recommend
+    recommend = Factorization.recommend
 
-    def counted(self: RoBiRank, users: Any, *rest: Any, **options: Any) -> Any:
+    def counted(self: Factorization, users: Any, *rest: Any, **options: Any) -> Any:
         asked.append(len(users))
         return recommend(self, users, *rest, **options)
 
-    monkeypatch.setattr(RoBiRank, "recommend", counted)
+    monkeypatch.setattr(Factorization, "recommend", counted)
     monkeypatch.setattr(sys.modules["podium.cli.recommend"], "_ROWS", 35)
     assert lists(podium, "-k", "5") == whole
     assert asked == [7, 7, 7, 7, 2]
 
 
-def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: RoBiRank) -> None:
+def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: Factorization) -> None:
     users = ["u9", "u3", "u21"]
     wanted = rows_of(model, users, k=2)
     repeated = ["u9", "u9", "u3", "u9", "u21", "u3"]
@@ -108,14 +108,14 @@ def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: RoBiRank
         assert lists(podium, "-k", "2", *argv) == wanted, argv
 
 
-def test_seen_items_are_shown_on_request(podium: Run, model: RoBiRank) -> None:
+def test_seen_items_are_shown_on_request(podium: Run, model: Factorization) -> None:
     Path("users.txt").write_text("u7\nu1\n")
     wanted = rows_of(model, ["u7", "u1"], k=4, exclude_seen=False)
     assert len(wanted) == 8
     assert lists(podium, "--users", "users.txt", "-k", "4", "--include-seen") == wanted
 
 
-def test_items_are_allowed_and_denied(podium: Run, model: RoBiRank) -> None:
+def test_items_are_allowed_and_denied(podium: Run, model: Factorization) -> None:
     assert model.user_labels_ is not None
     users = model.user_labels_.tolist()
     Path("allow.txt").write_text("103\n100\n104\n110\n")
@@ -150,7 +150,7 @@ def test_unknown_items_are_left_aside_and_told(podium: Run) -> None:
 
 @pytest.mark.parametrize("some", [False, True])
 def test_row_numbers_are_the_ids_of_a_model_of_a_matrix(podium: Run, some: bool) -> None:
-    fitted = RoBiRank(4, n_epochs=2).fit(sparse.csr_array(np.tri(6, 8)))
+    fitted = Factorization(4, n_epochs=2).fit(sparse.csr_array(np.tri(6, 8)))
     fitted.save("model")
     Path("users.csv").write_text("user\n4\n0\n")
     found = lists(podium, "-k", "2", *(("--users", "users.csv") if some else ()))
@@ -202,7 +202,7 @@ def test_trec_run_of_rank_is_that_of_its_csv(podium: Run) -> None:
 @pytest.mark.parametrize("before", [None, "what was there"])
 def test_run_is_whole_or_not_at_all(podium: Run, name: str, before: str | None) -> None:
     """The id that a TREC run can't hold is in a list, when the file has begun."""
-    RoBiRank(2, n_epochs=1).fit({"user": [1, 1, 2], "item": ["x", name, "x"]}).save("model")
+    Factorization(2, n_epochs=1).fit({"user": [1, 1, 2], "item": ["x", name, "x"]}).save("model")
     if before is not None:
         Path("run.trec").write_text(before)
     there = sorted(Path().iterdir())

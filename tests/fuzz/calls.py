@@ -110,7 +110,7 @@ def _top(rng: random.Random) -> _Call:
     if rng.random() < 0.5:
         truth = sparse.csr_array(np.eye(4, 6))
         own = {"truth": truth, "exclude": seen, "overlap": "drop", "depth": 3, "ties": "worst"}
-        return catalogue.ranking, {"scores": scores, **own}
+        return catalogue.rank_all, {"scores": scores, **own}
     # The result is as wide as k, whatever there is to fill it.
     k = rng.choice((3, 3, 100, 0, -1, 1.5, "x", None))
     return lambda **given: catalogue.top_k(k=k, **given), {"scores": scores, "exclude": seen}

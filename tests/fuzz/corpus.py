@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.fuzz import tables
 
 from podium.cli import main
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 _MODELS = {
     "linear": ("--loss", "pap-avg", "-k", "2", "--max-iter", "9"),
@@ -76,7 +76,7 @@ def _checkpoint() -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    model = RoBiRank(3, n_epochs=3, random_state=1)
+    model = Factorization(3, n_epochs=3, random_state=1)
     with contextlib.suppress(KeyboardInterrupt):
         model.fit("pairs.csv", checkpoint="checkpoint", progress=stop)
 

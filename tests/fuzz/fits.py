@@ -10,7 +10,7 @@ from tests.fuzz.calls import odd
 from tests.fuzz.case import Case, Corpus
 
 from podium import rankers
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 # Parameters that are work to do, which may be as much as is asked for.
 _WORK = {"max_iter", "n_epochs", "n_trees", "n_factors", "n_rounds", "n_negatives", "hidden"}
@@ -60,10 +60,10 @@ def _factorized(rng: random.Random) -> Case:
     }
     given: Any = odd(rng, pairs) if rng.random() < 0.7 else pairs
     if rng.random() < 0.4:
-        _spoil_params(rng, RoBiRank(), params)
+        _spoil_params(rng, Factorization(), params)
 
     def fit() -> None:
-        RoBiRank(**params).fit(given).recommend(k=2)
+        Factorization(**params).fit(given).recommend(k=2)
 
     return Case(call=fit)
 

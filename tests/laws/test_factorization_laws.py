@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _descent
-from podium.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
+from podium.recommenders import Factorization
+from podium.recommenders.factorization import _descent
+from podium.recommenders.factorization._plan import Blocks, Cells, choose_n_blocks, cut_users
 
 N_USERS, N_ITEMS = 90, 200
 
@@ -31,11 +32,13 @@ def _likes(seed: int = 0) -> csr_array[Any]:
     return csr_array(likes.astype(float))
 
 
-def _model(**changes: Any) -> RoBiRank:
-    return RoBiRank(**{"n_factors": 20, "n_epochs": 3, "n_blocks": 5, "random_state": 7, **changes})
+def _model(**changes: Any) -> Factorization:
+    return Factorization(
+        **{"n_factors": 20, "n_epochs": 3, "n_blocks": 5, "random_state": 7, **changes}
+    )
 
 
-def _bits(model: RoBiRank) -> list[bytes]:
+def _bits(model: Factorization) -> list[bytes]:
     return [f.tobytes() for f in (model.user_factors_, model.item_factors_, model.item_bias_)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.recommenders import EASE, ItemKNN, Popularity, Recommender, ranks_of
+from podium.recommenders import EASE, ItemKNN, Popularity, Recommender
 
 MADE: dict[str, Callable[[], Recommender]] = {
     "popularity": Popularity,
@@ -79,16 +79,12 @@ def test_cosines_ignore_the_scale_of_weights(table: NDArray[np.float64], scale: 
 
 @pytest.mark.parametrize("name", MADE)
 @settings(max_examples=40, deadline=None)
-@given(table=pairs(), block_size=st.integers(1, 5))
-def test_ranks_are_places_in_the_list(
-    name: str, table: NDArray[np.float64], block_size: int
-) -> None:
+@given(table=pairs())
+def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> None:
     """Ranks by item number among equal scores, of all unseen items: each place once."""
     model = MADE[name]().fit(sparse.csr_array(table))
     unseen = sparse.csr_array((table == 0).astype(np.float64))
-    found = ranks_of(
-        model, unseen, exclude=sparse.csr_array(table), ties="id", block_size=block_size
-    )
+    found = model.ranks(unseen, ties="id")
     for user in range(table.shape[0]):
         part = found[unseen.indptr[user] : unseen.indptr[user + 1]]
         assert sorted(part) == list(range(1, part.size + 1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import ranking, rankings, ranks, top_k, top_k_factors
+from podium.catalogue import rank_all, rank_blocks, target_ranks, top_k, top_k_factors
 from podium.metrics import parse
 from podium.ranking import Ranking
 from podium.types import Ties
@@ -96,7 +96,7 @@ def test_list_of_a_depth_is_the_start_of_the_sorted_list(ties: Ties, seed: int) 
     case = make_case(seed)
     whole = [[case.truth[u, i] for i in case.order(u, ties)] for u in range(6)]
     for depth in (1, 5, 19, 39, 40, 100, None):
-        got = ranking(**case.arguments, ties=ties, depth=depth)
+        got = rank_all(**case.arguments, ties=ties, depth=depth)
         assert lists(got) == [row[:depth] for row in whole]
 
 
@@ -105,10 +105,10 @@ def test_list_of_a_depth_is_the_start_of_the_sorted_list(ties: Ties, seed: int) 
 def test_pap_at_k_needs_a_depth_of_2k_minus_1(ties: Ties, seed: int) -> None:
     case = make_case(seed)
     whole = (
-        ranking(**case.arguments, ties=ties, depth=None) if ties == "random" else case.full(ties)
+        rank_all(**case.arguments, ties=ties, depth=None) if ties == "random" else case.full(ties)
     )
     for k in (1, 2, 5, 8):
-        got = ranking(**case.arguments, ties=ties, depth=2 * k - 1)
+        got = rank_all(**case.arguments, ties=ties, depth=2 * k - 1)
         measure = parse(f"pap@{k}")
         np.testing.assert_array_equal(measure(got), measure(whole))
 
@@ -117,7 +117,7 @@ def test_pap_at_k_needs_a_depth_of_2k_minus_1(ties: Ties, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_average_over_ties_is_exact_at_a_depth(measure: str, seed: int) -> None:
     case = make_case(seed)
-    got = ranking(**case.arguments, ties="average", depth=5)
+    got = rank_all(**case.arguments, ties="average", depth=5)
     np.testing.assert_allclose(
         parse(measure)(got), parse(measure)(case.full("average")), rtol=1e-12
     )
@@ -126,7 +126,7 @@ def test_average_over_ties_is_exact_at_a_depth(measure: str, seed: int) -> None:
 @pytest.mark.parametrize("ties", RULES)
 def test_counts_and_ideal_are_those_of_the_whole_list(ties: Ties) -> None:
     case = make_case(3)
-    got, whole = ranking(**case.arguments, ties=ties, depth=2), case.full(ties)
+    got, whole = rank_all(**case.arguments, ties=ties, depth=2), case.full(ties)
     assert got.n_items.tolist() == whole.n_items.tolist()
     assert got.n_pos.tolist() == whole.n_pos.tolist()
     assert got.n_neg.tolist() == whole.n_neg.tolist()
@@ -138,10 +138,10 @@ def test_counts_and_ideal_are_those_of_the_whole_list(ties: Ties) -> None:
 @pytest.mark.parametrize("block_size", [1, 2, 5, 6, 7])
 def test_blocks_together_are_the_one_ranking(ties: Ties, block_size: int) -> None:
     case = make_case(4)
-    parts = list(rankings(**case.arguments, ties=ties, depth=7, block_size=block_size))
+    parts = list(rank_blocks(**case.arguments, ties=ties, depth=7, block_size=block_size))
     assert len(parts) == -(-6 // block_size)
     assert [label for p in parts for label in p.groups.labels.tolist()] == list(range(6))
-    whole = ranking(**case.arguments, ties=ties, depth=7)
+    whole = rank_all(**case.arguments, ties=ties, depth=7)
     assert [row for p in parts for row in lists(p)] == lists(whole)
     assert np.concatenate([p.tied for p in parts]).tolist() == whole.tied.tolist()
 
@@ -155,7 +155,9 @@ def test_ranks_are_places_in_the_sorted_list(ties: Ties, seed: int) -> None:
         case.order(u, ties).index(i) + 1.0
         for u, i in zip(*(axis.tolist() for axis in np.nonzero(case.truth)), strict=True)
     ]
-    got = ranks(case.scores, targets, exclude=case.arguments["exclude"], ties=ties, block_size=4)
+    got = target_ranks(
+        case.scores, targets, exclude=case.arguments["exclude"], ties=ties, block_size=4
+    )
     assert got.tolist() == expected
 
 
@@ -167,7 +169,7 @@ def test_average_rank_is_the_middle_of_best_and_worst_alone(seed: int) -> None:
     own = case.scores[user, item][:, None]
     above = ((row > own) & ~hidden).sum(axis=1)
     equal = ((row == own) & ~hidden).sum(axis=1)
-    got = ranks(
+    got = target_ranks(
         case.scores, csr_array(case.truth), exclude=case.arguments["exclude"], ties="average"
     )
     assert got.tolist() == ((above + 1 + above + equal) / 2).tolist()
@@ -178,8 +180,8 @@ def test_random_ranks_are_the_places_in_the_random_list(seed: int) -> None:
     case = make_case(seed)
     one_grade = csr_array((case.truth > 0).astype(float))
     exclude = case.arguments["exclude"]
-    listed = ranking(case.scores, one_grade, exclude=exclude, ties="random", seed=seed)
-    got = ranks(case.scores, one_grade, exclude=exclude, ties="random", seed=seed)
+    listed = rank_all(case.scores, one_grade, exclude=exclude, ties="random", seed=seed)
+    got = target_ranks(case.scores, one_grade, exclude=exclude, ties="random", seed=seed)
     place = np.arange(listed.groups.n_rows) - np.repeat(
         listed.groups.offsets[:-1], listed.groups.sizes
     )
@@ -242,6 +244,6 @@ def test_factors_give_what_their_product_gives(block_size: int | None) -> None:
         top_k_factors(users, items, 7, block_size=block_size), top_k(product, 7), strict=True
     ):
         np.testing.assert_array_equal(got, expected)
-    parts = rankings((users, items), truth, depth=9, block_size=block_size)
-    assert [row for p in parts for row in lists(p)] == lists(ranking(product, truth, depth=9))
-    np.testing.assert_array_equal(ranks((users, items), truth), ranks(product, truth))
+    parts = rank_blocks((users, items), truth, depth=9, block_size=block_size)
+    assert [row for p in parts for row in lists(p)] == lists(rank_all(product, truth, depth=9))
+    np.testing.assert_array_equal(target_ranks((users, items), truth), target_ranks(product, truth))

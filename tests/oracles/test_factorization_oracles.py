@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.factorization import _kernels
-from podium.factorization._descent import Factors
-from podium.factorization._pairs import Pairs, read
-from podium.factorization._parts import KINDS, Block, Settings, cost_sums, descend
-from podium.factorization._plan import Blocks, Cells
+from podium.recommenders._pairs import Pairs, read
+from podium.recommenders.factorization import _kernels
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._parts import KINDS, Block, Settings, cost_sums, descend
+from podium.recommenders.factorization._plan import Blocks, Cells
 
 Doubles = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from podium.recommenders import ALS, BPR, EASE, WARP, ItemKNN, ranks_of
+from podium.recommenders import ALS, BPR, EASE, WARP, ItemKNN
 
 RNG = np.random.default_rng(5)
 PAIRS = (RNG.random((70, 45)) < np.linspace(0.03, 0.5, 45)).astype(np.float64)
@@ -127,4 +127,4 @@ def test_warp_ranks_as_lightfm_does() -> None:
     held_out = sparse.csr_matrix((np.ones(1), ([3], [0])), shape=PAIRS.shape)
     held_out[3, 0] = 1.0
     rank = theirs.predict_rank(held_out.astype(np.float32)).toarray()[3, 0] + 1.0
-    assert ranks_of(mine, held_out, ties="best").tolist() == [rank]
+    assert mine.ranks(held_out, exclude_seen=False, ties="best").tolist() == [rank]

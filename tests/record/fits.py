@@ -165,7 +165,7 @@ def _factors(parameters: dict[str, Any], n_threads: int) -> tuple[str, list[str]
     made = {"n_factors": 4, "n_epochs": 3, **parameters}
 
     def lines() -> list[str]:
-        model = names.RoBiRank(**made).fit(likes(), executor=names.Threads(n_threads))
+        model = names.Factorization(**made).fit(likes(), executor=names.Threads(n_threads))
         return [*_learned(model), *_best(model)]
 
     return f"RoBiRank {made} in {n_threads} threads", attempt(lines)
@@ -186,13 +186,13 @@ def _best(model: Any) -> list[str]:
     items, _ = model.recommend(users=[3, 1], k=4, allow=np.arange(20), deny=[2, 4])
     users = np.arange(N_USERS)
     held_out = sparse.csr_array((np.ones(N_USERS), (users, 39 - users % 2)), (N_USERS, N_ITEMS))
-    ranks = names.recommenders.ranks_of(model, held_out)
+    ranks = model.ranks(held_out)
     return [*rows, bits("allowed", items), bits("ranks", ranks)]
 
 
 def _later() -> list[str]:
     pairs = likes()
-    model = names.RoBiRank(4, n_epochs=6, patience=2).fit(pairs, eval_set=likes()[:, ::-1])
+    model = names.Factorization(4, n_epochs=6, patience=2).fit(pairs, eval_set=likes()[:, ::-1])
     rows = [*_learned(model), bits("fold_in", model.fold_in(pairs[:5]))]
     for name, found in (
         ("recommend_new", model.recommend_new(pairs[:5], k=3)),

@@ -8,7 +8,6 @@ from podium.cli import main
 from podium.data import movielens as read_movielens
 from podium.errors import PodiumError
 from podium.executors import Threads
-from podium.factorization import RoBiRank
 from podium.groups import Groups
 from podium.papers.hiranandani2020 import baselines, behance, citation, movielens
 from podium.papers.hiranandani2020.objectives import Context as ObjectivesContext
@@ -23,16 +22,17 @@ from podium.papers.yun2014.msd import FILE as TRIPLETS
 from podium.papers.yun2014.scale import asked as scale_asked
 from podium.papers.yun2014.scale_fit import measure as scale_measure
 from podium.ranking import Ranking
+from podium.recommenders import Factorization
 
 __all__ = [
     "TRIPLETS",
+    "Factorization",
     "Groups",
     "ObjectivesContext",
     "PodiumError",
     "RankBoost",
     "Ranking",
     "Recipe",
-    "RoBiRank",
     "Rows",
     "Table3Context",
     "Threads",

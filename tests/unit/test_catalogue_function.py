@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import ScoreFunction, ranking, rankings, ranks, top_k
+from podium.catalogue import ScoreFunction, rank_all, rank_blocks, target_ranks, top_k
 from podium.errors import ArgumentError
 from podium.ranking import Ranking
 
@@ -33,11 +33,11 @@ def same(left: Ranking, right: Ranking) -> bool:
 @pytest.mark.parametrize("ties", ["worst", "id", "random", "average"])
 def test_function_ranks_as_its_matrix_does(block_size: int | None, ties: Any) -> None:
     options: dict[str, Any] = {"exclude": SEEN, "ties": ties, "block_size": block_size}
-    left = rankings(function(), TRUTH, depth=7, **options)
-    right = rankings(SCORES, TRUTH, depth=7, **options)
+    left = rank_blocks(function(), TRUTH, depth=7, **options)
+    right = rank_blocks(SCORES, TRUTH, depth=7, **options)
     assert all(same(mine, theirs) for mine, theirs in zip(left, right, strict=True))
-    found = ranks(function(), TRUTH, **options)
-    assert found.tolist() == ranks(SCORES, TRUTH, **options).tolist()
+    found = target_ranks(function(), TRUTH, **options)
+    assert found.tolist() == target_ranks(SCORES, TRUTH, **options).tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -72,7 +72,7 @@ def test_function_may_write_into_one_array_each_time() -> None:
         return np.take(SCORES, users, axis=0, out=buffer[: users.size])
 
     again = ScoreFunction(scores, *SCORES.shape)
-    assert ranks(again, TRUTH, block_size=6).tolist() == ranks(SCORES, TRUTH).tolist()
+    assert target_ranks(again, TRUTH, block_size=6).tolist() == target_ranks(SCORES, TRUTH).tolist()
 
 
 def test_integers_and_other_orders_of_memory_are_read() -> None:
@@ -85,7 +85,7 @@ def test_score_that_is_not_finite_is_named() -> None:
     scores = SCORES.copy()
     scores[20, 3] = np.nan
     with pytest.raises(ArgumentError, match="got nan for user 20 and item 3"):
-        ranking(function(scores), TRUTH)
+        rank_all(function(scores), TRUTH)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_what_a_function_may_not_be_is_told(change: dict[str, Any], text: str) -
 
 def test_shape_of_truth_is_that_of_the_function() -> None:
     with pytest.raises(ArgumentError, match="truth"):
-        ranking(function(), TRUTH[:5])
+        rank_all(function(), TRUTH[:5])

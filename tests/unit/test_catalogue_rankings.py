@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from podium.catalogue import ranking, rankings, ranks
+from podium.catalogue import rank_all, rank_blocks, target_ranks
 from podium.errors import ArgumentError, UnsettledError
 from podium.evaluation import evaluate
 from podium.metrics import pap
@@ -19,7 +19,7 @@ SEEN = csr_array([[1, 0, 0, 0], [0, 0, 1, 1]])
 
 
 def test_groups_are_rows_and_items_are_those_not_excluded() -> None:
-    r = ranking(SCORES, TRUTH, exclude=SEEN)
+    r = rank_all(SCORES, TRUTH, exclude=SEEN)
     assert r.groups.labels.tolist() == [0, 1]
     assert r.groups.sizes.tolist() == r.n_items.tolist() == [3, 2]
     assert r.relevance.tolist() == [2, 0, 1, 0, 1]
@@ -27,7 +27,7 @@ def test_groups_are_rows_and_items_are_those_not_excluded() -> None:
 
 
 def test_depth_cuts_lists_and_keeps_the_counts() -> None:
-    r = ranking(SCORES, TRUTH, depth=1, min_relevance=2)
+    r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2)
     assert r.relevance.tolist() == [0, 0]
     assert r.n_items.tolist() == [4, 4]
     assert r.ideal.tolist() == [2, 1, 1]
@@ -38,39 +38,39 @@ def test_depth_cuts_lists_and_keeps_the_counts() -> None:
 def test_list_that_is_too_short_for_pap_says_so() -> None:
     scores = [[5.0, 4.0, 3.0, 2.0, 1.0], [5.0, 4.0, 3.0, 2.0, 1.0]]
     truth = csr_array([[0, 0, 0, 1, 1], [0, 1, 1, 0, 0]])
-    assert pap(ranking(scores, truth, depth=3), k=2).tolist() == [0, 1 / 2]
+    assert pap(rank_all(scores, truth, depth=3), k=2).tolist() == [0, 1 / 2]
     with pytest.raises(UnsettledError, match="1 of 2 groups are unsettled, first qid 1"):
-        pap(ranking(scores, truth, depth=2), k=2)
+        pap(rank_all(scores, truth, depth=2), k=2)
 
 
 def test_user_without_truth_is_a_group_without_positives() -> None:
-    r = ranking(SCORES, csr_array([[0, 0, 0, 0], [0, 0, 1, 0]]), depth=2)
+    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [0, 0, 1, 0]]), depth=2)
     assert r.n_pos.tolist() == [0, 1]
     assert evaluate(r, "precision@2").summary("precision@2").n_undefined == 1
 
 
 def test_user_of_whom_all_is_excluded_has_an_empty_list() -> None:
     all_of_one = csr_array([[1, 1, 1, 1], [0, 0, 0, 0]])
-    r = ranking(SCORES, csr_array([[0, 0, 0, 0], [1, 0, 0, 0]]), exclude=all_of_one)
+    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [1, 0, 0, 0]]), exclude=all_of_one)
     assert r.groups.sizes.tolist() == r.n_items.tolist() == [0, 4]
 
 
 def test_stored_zero_in_truth_is_not_relevant() -> None:
     truth = csr_array((np.array([0.0, 1.0]), ([0, 0], [0, 1])), shape=SCORES.shape)
-    r = ranking(SCORES, truth)
+    r = rank_all(SCORES, truth)
     assert r.n_relevant.tolist() == [1, 0]
     assert r.relevance[:4].tolist() == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("form", [csc_array, coo_array, csr_array])
 def test_truth_of_any_sparse_format_is_read(form: Any) -> None:
-    assert ranking(SCORES, form(TRUTH)).relevance.tolist() == [0, 2, 0, 1, 0, 0, 0, 1]
+    assert rank_all(SCORES, form(TRUTH)).relevance.tolist() == [0, 2, 0, 1, 0, 0, 0, 1]
 
 
 def test_truth_with_unsorted_items_is_read_and_left_alone() -> None:
     truth = csr_array((np.array([1.0, 2.0, 1.0]), np.array([3, 1, 0]), np.array([0, 2, 3])),
                       shape=(2, 4))  # fmt: skip
-    assert ranking(SCORES, truth).relevance.tolist() == [0, 2, 0, 1, 0, 0, 0, 1]
+    assert rank_all(SCORES, truth).relevance.tolist() == [0, 2, 0, 1, 0, 0, 0, 1]
     assert truth.indices.tolist() == [3, 1, 0]
 
 
@@ -79,46 +79,48 @@ def test_evaluation_of_a_stream_is_that_of_the_whole() -> None:
     scores = rng.random((50, 30))
     truth = csr_array((rng.random((50, 30)) < 0.2).astype(float))
     measures = ["ndcg@5", "pap@3", "recall@10", "rr"]
-    stream = evaluate(rankings(scores, truth, depth=10, block_size=7), measures)
+    stream = evaluate(rank_blocks(scores, truth, depth=10, block_size=7), measures)
     assert stream.labels.tolist() == list(range(50))
-    assert stream.means == evaluate(ranking(scores, truth, depth=10), measures).means
+    assert stream.means == evaluate(rank_all(scores, truth, depth=10), measures).means
 
 
 def test_no_users_make_an_empty_ranking() -> None:
-    r = ranking(np.empty((0, 3)), csr_array((0, 3)))
+    r = rank_all(np.empty((0, 3)), csr_array((0, 3)))
     assert (r.n_groups, r.groups.n_rows) == (0, 0)
 
 
 def test_random_ties_are_fair() -> None:
     n = 4000
     truth = csr_array(np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)))
-    found = ranks(np.zeros((n, 4)), truth, ties="random", seed=3)
+    found = target_ranks(np.zeros((n, 4)), truth, ties="random", seed=3)
     counts = np.bincount(found.astype(int), minlength=5)[1:]
     assert abs(counts - n / 4).max() < 5 * np.sqrt(n * (1 / 4) * (3 / 4))
 
 
 def test_random_ties_follow_the_seed_and_not_the_blocks() -> None:
     scores, truth = np.zeros((40, 9)), csr_array(np.eye(40, 9))
-    first = ranks(scores, truth, ties="random", seed=1)
-    assert first.tolist() == ranks(scores, truth, ties="random", seed=1, block_size=7).tolist()
-    assert first.tolist() != ranks(scores, truth, ties="random", seed=2).tolist()
+    first = target_ranks(scores, truth, ties="random", seed=1)
+    assert (
+        first.tolist() == target_ranks(scores, truth, ties="random", seed=1, block_size=7).tolist()
+    )
+    assert first.tolist() != target_ranks(scores, truth, ties="random", seed=2).tolist()
 
 
 def test_random_list_of_a_depth_is_the_start_of_the_whole_one() -> None:
     truth = csr_array(np.random.default_rng(0).random((5, 30)))
-    whole = ranking(np.zeros((5, 30)), truth, ties="random").relevance.reshape(5, 30)
-    short = ranking(np.zeros((5, 30)), truth, ties="random", depth=4).relevance.reshape(5, 4)
+    whole = rank_all(np.zeros((5, 30)), truth, ties="random").relevance.reshape(5, 30)
+    short = rank_all(np.zeros((5, 30)), truth, ties="random", depth=4).relevance.reshape(5, 4)
     assert short.tolist() == whole[:, :4].tolist()
 
 
 def test_average_takes_all_that_share_the_last_score() -> None:
-    r = ranking([[3.0, 1.0, 1.0, 1.0, 0.0]], csr_array([[0, 0, 0, 1, 0]]), ties="average", depth=2)
+    r = rank_all([[3.0, 1.0, 1.0, 1.0, 0.0]], csr_array([[0, 0, 0, 1, 0]]), ties="average", depth=2)
     assert r.relevance.tolist() == [0, 0, 0, 1]
     assert r.tied.tolist() == [False, True, True, False]
     assert evaluate(r, "precision@2").means == {"precision@2": (1 / 3) / 2}
 
 
-@pytest.mark.parametrize("call", [ranking, ranks])
+@pytest.mark.parametrize("call", [rank_all, target_ranks])
 def test_truth_in_exclude_is_refused(call: Any) -> None:
     with pytest.raises(ArgumentError, match=r"1 of the pairs in t[a-z]+, first user 1 and item 2"):
         call(SCORES, csr_array([[0, 1, 0, 0], [0, 1, 1, 0]]), exclude=SEEN)
@@ -126,14 +128,16 @@ def test_truth_in_exclude_is_refused(call: Any) -> None:
 
 def test_dropped_overlap_is_neither_ranked_nor_relevant() -> None:
     truth = csr_array([[0, 1, 0, 0], [0, 1, 1, 0]])
-    r = ranking(SCORES, truth, exclude=SEEN, overlap="drop")
+    r = rank_all(SCORES, truth, exclude=SEEN, overlap="drop")
     assert r.relevance.tolist() == [1, 0, 0, 1, 0]
     assert r.n_pos.tolist() == [1, 1]
     assert truth.nnz == 3
 
 
 def test_dropped_target_has_no_rank() -> None:
-    found = ranks(SCORES, csr_array([[0, 1, 0, 0], [0, 1, 1, 0]]), exclude=SEEN, overlap="drop")
+    found = target_ranks(
+        SCORES, csr_array([[0, 1, 0, 0], [0, 1, 1, 0]]), exclude=SEEN, overlap="drop"
+    )
     np.testing.assert_array_equal(found, [1.0, 1.0, np.nan])
 
 
@@ -141,17 +145,17 @@ def test_overlap_is_found_far_down() -> None:
     n = 40_000  # more users than are looked at in one go
     last = csr_array((np.ones(1), ([n - 1], [1])), shape=(n, 2))
     with pytest.raises(ArgumentError, match=f"first user {n - 1} and item 1"):
-        rankings(np.zeros((n, 2)), last, exclude=last)
+        rank_blocks(np.zeros((n, 2)), last, exclude=last)
 
 
 def test_ranks_count_only_visible_items() -> None:
-    assert ranks(SCORES, TRUTH, exclude=SEEN).tolist() == [1, 3, 2]
-    assert ranks(SCORES, TRUTH).tolist() == [2, 4, 4]
+    assert target_ranks(SCORES, TRUTH, exclude=SEEN).tolist() == [1, 3, 2]
+    assert target_ranks(SCORES, TRUTH).tolist() == [2, 4, 4]
 
 
 def test_ranks_come_in_the_order_of_the_stored_targets() -> None:
     targets = csr_array((np.ones(3), np.array([3, 0, 1]), np.array([0, 2, 3])), shape=(2, 4))
-    assert ranks(SCORES, targets).tolist() == [4, 1, 3]
+    assert target_ranks(SCORES, targets).tolist() == [4, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +164,11 @@ def test_ranks_come_in_the_order_of_the_stored_targets() -> None:
 )
 def test_tied_targets_have_ranks_of_their_own(ties: Any, expected: list[float]) -> None:
     targets = csr_array([[1, 0, 2, 0]])
-    assert ranks(np.zeros((1, 4)), targets, ties=ties).tolist() == expected
+    assert target_ranks(np.zeros((1, 4)), targets, ties=ties).tolist() == expected
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("call", [ranking, ranks])
+@pytest.mark.parametrize("call", [rank_all, target_ranks])
 def test_score_that_is_not_finite_is_named(call: Any, bad: float) -> None:
     scores = SCORES.copy()
     scores[1, 2] = bad
@@ -175,7 +179,7 @@ def test_score_that_is_not_finite_is_named(call: Any, bad: float) -> None:
 def test_bad_score_is_named_by_the_user_of_the_whole_matrix() -> None:
     scores = np.zeros((10, 4))
     scores[8, 3] = np.nan
-    blocks = rankings(scores, csr_array((10, 4)), depth=1, block_size=3)
+    blocks = rank_blocks(scores, csr_array((10, 4)), depth=1, block_size=3)
     assert [next(blocks).n_groups, next(blocks).n_groups] == [3, 3]
     with pytest.raises(ArgumentError, match="user 8 and item 3"):
         list(blocks)
@@ -197,7 +201,7 @@ def test_bad_score_is_named_by_the_user_of_the_whole_matrix() -> None:
 )
 def test_bad_truth_is_refused_before_anything_is_ranked(truth: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
-        rankings(SCORES, truth)
+        rank_blocks(SCORES, truth)
 
 
 @pytest.mark.parametrize(
@@ -213,11 +217,11 @@ def test_bad_truth_is_refused_before_anything_is_ranked(truth: Any, text: str) -
 )
 def test_bad_option_is_refused_at_once(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
-        rankings(SCORES, TRUTH, **options)
+        rank_blocks(SCORES, TRUTH, **options)
 
 
 def test_integers_that_would_be_rounded_are_refused() -> None:
     truth = csr_array(np.eye(2))
     with pytest.raises(ArgumentError, match=r"scores has 2 integers beyond 2 \*\* 53"):
-        ranks(np.array([[2**53 + 1, -(2**60)], [0, 1]]), truth)
-    assert ranks(np.array([[2**53, -(2**53)], [0, 1]]), truth).tolist() == [1, 1]
+        target_ranks(np.array([[2**53 + 1, -(2**60)], [0, 1]]), truth)
+    assert target_ranks(np.array([[2**53, -(2**53)], [0, 1]]), truth).tolist() == [1, 1]

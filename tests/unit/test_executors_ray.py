@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 import podium
 from podium.errors import ArgumentError, MissingExtraError, NoWorkerError, PodiumWarning
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 ray = pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
 
@@ -70,12 +70,12 @@ def _held_out() -> csr_array[Any]:
     return csr_array(((_likes().toarray() == 0) & (_likes(9).toarray() > 0)).astype(float))
 
 
-def _model(**changes: Any) -> RoBiRank:
+def _model(**changes: Any) -> Factorization:
     settings = {"n_factors": 8, "n_epochs": N_PASSES, "n_blocks": N_BLOCKS, "learning_rate": 0.02}
-    return RoBiRank(**{**settings, **changes})
+    return Factorization(**{**settings, **changes})
 
 
-def _bits(model: RoBiRank) -> list[bytes]:
+def _bits(model: Factorization) -> list[bytes]:
     arrays = (model.user_factors_, model.item_factors_, model.item_bias_, *model.history_.values())
     return [array.tobytes() for array in arrays]
 

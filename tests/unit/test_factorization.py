@@ -1,4 +1,4 @@
-"""RoBiRank: what it learns, what it shows, when it stops, and every error."""
+"""Factorization: what it learns, what it shows, when it stops, and every error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from scipy.sparse import coo_array, csr_array
 from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _passes
-from podium.factorization._descent import Factors
-from podium.factorization._parts import Block, Part
+from podium.recommenders import Factorization
+from podium.recommenders.factorization import _passes
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._parts import Block, Part
 
 ONE = Threads(1)
 
@@ -26,9 +27,9 @@ def _tastes(n_users: int = 40, n_items: int = 24, share: float = 0.7) -> csr_arr
     return csr_array((same & (rng.random((n_users, n_items)) < share)).astype(float))
 
 
-def _fitted(**changes: Any) -> RoBiRank:
+def _fitted(**changes: Any) -> Factorization:
     plain = {"n_factors": 8, "n_epochs": 60, "random_state": 1}
-    return RoBiRank(**{**plain, **changes}).fit(_tastes(), executor=ONE)
+    return Factorization(**{**plain, **changes}).fit(_tastes(), executor=ONE)
 
 
 @pytest.mark.parametrize("loss", ["robirank", "identity", "bpr"])
@@ -80,7 +81,7 @@ def test_allowed_and_denied_items() -> None:
 def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
     likes = _tastes().toarray()
     likes[6], likes[7] = 1, 0
-    model = RoBiRank(4, n_epochs=5).fit(csr_array(likes), executor=ONE)
+    model = Factorization(4, n_epochs=5).fit(csr_array(likes), executor=ONE)
     items, scores = model.recommend([6, 7], k=3)
     assert items[0].tolist() == [-1, -1, -1]
     assert (scores[0] == -np.inf).all()
@@ -121,7 +122,7 @@ def test_folding_in_leaves_the_items_alone() -> None:
 
 def test_table_is_spoken_to_in_its_ids() -> None:
     table = {"user": ["b", "b", "a", "a"], "item": [30, 10, 20, 10]}
-    model = RoBiRank(3, n_epochs=5).fit(table, executor=ONE)
+    model = Factorization(3, n_epochs=5).fit(table, executor=ONE)
     assert model.user_labels_ is not None
     assert model.user_labels_.tolist() == ["a", "b"]
     assert model.recommend(["b"], 2)[0].tolist() == [[20, -1]]
@@ -136,14 +137,14 @@ def test_table_is_spoken_to_in_its_ids() -> None:
 
 def test_names_of_items_fill_up_with_empty_text() -> None:
     table = {"user": [1, 2], "item": ["x", "y"]}
-    model = RoBiRank(2, n_epochs=2).fit(table, executor=ONE)
+    model = Factorization(2, n_epochs=2).fit(table, executor=ONE)
     assert model.recommend([1], 2)[0].tolist() == [["y", ""]]
 
 
 def test_weights_have_no_unit_and_no_pairs_at_zero() -> None:
     likes = _tastes()
     doubled = _fitted().user_factors_
-    same = RoBiRank(8, n_epochs=60, random_state=1).fit(4 * likes, executor=ONE)
+    same = Factorization(8, n_epochs=60, random_state=1).fit(4 * likes, executor=ONE)
     assert same.user_factors_.tobytes() == doubled.tobytes()
     zero = coo_array(
         (np.append(likes.data, 0.0), (np.append(likes.tocoo().row, 0), np.append(likes.indices, 1)))
@@ -152,7 +153,7 @@ def test_weights_have_no_unit_and_no_pairs_at_zero() -> None:
 
 
 def _bits(likes: Any, **changes: Any) -> bytes:
-    model = RoBiRank(4, n_epochs=2, **changes).fit(likes, executor=ONE)
+    model = Factorization(4, n_epochs=2, **changes).fit(likes, executor=ONE)
     return model.user_factors_.tobytes()
 
 
@@ -170,14 +171,16 @@ def test_gain_turns_values_into_weights() -> None:
 
 def test_input_is_left_as_it_was() -> None:
     likes = csr_array((np.array([1.0, 0.0, 2.0]), np.array([3, 1, 0]), np.array([0, 2, 3])))
-    RoBiRank(2, n_epochs=1).fit(likes, executor=ONE)
+    Factorization(2, n_epochs=1).fit(likes, executor=ONE)
     assert likes.indices.tolist() == [3, 1, 0]
     assert likes.data.tolist() == [1.0, 0.0, 2.0]
 
 
 def test_progress_hears_of_every_pass() -> None:
     heard: list[tuple[int, int, str]] = []
-    RoBiRank(2, n_epochs=3).fit(_tastes(), executor=ONE, progress=lambda *each: heard.append(each))
+    Factorization(2, n_epochs=3).fit(
+        _tastes(), executor=ONE, progress=lambda *each: heard.append(each)
+    )
     assert [each[:2] for each in heard] == [(1, 3), (2, 3), (3, 3)]
     assert heard[0][2].startswith("cost 0.") or heard[0][2].startswith("cost 1.")
 
@@ -191,17 +194,17 @@ def _held_out() -> tuple[csr_array[Any], csr_array[Any]]:
 def test_best_pass_on_held_out_pairs_is_kept() -> None:
     train, hidden = _held_out()
     plain = {"n_factors": 8, "random_state": 1, "decay": "none", "eval_metric": "ndcg@5"}
-    model = RoBiRank(n_epochs=20, **plain).fit(train, eval_set=hidden, executor=ONE)
+    model = Factorization(n_epochs=20, **plain).fit(train, eval_set=hidden, executor=ONE)
     validation = model.history_["validation"]
     assert validation.size == 20
     assert model.n_epochs_ == int(np.argmax(validation)) + 1
-    again = RoBiRank(n_epochs=model.n_epochs_, **plain).fit(train, executor=ONE)
+    again = Factorization(n_epochs=model.n_epochs_, **plain).fit(train, executor=ONE)
     assert again.user_factors_.tobytes() == model.user_factors_.tobytes()
 
 
 def test_patience_ends_a_fit_that_gets_no_better() -> None:
     train, hidden = _held_out()
-    model = RoBiRank(8, n_epochs=300, patience=3, eval_metric="precision@1", random_state=1)
+    model = Factorization(8, n_epochs=300, patience=3, eval_metric="precision@1", random_state=1)
     model.fit(train, eval_set=hidden, executor=ONE)
     assert model.stop_reason_ == "patience"
     assert model.history_["validation"].size == model.n_epochs_ + 3
@@ -209,7 +212,7 @@ def test_patience_ends_a_fit_that_gets_no_better() -> None:
 
 def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
     table = {"user": ["a", "a", "b"], "item": [1, 2, 3]}
-    model = RoBiRank(2, n_epochs=2, eval_metric="rr")
+    model = Factorization(2, n_epochs=2, eval_metric="rr")
     model.fit(table, eval_set={"user": ["b", "a"], "item": [1, 3]}, executor=ONE)
     assert model.history_["validation"].size == 2
     with pytest.raises(ArgumentError, match="user of eval_set 'c' is unknown"):
@@ -217,7 +220,7 @@ def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
     with pytest.raises(ArgumentError, match="eval_set has no user on whom rr is defined"):
         model.fit(table, eval_set=table, executor=ONE)
     with pytest.raises(ArgumentError, match=r"shape of user_items, \(40, 24\)"):
-        RoBiRank().fit(_tastes(), eval_set=csr_array((3, 24)))
+        Factorization().fit(_tastes(), eval_set=csr_array((3, 24)))
 
 
 def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,13 +232,13 @@ def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) ->
             raise KeyboardInterrupt
         return step(self, block_number, block)
 
-    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none")
+    model = Factorization(4, n_epochs=5, n_blocks=2, decay="none")
     with monkeypatch.context() as patch:
         patch.setattr(Part, "step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(_tastes(), executor=ONE)
     assert (model.stop_reason_, model.n_epochs_) == ("interrupted", 2)
-    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    two = Factorization(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
     assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
@@ -250,18 +253,18 @@ def test_steps_that_go_wild_stop_and_keep_the_pass_before(monkeypatch: pytest.Mo
         return made
 
     monkeypatch.setattr(Part, "step", wild)
-    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none", learning_rate=0.1)
+    model = Factorization(4, n_epochs=5, n_blocks=2, decay="none", learning_rate=0.1)
     with pytest.warns(ConvergenceWarning, match=r"diverged in pass 3; .* learning_rate=0\.025"):
         model.fit(_tastes(), executor=ONE)
     assert (model.stop_reason_, model.n_epochs_) == ("diverged", 2)
-    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    two = Factorization(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
     assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
 
 def test_step_that_diverges_at_once_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"learning_rate=1e\+08 diverges in the first pass"):
-        RoBiRank(4, learning_rate=1e8, l2=0).fit(_tastes(), executor=ONE)
+        Factorization(4, learning_rate=1e8, l2=0).fit(_tastes(), executor=ONE)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +290,7 @@ def test_step_that_diverges_at_once_is_an_error() -> None:
 )
 def test_parameter_out_of_range_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        RoBiRank(**changes).fit(_tastes())
+        Factorization(**changes).fit(_tastes())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -2.0])
@@ -296,15 +299,15 @@ def test_bad_weight_is_named_by_user_and_item(bad: float) -> None:
     with pytest.raises(
         ArgumentError, match=f"finite values >= 0, got {bad:g} for user 1 and item 1"
     ):
-        RoBiRank().fit(likes)
+        Factorization().fit(likes)
     with pytest.raises(DataError):
-        RoBiRank().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})
+        Factorization().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3, 3)])
 def test_nothing_to_learn_from_is_an_error(shape: tuple[int, int]) -> None:
     with pytest.raises(ArgumentError, match="at least one positive pair, got none in"):
-        RoBiRank().fit(csr_array(shape))
+        Factorization().fit(csr_array(shape))
 
 
 def test_positions_and_widths_are_checked() -> None:
@@ -342,9 +345,9 @@ def test_changed_parameters_do_not_change_the_width_of_folded_users() -> None:
 
 def test_blocks_without_another_item_are_refused() -> None:
     with pytest.raises(ArgumentError, match="leaves no pair to learn from"):
-        RoBiRank(4, n_blocks=24).fit(_tastes(), executor=ONE)
+        Factorization(4, n_blocks=24).fit(_tastes(), executor=ONE)
     with pytest.raises(ArgumentError, match="leaves no pair to learn from"):
-        RoBiRank(4, negatives="unseen").fit(csr_array(np.ones((3, 4))), executor=ONE)
+        Factorization(4, negatives="unseen").fit(csr_array(np.ones((3, 4))), executor=ONE)
 
 
 def test_interrupted_copy_of_the_best_pass_leaves_the_one_before(
@@ -361,12 +364,12 @@ def test_interrupted_copy_of_the_best_pass_leaves_the_one_before(
             raise KeyboardInterrupt
         return copy(self)
 
-    model = RoBiRank(4, n_epochs=5, n_blocks=2, decay="none")
+    model = Factorization(4, n_epochs=5, n_blocks=2, decay="none")
     with monkeypatch.context() as patch:
         patch.setattr(Factors, "copy", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(_tastes(), eval_set=held, executor=ONE)
-    two = RoBiRank(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    two = Factorization(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
     assert model.n_epochs_ == 2
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
@@ -374,22 +377,22 @@ def test_interrupted_copy_of_the_best_pass_leaves_the_one_before(
 def test_repeated_pairs_are_checked_before_they_are_added_up() -> None:
     rows, columns = [0, 0, 1], [1, 1, 0]
     with pytest.raises(ArgumentError, match="got -1 for user 0 and item 1"):
-        RoBiRank(2).fit(coo_array(([-1.0, 3.0, 1.0], (rows, columns)), shape=(2, 3)))
+        Factorization(2).fit(coo_array(([-1.0, 3.0, 1.0], (rows, columns)), shape=(2, 3)))
     small = coo_array((np.array([100, 100, 1], np.int8), (rows, columns)), shape=(2, 3))
-    model = RoBiRank(2, n_epochs=1).fit(small, executor=ONE)
+    model = Factorization(2, n_epochs=1).fit(small, executor=ONE)
     np.testing.assert_allclose(model.seen_weights_ * model.weight_scale_, [200, 1], rtol=1e-6)
 
 
 def test_weights_without_a_mean_are_refused() -> None:
     with pytest.raises(ArgumentError, match="whose mean is a positive number, got inf"):
-        RoBiRank(2).fit(csr_array([[1e308, 1e308, 1e308, 0.0]]))
-    RoBiRank(2, n_epochs=1, gain="exp2").fit(csr_array([[1e-18, 0.0, 0.0]]), executor=ONE)
+        Factorization(2).fit(csr_array([[1e308, 1e308, 1e308, 0.0]]))
+    Factorization(2, n_epochs=1, gain="exp2").fit(csr_array([[1e-18, 0.0, 0.0]]), executor=ONE)
 
 
 def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
-    model = RoBiRank(np.int64(4), l2=np.float32(0.5), item_bias=np.bool_(True), n_epochs=2)
+    model = Factorization(np.int64(4), l2=np.float32(0.5), item_bias=np.bool_(True), n_epochs=2)
     model.fit(_tastes(), executor=ONE, checkpoint=tmp_path / "c").save(tmp_path / "m")
-    assert RoBiRank.load(tmp_path / "m").l2 == 0.5
+    assert Factorization.load(tmp_path / "m").l2 == 0.5
 
 
 def test_more_items_than_there_are_are_refused() -> None:
@@ -400,19 +403,19 @@ def test_more_items_than_there_are_are_refused() -> None:
 @pytest.mark.parametrize("executor", ["ray", 2, Threads])
 def test_executor_that_is_none_is_refused(executor: Any) -> None:
     with pytest.raises(ArgumentError, match=r"executor must be one such as Threads\(2\)"):
-        RoBiRank(2).fit(_tastes(), executor=executor)
+        Factorization(2).fit(_tastes(), executor=executor)
 
 
 def test_progress_that_is_no_function_is_refused() -> None:
     with pytest.raises(ArgumentError, match="progress must be a function"):
-        RoBiRank(2).fit(_tastes(), progress=True)  # type: ignore[arg-type]
+        Factorization(2).fit(_tastes(), progress=True)  # type: ignore[arg-type]
 
 
 def test_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="is a folder"):
-        RoBiRank(2, n_epochs=1).fit(_tastes(), executor=ONE, checkpoint=tmp_path)
+        Factorization(2, n_epochs=1).fit(_tastes(), executor=ONE, checkpoint=tmp_path)
 
 
 def test_interactions_that_were_read_are_taken() -> None:
     events = read_interactions({"user": [1, 1, 2], "item": [1, 2, 2]})
-    assert RoBiRank(2, n_epochs=1).fit(events, executor=ONE).item_factors_.shape == (2, 2)
+    assert Factorization(2, n_epochs=1).fit(events, executor=ONE).item_factors_.shape == (2, 2)

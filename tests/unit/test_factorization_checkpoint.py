@@ -14,7 +14,8 @@ import podium
 from podium._arrays import read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _checkpoint
+from podium.recommenders import Factorization
+from podium.recommenders.factorization import _checkpoint
 
 ONE = Threads(1)
 
@@ -28,11 +29,11 @@ def _held_out() -> csr_array[Any]:
     return csr_array(((_likes().toarray() == 0) & (_likes(9).toarray() > 0)).astype(float))
 
 
-def _model(**changes: Any) -> RoBiRank:
-    return RoBiRank(**{"n_factors": 8, "n_epochs": 6, "n_blocks": 3, **changes})
+def _model(**changes: Any) -> Factorization:
+    return Factorization(**{"n_factors": 8, "n_epochs": 6, "n_blocks": 3, **changes})
 
 
-def _bits(model: RoBiRank) -> list[bytes]:
+def _bits(model: Factorization) -> list[bytes]:
     arrays = (model.user_factors_, model.item_factors_, model.item_bias_, model.history_["cost"])
     return [array.tobytes() for array in arrays]
 
@@ -86,7 +87,7 @@ def test_checkpoint_of_another_fit_is_refused(
     path = tmp_path / "fit.checkpoint"
     _model().fit(_likes(), executor=ONE, checkpoint=path)
 
-    def resume(model: RoBiRank, likes: Any, **options: Any) -> RoBiRank:
+    def resume(model: Factorization, likes: Any, **options: Any) -> Factorization:
         return model.fit(likes, executor=ONE, checkpoint=path, resume=True, **options)
 
     with pytest.raises(DataError, match="is of other interactions"):

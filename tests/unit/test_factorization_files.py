@@ -13,16 +13,17 @@ from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
+from podium._arrays import read_arrays
 from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _files
 from podium.metrics import parse
+from podium.recommenders import Factorization
 
 TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
 
 
-def _fitted(source: Any = TABLE, **changes: Any) -> RoBiRank:
-    model = RoBiRank(**{"n_factors": 3, "n_epochs": 2, **changes})
+def _fitted(source: Any = TABLE, **changes: Any) -> Factorization:
+    model = Factorization(**{"n_factors": 3, "n_epochs": 2, **changes})
     return model.fit(source, executor=Threads(1))
 
 
@@ -30,7 +31,7 @@ def _fitted(source: Any = TABLE, **changes: Any) -> RoBiRank:
 def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
     model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2")
     model.save(tmp_path / "model.safetensors")
-    again = RoBiRank.load(tmp_path / "model.safetensors")
+    again = Factorization.load(tmp_path / "model.safetensors")
     assert again.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
     users = None if model.user_labels_ is None else ["é", "b"]
     for ours, theirs in zip(model.recommend(users, 2), again.recommend(users, 2), strict=True):
@@ -44,7 +45,7 @@ def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
 
 def test_unfitted_model_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
-        RoBiRank().save(tmp_path / "model")
+        Factorization().save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -71,23 +72,23 @@ def test_broken_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model"
     with pytest.raises(DataError, match="is not a file"):
-        RoBiRank.load(path)
+        Factorization.load(path)
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match="cut short or no factorization file"):
-        RoBiRank.load(path)
+        Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
     with pytest.raises(DataError, match="not one that podium saved a factorization to"):
-        RoBiRank.load(path)
+        Factorization.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(DataError, match="cut short"):
-        RoBiRank.load(path)
+        Factorization.load(path)
 
 
 def _rewritten(path: Path, **changes: Any) -> None:
     """Write a model's file with a changed header or changed arrays."""
     _fitted().save(path)
-    header, _ = _files.read(path)
+    header, _ = read_arrays(path, "podium_factorization", 1)
     del header["digest"]  # as the first version wrote it
     arrays = load_file(path)
     arrays |= {k: v for k, v in changes.items() if k in arrays}
@@ -124,7 +125,7 @@ def test_file_that_contradicts_itself_is_refused(
 ) -> None:
     _rewritten(tmp_path / "model", **changes)
     with pytest.raises(DataError, match=message):
-        RoBiRank.load(tmp_path / "model")
+        Factorization.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("offsets", [[0, 10**9, 3], [0, -5, 3], [1, 1, 3]])
@@ -133,7 +134,7 @@ def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: li
     model.seen_offsets_ = np.array(offsets)
     model.save(tmp_path / "model")
     with pytest.raises(DataError, match="seen_offsets_ does not rise from 0 to"):
-        RoBiRank.load(tmp_path / "model")
+        Factorization.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_numbers_that_are_none_are_refused(name: str, value: Any, tmp_path: Path
     setattr(model, name, value)
     model.save(tmp_path / "model")
     with pytest.raises(DataError, match=f"describes no valid model .{name} is"):
-        RoBiRank.load(tmp_path / "model")
+        Factorization.load(tmp_path / "model")
 
 
 def test_damage_is_told(tmp_path: Path) -> None:
@@ -160,4 +161,4 @@ def test_damage_is_told(tmp_path: Path) -> None:
     changed[-1] ^= 1
     (tmp_path / "model").write_bytes(changed)
     with pytest.raises(DataError, match=r"model is damaged: its digest"):
-        RoBiRank.load(tmp_path / "model")
+        Factorization.load(tmp_path / "model")

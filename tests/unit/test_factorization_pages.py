@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from podium.factorization import RoBiRank
-from podium.factorization._plan import choose_n_blocks
+from podium.recommenders import Factorization
+from podium.recommenders.factorization._plan import choose_n_blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, RAY_PAGE = ((DOCS / name).read_text() for name in ("factorization.md", "ray.md"))
@@ -44,7 +44,7 @@ def test_python_of_the_page_gives_what_it_says(
 
 def test_settings_of_the_page_are_the_models() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.M)
-    defaults = {name: p.default for name, p in inspect.signature(RoBiRank).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
     assert len(rows) == 9
     for name, said in rows:
         assert said.strip("`") == (

@@ -12,10 +12,11 @@ from scipy.sparse import coo_array, csr_array
 
 from podium.errors import ArgumentError
 from podium.executors import Threads
-from podium.factorization import RoBiRank, _descent
-from podium.factorization._descent import Factors
-from podium.factorization._growth import Growth
-from podium.factorization._pairs import read
+from podium.recommenders import Factorization
+from podium.recommenders._pairs import read
+from podium.recommenders.factorization import _descent
+from podium.recommenders.factorization._descent import Factors
+from podium.recommenders.factorization._growth import Growth
 
 ONE = Threads(1)
 
@@ -27,8 +28,8 @@ def _tastes(n_users: int = 60, n_items: int = 40, share: float = 0.5) -> NDArray
     return (same & (rng.random((n_users, n_items)) < share)).astype(float)
 
 
-def _model() -> RoBiRank:
-    return RoBiRank(8, n_epochs=40, random_state=1)
+def _model() -> Factorization:
+    return Factorization(8, n_epochs=40, random_state=1)
 
 
 def _table(likes: NDArray[np.float64], *, users: str = "u", items: str = "i") -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_ids_find_their_rows_wherever_they_sort() -> None:
 
 def test_pair_that_comes_again_adds_its_weight() -> None:
     likes = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
-    model = RoBiRank(2, n_epochs=2).fit(csr_array(likes), executor=ONE)
+    model = Factorization(2, n_epochs=2).fit(csr_array(likes), executor=ONE)
     model.partial_fit(csr_array([[3.0, 0, 0], [0, 0, 0]]), executor=ONE)
     weights = model.seen_weights_ * model.weight_scale_
     np.testing.assert_allclose(weights, [5, 1, 1, 4], rtol=1e-6)
@@ -110,7 +111,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     likes = _tastes()
     bits: list[bytes] = []
     for n in (1, 3):
-        model = RoBiRank(8, n_epochs=4, n_blocks=3).fit(
+        model = Factorization(8, n_epochs=4, n_blocks=3).fit(
             csr_array(likes[:50, :30]), executor=Threads(n)
         )
         new = likes.copy()
@@ -122,7 +123,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
     likes = _tastes()
-    model = RoBiRank(8, n_epochs=4, n_blocks=8).fit(csr_array(likes), executor=ONE)
+    model = Factorization(8, n_epochs=4, n_blocks=8).fit(csr_array(likes), executor=ONE)
     model.partial_fit(csr_array(([1.0], ([3], [40])), shape=(60, 41)), executor=ONE)
     assert model.item_factors_.shape == (41, 8)
 
@@ -130,10 +131,12 @@ def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
 def test_new_items_begin_unlike_all_others() -> None:
     likes = _tastes()
     model = _model().fit(_table(likes, items="m"), executor=ONE)
-    growth = Growth.of(model._pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True)
+    growth = Growth.of(
+        model._learned_pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True
+    )
     old = Factors(model.user_factors_, model.item_factors_, model.item_bias_)
     grown = growth.factors(old, model.random_state)
-    drawn = Factors.draw(model._pairs(), 8, model.random_state)
+    drawn = Factors.draw(model._learned_pairs(), 8, model.random_state)
     every = np.vstack([grown.items, drawn.items])
     assert len(np.unique(np.delete(every, growth.items.old, axis=0), axis=0)) == len(every) - len(
         growth.items.old
@@ -142,7 +145,7 @@ def test_new_items_begin_unlike_all_others() -> None:
 
 def test_gain_of_one_stays_one() -> None:
     likes = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
-    model = RoBiRank(2, n_epochs=2, gain="one").fit(csr_array(likes), executor=ONE)
+    model = Factorization(2, n_epochs=2, gain="one").fit(csr_array(likes), executor=ONE)
     model.partial_fit(csr_array([[3.0, 0, 1.0], [0, 0, 0]]), executor=ONE)
     np.testing.assert_allclose(model.seen_weights_, 1.0)
 
@@ -171,7 +174,7 @@ def test_what_does_not_fit_the_model_is_refused() -> None:
         model.partial_fit(csr_array(likes), n_epochs=0)
 
 
-def _places(model: RoBiRank, users: NDArray[np.int64]) -> set[tuple[int, int]]:
+def _places(model: Factorization, users: NDArray[np.int64]) -> set[tuple[int, int]]:
     items, scores = model.recommend(users, k=model.item_factors_.shape[0])
     shown = scores > -np.inf
     return set(
@@ -188,7 +191,9 @@ def test_pairs_that_were_only_seen_are_not_learned_from_and_not_shown(tmp_path: 
     model.save(tmp_path / "m")
     shown = {(u, i) for u, i in np.argwhere((likes == 0) & (disliked == 0)).tolist()}
     everyone = np.arange(60)
-    assert _places(model, everyone) == _places(RoBiRank.load(tmp_path / "m"), everyone) == shown
+    assert (
+        _places(model, everyone) == _places(Factorization.load(tmp_path / "m"), everyone) == shown
+    )
     new = np.zeros_like(likes)
     new[5, 7] = 1
     for each in (plain, model):

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from podium.catalogue import top_k_factors
-from podium.factorization._settled import best_products
+from podium.recommenders._best import best_products
 
 Floats = NDArray[np.float32]
 
@@ -94,7 +94,7 @@ def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.Mon
     users, items = drawn(9, 6)
     copies, seen = np.tile(items, (10, 1)), seen_by(9, 60, 0.3)
     whole = best_products(users, copies, 3, seen)
-    monkeypatch.setattr("podium.factorization._settled._MOST", 12)
+    monkeypatch.setattr("podium.recommenders._best._MOST", 12)
     assert same(best_products(users, copies, 3, seen), whole)
 
 
@@ -105,7 +105,7 @@ def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.Monk
         asked.append(args[2])
         return top_k_factors(*args, **named)
 
-    monkeypatch.setattr("podium.factorization._settled.top_k_factors", count)
+    monkeypatch.setattr("podium.recommenders._best.top_k_factors", count)
     _, items = drawn(1, 5_000)
     found, best = best_products(np.zeros((4, 33), np.float32), items, 3, None)
     assert found.tolist() == [[0, 1, 2]] * 4

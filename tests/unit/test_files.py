@@ -22,7 +22,7 @@ from podium._arrays import read_arrays, replacing, write_arrays
 from podium.data import read_run
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 SAVED = Path(__file__).parent / "saved"  # by the first version of each format
 
@@ -196,7 +196,7 @@ def test_model_of_the_first_version_is_read() -> None:
 
 def test_factorization_of_the_first_version_is_read() -> None:
     path = SAVED / "robirank.safetensors"
-    model = RoBiRank.load(path)
+    model = Factorization.load(path)
     assert model.user_labels_.tolist() == ["b", "é"]
     assert model.item_labels_.tolist() == [3, 5, 7]
     assert model.item_factors_.tobytes() == load_file(path)["item_factors_"].tobytes()

@@ -44,8 +44,9 @@ def rows(n_threads):
 
 def factors():
     from podium.executors import Threads
-    from podium.factorization import RoBiRank
-    return RoBiRank(n_factors=2, n_epochs=2, n_blocks=2).fit(TRUTH, executor=Threads(2)).item_bias_
+    from podium.recommenders import Factorization
+    model = Factorization(n_factors=2, n_epochs=2, n_blocks=2)
+    return model.fit(TRUTH, executor=Threads(2)).item_bias_
 
 def appended():
     with append_table("appended.parquet") as append:

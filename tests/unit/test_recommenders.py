@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from podium.catalogue import rankings
-from podium.errors import ArgumentError, MissingExtraError
+from podium.catalogue import rank_blocks
+from podium.errors import ArgumentError, DataError, MissingExtraError
 from podium.evaluation import evaluate
 from podium.executors import Threads
-from podium.factorization import RoBiRank
 from podium.recommenders import (
     ALS,
     BPR,
     EASE,
     WARP,
+    Factorization,
     FactorRecommender,
     ItemKNN,
     MultiVAE,
     NeuMF,
     Popularity,
     Recommender,
-    ranks_of,
-    scores_of,
 )
 
 N_USERS, N_ITEMS = 60, 40
@@ -162,7 +161,9 @@ class TestEveryRecommender:
         train = sparse.csr_array(PAIRS * ~held_out)
         truth = sparse.csr_array(held_out.astype(np.float64))
         model = make().fit(train)
-        found = evaluate(rankings(scores_of(model), truth, exclude=train, depth=5), "precision@5")
+        found = evaluate(
+            rank_blocks(model.as_scores(), truth, exclude=train, depth=5), "precision@5"
+        )
         n_unseen = (PAIRS * ~held_out == 0).sum()
         assert found.means["precision@5"] > 1.2 * held_out.sum() / n_unseen
 
@@ -171,8 +172,8 @@ class TestEveryRecommender:
 @pytest.mark.parametrize(
     ("pairs", "text"),
     [
-        (PAIRS, "user_items must be a sparse matrix"),
-        (sparse.csr_array((3, 4)), "at least one pair, got none in 3 users x 4 items"),
+        (PAIRS, "or a sparse matrix, got ndarray"),
+        (sparse.csr_array((3, 4)), "at least one positive pair, got none in 3 users x 4 items"),
         (sparse.csr_array([[0, -1.0]]), "got -1 for user 0 and item 1"),
         (sparse.csr_array([[1, 0], [np.nan, 1]]), "got nan for user 1 and item 0"),
     ],
@@ -194,10 +195,12 @@ def test_pairs_that_are_none_are_refused(
         (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
         (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got 40"),
         (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to show"),
-        (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix"),
+        (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, as user_items is"),
         (lambda model: model.ranks(LIKES), "targets"),
-        (lambda model: model.ranks(LIKES[:, :5]), "exclude must be a sparse matrix of shape"),
-        (lambda model: ranks_of(model, LIKES, exclude=PAIRS[0]), "exclude must be a sparse matrix"),
+        (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the model's users and items"),
+        (lambda model: model.recommend([0], k=41), "k must be at most the model's 40 items"),
+        (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),
+        (lambda model: model.score_pairs([0.5], [2]), "user must hold ids, integers or text"),
     ],
 )
 @pytest.mark.parametrize("make", [Popularity, ItemKNN])
@@ -244,14 +247,15 @@ def test_model_that_is_not_fitted_says_so(make: Callable[[], Recommender]) -> No
             ask()
 
 
-@pytest.mark.parametrize("make", [*EACH, RoBiRank])
+@pytest.mark.parametrize("make", [*EACH, Factorization])
 def test_factorization_and_recommender_tell_alike_that_they_are_not_fitted(
     make: Callable[[], Any],
 ) -> None:
-    with pytest.raises(NotFittedError):
-        make().recommend()
-    with pytest.raises(ArgumentError, match="model must be fitted"):
-        scores_of(make())
+    model = make()
+    calls = (model.recommend, model.as_scores, lambda: model.ranks(LIKES), lambda: model.save("m"))
+    for call in (*calls, lambda: model.score_pairs([0], [0])):
+        with pytest.raises(NotFittedError):
+            call()
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -269,7 +273,7 @@ def test_missing_package_says_what_to_install(name: str, monkeypatch: pytest.Mon
 def test_other_packages_are_loaded_by_fit_alone() -> None:
     code = (
         "import sys, podium.recommenders as r; r.ALS(), r.WARP(), r.NeuMF(), r.EASE(); "
-        "print(sorted({'implicit', 'lightfm', 'cornac', 'torch', 'sklearn'} & set(sys.modules)))"
+        "print(sorted({'implicit', 'lightfm', 'cornac', 'torch'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -330,14 +334,14 @@ def test_itemknn_is_what_its_definition_says(
 
 
 def test_factors_are_read_as_factors() -> None:
-    users, items = scores_of(Popularity().fit(LIKES), np.array([1, 3]), np.array([5, 2]))
+    users, items = Popularity().fit(LIKES).as_scores(np.array([1, 3]), np.array([5, 2]))
     counts = (PAIRS > 0).sum(axis=0)
     assert users @ items.T == pytest.approx(np.array([counts[[5, 2]]] * 2))
     assert issubclass(ALS, FactorRecommender)
 
 
-def robirank() -> RoBiRank:
-    return RoBiRank(4, n_epochs=3, random_state=1).fit(LIKES, executor=Threads(1))
+def robirank() -> Factorization:
+    return Factorization(4, n_epochs=3, random_state=1).fit(LIKES, executor=Threads(1))
 
 
 @pytest.mark.parametrize("make", [robirank, lambda: EASE().fit(LIKES)])
@@ -350,25 +354,96 @@ def test_one_function_serves_robirank_and_recommenders(make: Callable[[], Any]) 
     user = 3
     held_out = sparse.csr_array(PAIRS == 0).astype(np.float64)
     held_out = sparse.csr_array(held_out.toarray() * (np.arange(N_USERS) == user)[:, None])
-    ranks = ranks_of(model, held_out, exclude=LIKES, ties="id")
+    ranks = model.ranks(held_out, ties="id")
     listed, _ = model.recommend([user], k=held_out.nnz, exclude_seen=True)
     assert sorted(ranks) == list(range(1, held_out.nnz + 1))
     assert held_out.indices[np.argmin(ranks)] == listed[0, 0]
-    stream = rankings(scores_of(model), held_out, exclude=LIKES, depth=3)
+    stream = rank_blocks(model.as_scores(), held_out, exclude=LIKES, depth=3)
     assert evaluate(stream, "precision@3").values["precision@3"][user] == 1.0
 
 
+class Mine(Recommender):
+    """A recommender of a user's own: two methods."""
+
+    def _fit(self, pairs: Any) -> None:
+        self.table_ = np.array([[3, 2, 1], [1, 2, 3]], np.float32)
+
+    def _score(self, users: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.table_[users]
+
+
 def test_a_model_of_ones_own_is_ranked_too() -> None:
-    class Mine:
-        n_users_, n_items_ = 2, 3
-
-        def scores(self, users: NDArray[np.int64]) -> NDArray[np.float32]:
-            return np.array([[3, 2, 1], [1, 2, 3]], np.float32)[users]
-
+    model = Mine().fit(sparse.csr_array([[1, 0, 0], [1, 0, 0]]))
     held_out = sparse.csr_array([[0, 0, 1], [0, 1, 0]])
-    assert ranks_of(Mine(), held_out).tolist() == [3.0, 2.0]
-    with pytest.raises(ArgumentError, match="model must be fitted, with user_factors_"):
-        scores_of(RoBiRank())  # type: ignore[arg-type]
+    assert model.ranks(held_out, exclude_seen=False).tolist() == [3.0, 2.0]
+    assert model.ranks(held_out).tolist() == [2.0, 2.0]
+    assert model.recommend(k=1)[0].tolist() == [[1], [2]]
+    assert model.score_pairs([1, 0], [2, 1]).tolist() == [3.0, 2.0]
+    with pytest.raises(ArgumentError, match="a Mine can't be saved"):
+        model.save("never")
+
+
+def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return pairs as a table of ids whose order is that of the rows and columns."""
+    user, item = np.nonzero(pairs)
+    return {
+        "user": np.char.add("u", np.char.zfill(user.astype(str), 3)),
+        "item": 1000 + 7 * item,
+        "value": pairs[user, item],
+    }
+
+
+@pytest.mark.parametrize("make", EACH)
+def test_table_gives_what_its_matrix_gives(make: Callable[[], Recommender]) -> None:
+    pairs = PAIRS.copy()
+    pairs[7, 11] = 1.0  # a table holds no user and no item without a pair
+    by_row, by_id = make().fit(sparse.csr_array(pairs)), make().fit(named(pairs))
+    assert np.array_equal(by_row.scores(), by_id.scores())
+    items, best = by_id.recommend(["u007", "u003"], k=4, deny=[1000])
+    rows, scores = by_row.recommend([7, 3], k=4, deny=[0])
+    assert np.array_equal(items, np.where(rows < 0, -1, 1000 + 7 * rows))
+    assert np.array_equal(best, scores)
+    held_out = np.where(pairs == 0, np.arange(N_ITEMS) % 5 == 0, False).astype(np.float64)
+    assert np.array_equal(by_id.ranks(named(held_out)), by_row.ranks(sparse.csr_array(held_out)))
+
+
+@pytest.mark.parametrize("make", EACH)
+def test_score_of_a_pair_is_its_score_among_all(make: Callable[[], Recommender]) -> None:
+    model, rng = make().fit(LIKES), np.random.default_rng(8)
+    user, item = rng.integers(0, N_USERS, 200), rng.integers(0, N_ITEMS, 200)
+    found = model.score_pairs(user, item)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, model.scores()[user, item], rtol=1e-5, atol=1e-6)
+    assert np.isnan(model.score_pairs([0, N_USERS, -1], [N_ITEMS, 0, 0])).all()
+
+
+def test_ids_of_a_pair_may_be_numbers_where_the_model_has_text() -> None:
+    model = Popularity().fit({"user": ["9", "10", "10"], "item": [3, 3, 4]})
+    found = model.score_pairs([10, 9, 8], ["3", "4", "3"])
+    np.testing.assert_array_equal(found, [2.0, 1.0, np.nan])
+
+
+@pytest.mark.parametrize("make", EACH)
+@pytest.mark.parametrize("pairs", [LIKES, named(PAIRS)], ids=["matrix", "table"])
+def test_saved_model_is_the_same(
+    make: Callable[[], Recommender], pairs: Any, tmp_path: Path
+) -> None:
+    model = make().fit(pairs)
+    if isinstance(model, MultiVAE | NeuMF):
+        with pytest.raises(ArgumentError, match="can't be saved: it declares no arrays"):
+            model.save(tmp_path / "m")
+        return
+    model.save(tmp_path / "m")
+    again = type(model).load(tmp_path / "m")
+    assert again.get_params() == model.get_params()
+    assert np.array_equal(again.scores(), model.scores())
+    assert np.array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
+
+
+def test_file_of_another_model_is_refused(tmp_path: Path) -> None:
+    Popularity().fit(LIKES).save(tmp_path / "m")
+    with pytest.raises(DataError, match="class must be one of 'EASE', got 'Popularity'"):
+        EASE.load(tmp_path / "m")
 
 
 def test_parameters_are_those_that_the_class_documents() -> None:

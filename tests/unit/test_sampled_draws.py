@@ -29,7 +29,7 @@ RULES: list[Ties] = ["worst", "best", "average", "id", "random"]
 
 @pytest.mark.parametrize("ties", RULES)
 def test_full_sample_has_the_exact_rank_under_every_tie_rule(ties: Ties) -> None:
-    exact = catalogue.ranks(TIED, TARGETS, ties=ties, seed=3)
+    exact = catalogue.target_ranks(TIED, TARGETS, ties=ties, seed=3)
     found = sample_ranks(TIED, TARGETS, N_ITEMS - 1, replacement=False, ties=ties, seed=3)
     mean = np.bincount(found.owner, found.ranks) / np.bincount(found.owner)
     assert mean.tolist() == exact.tolist()
@@ -39,7 +39,7 @@ def test_full_sample_has_the_exact_rank_under_every_tie_rule(ties: Ties) -> None
 
 @pytest.mark.parametrize("ties", RULES)
 def test_full_sample_of_what_is_not_excluded_has_the_exact_rank(ties: Ties) -> None:
-    exact = catalogue.ranks(TIED, TARGETS, exclude=EXCLUDE, ties=ties, seed=3)
+    exact = catalogue.target_ranks(TIED, TARGETS, exclude=EXCLUDE, ties=ties, seed=3)
     for user in range(8):
         n_left = int(N_ITEMS - SEEN[user].sum())
         found = sample_ranks(

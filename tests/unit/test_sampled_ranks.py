@@ -189,8 +189,8 @@ def test_expectation_is_the_evaluation_of_whole_rankings() -> None:
     scores = rng.normal(size=(50, 30))
     truth = csr_array((np.ones(50), (np.arange(50), rng.integers(0, 30, 50))), shape=(50, 30))
     measures = ["recall@5", "precision@5", "ndcg@10", "ap@10", "rr", "hit_rate@3", "auc", "pap@4"]
-    whole = evaluate(catalogue.ranking(scores, truth), measures)
-    found = RankDistribution.of_ranks(catalogue.ranks(scores, truth), 30)
+    whole = evaluate(catalogue.rank_all(scores, truth), measures)
+    found = RankDistribution.of_ranks(catalogue.target_ranks(scores, truth), 30)
     for measure in measures:
         assert found.expect(measure) == pytest.approx(whole.summary(measure).mean, rel=1e-12)
 
@@ -200,10 +200,10 @@ def test_recall_of_several_targets_is_that_of_whole_rankings() -> None:
     scores = rng.normal(size=(40, 25))
     truth = csr_array((rng.random((40, 25)) < 0.1).astype(float))
     owner = np.repeat(np.arange(40), np.diff(truth.indptr))
-    exact = catalogue.ranks(scores, truth)
+    exact = catalogue.target_ranks(scores, truth)
     whole = SampledRanks(exact, 24, 25, replacement=False, user=owner)
     found = RankDistribution.of_ranks(exact, 25, weights=whole.weights)
-    evaluated = evaluate(catalogue.ranking(scores, truth), "recall@5").summary("recall@5")
+    evaluated = evaluate(catalogue.rank_all(scores, truth), "recall@5").summary("recall@5")
     assert evaluated.n_undefined == 40 - whole.n_users > 0
     assert found.expect("recall@5") == pytest.approx(evaluated.mean, rel=1e-12)
 

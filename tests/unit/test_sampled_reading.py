@@ -308,7 +308,7 @@ def test_whole_sample_without_the_seen_has_the_exact_ranks_among_the_unseen() ->
     table, targets, seen = whole_sample()
     pairs = dict(zip(("user", "item"), seen.nonzero(), strict=True))
     scores = table["score"].reshape(targets.shape)
-    exact = catalogue.ranks(scores, targets, exclude=seen)
+    exact = catalogue.target_ranks(scores, targets, exclude=seen)
     found = read_candidate_scores(
         table, n_items=30, replacement=False, seen=pairs, seen_candidates="drop"
     )

@@ -19,7 +19,7 @@ from podium.ranking import TIES, Ranking, count_between
 from podium.types import Offsets, Ties
 
 
-def rankings(
+def rank_blocks(
     scores: Scores,
     truth: Any,
     *,
@@ -77,7 +77,7 @@ def rankings(
     >>> from scipy.sparse import csr_array
     >>> scores = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
     >>> truth = csr_array([[0, 0, 1], [0, 1, 0]])
-    >>> [r.relevance.tolist() for r in rankings(scores, truth, depth=2)]
+    >>> [r.relevance.tolist() for r in rank_blocks(scores, truth, depth=2)]
     [[0.0, 0.0, 0.0, 1.0]]
     """
     table = read(scores)
@@ -96,7 +96,7 @@ def rankings(
     return (plan.ranking(start, block) for start, block in blocks)
 
 
-def ranking(
+def rank_all(
     scores: Scores,
     truth: Any,
     *,
@@ -109,22 +109,22 @@ def ranking(
 ) -> Ranking:
     """Rank every item of a catalogue for every user, as one Ranking.
 
-    It holds all users' lists: give a depth, or use `rankings` where that would be too much.
+    It holds all users' lists: give a depth, or use `rank_blocks` where that would be too much.
 
     Parameters
     ----------
     scores, truth, exclude, overlap, depth, ties, min_relevance, seed
-        As in `rankings`.
+        As in `rank_blocks`.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> r = ranking([[3.0, 2.0, 1.0]], csr_array([[0, 1, 0]]), exclude=csr_array([[1, 0, 0]]))
+    >>> r = rank_all([[3.0, 2.0, 1.0]], csr_array([[0, 1, 0]]), exclude=csr_array([[1, 0, 0]]))
     >>> r.relevance.tolist(), r.n_items.tolist()
     ([1.0, 0.0], [2])
     """
     parts = list(
-        rankings(
+        rank_blocks(
             scores,
             truth,
             exclude=exclude,

@@ -21,7 +21,7 @@ from podium.ranking import TIES
 from podium.types import PerRow, Ties
 
 
-def ranks(
+def target_ranks(
     scores: Scores,
     targets: Any,
     *,
@@ -33,12 +33,12 @@ def ranks(
 ) -> PerRow:
     """Find the rank of each target among all items of its user that are not excluded.
 
-    Ranks are what `rankings` with depth=None would give the targets, without sorting anything.
+    Ranks are what `rank_blocks` with depth=None would give the targets, without sorting anything.
 
     Parameters
     ----------
     scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
-        As in `rankings`.
+        As in `rank_blocks`.
     targets : scipy.sparse matrix, (n_users, n_items)
         The stored pairs are the targets. Their values are relevances >= 0, which matter to the
         order of equal scores only.
@@ -51,7 +51,7 @@ def ranks(
         higher relevance or, with the same, of a higher item number. "average" is the mean rank
         of all that share it, which may end in one half.
     block_size, seed
-        As in `rankings`.
+        As in `rank_blocks`.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def ranks(
     Raises
     ------
     ArgumentError
-        As `rankings`.
+        As `rank_blocks`.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def ranks(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> ranks([[3.0, 2.0, 1.0, 2.0]], csr_array([[1, 0, 0, 1]]))
+    >>> target_ranks([[3.0, 2.0, 1.0, 2.0]], csr_array([[1, 0, 0, 1]]))
     array([1., 3.])
     """
     table = read(scores)

@@ -82,8 +82,8 @@ class Objective:
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Any other parameter of podium.factorization.RoBiRank, as decay=none or xi=exact; "
-            "may be repeated.",
+            help="Any other parameter of podium.recommenders.Factorization, as decay=none or "
+            "xi=exact; may be repeated.",
             rich_help_panel=_MODEL,
         ),
     ] = None
@@ -229,7 +229,7 @@ class PairColumns:
 
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
-    """Return the model, unfitted, after a fit of its like to two made-up users.
+    """Return the model, unfitted, its parameters checked.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         For a parameter that is wrong whatever the data, or that only a validation reads.
     """
     from podium import _check
-    from podium.factorization import RoBiRank
+    from podium.recommenders import Factorization
 
     _refuse_idle(held_out)
     if objective.how is not None:
@@ -252,14 +252,14 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         if f.name not in ("set", "valid", "min_relevance", "how")
     }
     named["gain"] = objective.gain
-    others = sorted(set(RoBiRank().get_params()) - set(named))
+    others = sorted(set(Factorization().get_params()) - set(named))
     own = assignments(objective.set)
     for name, value in own.items():
         _check.choice(name, "the NAME of --set", others)
         own[name] = "none" if value is None else value  # a word of decay's; no other takes None
     given = {name: value for name, value in named.items() if value is not None}
-    model = RoBiRank(**given, **own)
-    _rehearse(model)
+    model = Factorization(**given, **own)
+    model.check()
     return model
 
 
@@ -286,15 +286,3 @@ def _refuse_idle(held_out: HeldOut) -> None:
         if getattr(held_out, name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise ArgumentError(f"{option} needs --valid: without it nothing is measured.")
-
-
-def _rehearse(model: Any) -> None:
-    """Fit a short copy to few pairs, so that a wrong parameter shows before a file is read."""
-    from podium.executors import Threads
-
-    params = model.get_params()
-    for name, most in (("n_factors", 2), ("n_epochs", 1), ("n_blocks", 2), ("learning_rate", 0.1)):
-        if isinstance(params[name], int | float):
-            params[name] = min(params[name], most)
-    pairs = {"user": [0, 1, 1], "item": [0, 1, 2]}
-    type(model)(**params).fit(pairs, executor=Threads(1))

@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
-from podium.errors import DataError, PodiumWarning
+from podium.errors import PodiumWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.cli._negatives import Listed
-
-_BLOCK = 2**16  # pairs whose factors are in memory at a time
-_FEW = 0.5  # share of ids below which a model may be another data set's
 
 
 def is_model(path: Path) -> bool:
@@ -28,130 +25,36 @@ def is_model(path: Path) -> bool:
 
 
 def of_model(path: Path, listed: Listed, n_items: int) -> tuple[Listed, NDArray[Any]]:
-    """Score the lines of users whom a model knows; items that it does not know come last.
+    """Score the lines of users whom a model knows, and say what it does not know.
 
     `n_items` is the size of the catalogue that the candidates were drawn from.
-
-    Raises
-    ------
-    DataError
-        If the file is no factorization's, or knows none of the users, items or targets.
-
-    Warns
-    -----
-    PodiumWarning
-        If it knows few of the users, items or targets, or more items than there are.
     """
-    from podium.factorization import RoBiRank
+    from podium.recommenders import Factorization, score_candidates
 
-    model = RoBiRank.load(path)
-    rows = _places(listed.user, model.user_labels_, len(model.user_factors_))
-    if (rows < 0).all():
-        raise _stranger(path, listed, "users", listed.user[0], model.user_labels_)
-    known, rows = listed.keep(rows >= 0), rows[rows >= 0]
-    columns = _places(known.item, model.item_labels_, len(model.item_factors_))
-    if (columns < 0).all():
-        raise _stranger(path, listed, "items", known.item[0], model.item_labels_)
-    targets = known.item[known.target]
-    if (columns[known.target] < 0).all():
-        raise _stranger(path, listed, "targets", targets[0], model.item_labels_)
-    _tell(path, listed, known, columns)
-    _warn_of_others(path, listed, known, columns)
-    if len(model.item_factors_) > n_items:
-        _warn(
-            f"{path} knows {len(model.item_factors_)} items, and --items says that candidates were "
-            f"drawn from {n_items}: it may be another catalogue's."
-        )
-    _tell_learned(path, model, rows[known.target], columns[known.target])
-    return known, _scores(model, rows, columns)
-
-
-def _places(ids: NDArray[Any], labels: NDArray[Any] | None, n: int) -> NDArray[Any]:
-    """Return the row of each id in a model, -1 where it knows none."""
-    import numpy as np
-
-    if labels is None:
-        return np.where((ids >= 0) & (ids < n), ids, -1)
-    asked = ids.astype(np.str_) if labels.dtype.kind == "U" else ids
-    order = np.argsort(labels)
-    place = order[np.minimum(np.searchsorted(labels, asked, sorter=order), n - 1)]
-    return np.where(labels[place] == asked, place, -1)
-
-
-def _stranger(path: Path, listed: Listed, what: str, first: Any, labels: Any) -> DataError:
-    from podium import _check
-
-    knows = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
-    return DataError(
-        f"{path} knows none of the {what} in {listed.file}, such as {first}; it knows {knows}. "
-        "Fit it to pairs that have the file's numbers."
-    )
-
-
-def _tell(path: Path, listed: Listed, known: Listed, columns: NDArray[Any]) -> None:
-    """Say what the model does not know, and what becomes of it."""
-    import numpy as np
-
-    there, kept = (np.unique(each.user).size for each in (listed, known))
-    if kept < there:
+    model, file = Factorization.load(path), listed.file
+    pairs = (listed.user, listed.item, listed.target)
+    found = score_candidates(model, *pairs, model_name=str(path), source=str(file))
+    (n_users, n_known), (n_listed, n_there) = found.n_users, found.n_items
+    if n_known < n_users:
         _messages.say(
-            f"{listed.file}: {there - kept} of {there} users left out, whom {path} does not know."
+            f"{file}: {n_users - n_known} of {n_users} users left out, whom {path} does not know."
         )
-    items, strange = np.unique(known.item).size, np.unique(known.item[columns < 0]).size
-    if strange:
+    if n_there < n_listed:
         _messages.say(
-            f"{listed.file}: {path} does not know {strange} of {items} items; they rank below "
-            "those it knows."
+            f"{file}: {path} does not know {n_listed - n_there} of {n_listed} items; they rank "
+            "below those it knows."
         )
-
-
-def _warn_of_others(path: Path, listed: Listed, known: Listed, columns: NDArray[Any]) -> None:
-    """Warn where so few ids are the model's that they may be equal by accident."""
-    import numpy as np
-
-    there = columns >= 0
-    parts = {
-        "users": (listed.user, known.user),
-        "items": (known.item, known.item[there]),
-        "targets": (known.item[known.target], known.item[known.target & there]),
-    }
-    for what, ids in parts.items():
-        n, n_known = (np.unique(each).size for each in ids)
-        if n_known < _FEW * n:
-            _warn(
-                f"{path} knows only {n_known} of the {n} {what} in {listed.file}: it may be "
-                "another catalogue's, or have other ids."
-            )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, PodiumWarning, stacklevel=4)
-
-
-def _tell_learned(path: Path, model: Any, rows: NDArray[Any], columns: NDArray[Any]) -> None:
-    """Say where targets are no held-out items."""
-    import numpy as np
-
-    n_items = len(model.item_factors_)
-    users = np.repeat(np.arange(len(model.user_factors_)), np.diff(model.seen_offsets_))
-    pairs = (users * n_items + model.seen_items_)[model.seen_weights_ > 0]
-    learned = np.isin(rows * n_items + columns, pairs)
-    n = int((learned & (columns >= 0)).sum())
-    if n:
+    if model.n_items_ > n_items:
+        warnings.warn(
+            f"{path} knows {model.n_items_} items, and --items says that candidates were drawn "
+            f"from {n_items}: it may be another catalogue's.",
+            PodiumWarning,
+            stacklevel=2,
+        )
+    known = listed.keep(found.rows)
+    if found.n_learned:
         _messages.say(
-            f"{path} has learned from {n} of the {rows.size} targets: they are not held out, and "
-            "its measures come out too high."
+            f"{path} has learned from {found.n_learned} of the {int(known.target.sum())} targets: "
+            "they are not held out, and its measures come out too high."
         )
-
-
-def _scores(model: Any, rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
-    import numpy as np
-
-    scores = np.empty(rows.size)
-    for start in range(0, rows.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        left = model.user_factors_[rows[part]].astype(np.float64)
-        products = np.einsum("ij,ij->i", left, model.item_factors_[columns[part]])
-        scores[part] = products + model.item_bias_[columns[part]]
-    scores[columns < 0] = scores[columns >= 0].min() - 1.0
-    return scores
+    return known, found.scores

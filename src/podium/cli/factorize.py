@@ -200,7 +200,7 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write what an interrupted fit has, and say how to go on."""
     is_kept = checkpoint is not None and checkpoint.exists()
     go_on = f"--resume goes on from {checkpoint}" if is_kept else ""
-    if not hasattr(model, "n_epochs_"):
+    if not model.is_fitted:
         _messages.say("interrupted before the first pass was whole: no model was written.")
         return
     _save(model, out, checkpoint)
@@ -209,7 +209,7 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
 
 
 def _counts(model: Any) -> str:
-    n_users, n_items = len(model.user_factors_), len(model.item_factors_)
+    n_users, n_items = model.n_users_, model.n_items_
     counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
     shape = ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
     return f"{shape} in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"

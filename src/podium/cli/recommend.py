@@ -68,12 +68,12 @@ def recommend(
     """
     check_target(out, "--out", _runs.SUFFIXES)
     from podium import _check
-    from podium.factorization import RoBiRank
+    from podium.recommenders import Factorization
 
     width = _check.cutoff(k, name="-k")
-    fitted = RoBiRank.load(model)
+    fitted = Factorization.load(model)
     options: dict[str, Any] = {
-        "k": min(width, len(fitted.item_factors_)),
+        "k": min(width, fitted.n_items_),
         "exclude_seen": not include_seen,
         "allow": _items(fitted, allow, "--allow", item_col),
         "deny": _items(fitted, deny, "--deny", item_col),
@@ -120,7 +120,7 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
     from podium import _check
     from podium.errors import DataError
 
-    labels = _labels(fitted.user_labels_, len(fitted.user_factors_))
+    labels = _labels(fitted.user_labels_, fitted.n_users_)
     if path is None:
         return labels
     known, unknown = match(read_ids(path, "user", column), labels)
@@ -144,7 +144,7 @@ def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> A
 
     if path is None:
         return None
-    labels = _labels(fitted.item_labels_, len(fitted.item_factors_))
+    labels = _labels(fitted.item_labels_, fitted.n_items_)
     known, unknown = match(read_ids(path, "item", column), labels)
     if not known.size and option == "--allow":
         raise DataError(

@@ -15,6 +15,7 @@ from podium.data._letor_rows import Piece, Rows, joined
 from podium.data.features import Features, check_dtype, numbered, width_of
 from podium.data.tables import format_of
 from podium.errors import ArgumentError, DataError, ScatteredQueriesError
+from podium.groups import find
 
 
 def stream_features(
@@ -115,7 +116,7 @@ class _Seen:
         order = np.argsort(heads, kind="stable")
         again = np.zeros(heads.size, np.bool_)
         again[order[1:]] = heads[order[1:]] == heads[order[:-1]]
-        again |= _among(heads, self._ids)
+        again |= find(self._ids, heads) >= 0
         if again.any():
             row = int(starts[int(np.argmax(again))])
             raise ScatteredQueriesError(
@@ -124,10 +125,3 @@ class _Seen:
                 "read_features."
             )
         self._ids = np.sort(np.concatenate([self._ids, heads]), kind="stable")
-
-
-def _among(values: NDArray[np.int64], rising: NDArray[np.int64]) -> NDArray[np.bool_]:
-    if not rising.size:
-        return np.zeros(values.size, np.bool_)
-    place = np.minimum(np.searchsorted(rising, values), rising.size - 1)
-    return rising[place] == values

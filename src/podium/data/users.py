@@ -15,6 +15,7 @@ from podium.data.ids import share
 from podium.data.overlap import Side, check_met
 from podium.data.tables import open_table
 from podium.errors import DataError
+from podium.groups import find
 from podium.types import Labels
 
 
@@ -65,10 +66,10 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
         first = _check.label(shared.label(known[twice[0]]))
         raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
     values = _text(columns[found[column]])[order]
-    place = np.minimum(np.searchsorted(known, shared.right), max(known.size - 1, 0))
     if not known.size:
         return np.full(labels.size, "unknown")
-    return np.where(known[place] == shared.right, values[place], "unknown")
+    place = find(known, shared.right)
+    return np.where(place < 0, "unknown", values[place])
 
 
 def _text(values: Any) -> Labels:

@@ -60,7 +60,7 @@ class Ray:
     Examples
     --------
     >>> with Ray("local", n_workers=2) as executor:  # doctest: +SKIP
-    ...     model = RoBiRank().fit(user_items, executor=executor)
+    ...     model = Factorization().fit(user_items, executor=executor)
     """
 
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:

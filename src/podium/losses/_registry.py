@@ -33,7 +33,7 @@ def is_registered(text: str) -> bool:
     return REGISTRY.find(text.partition("@")[0].partition("(")[0].strip()) is not None
 
 
-def spec(loss: Loss) -> dict[str, Any]:
+def spec(loss: Any) -> dict[str, Any]:
     """Return a registered loss as a dictionary that JSON can hold; `from_spec` reads it back.
 
     Examples
@@ -41,7 +41,7 @@ def spec(loss: Loss) -> dict[str, Any]:
     >>> spec(get("logistic"))
     {'name': 'logistic', 'per': 'row', 'min_relevance': 1.0}
     """
-    if REGISTRY.get(loss.name) is not type(loss):
+    if not isinstance(loss, Loss) or REGISTRY.get(loss.name) is not type(loss):
         raise ArgumentError(
             f"loss {loss!r} is not in the registry and cannot be written down. Enter its class "
             "with podium.losses.register first."

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.groups import Groups
+from podium.groups import Groups, find
 from podium.types import PerGroup
 
 
@@ -87,6 +87,6 @@ def _surprise(items: NDArray[Any], interactions: NDArray[Any]) -> NDArray[np.flo
     if not interactions.size:
         raise ArgumentError("interactions must name at least one past interaction, got none.")
     known, counts = np.unique(interactions, return_counts=True)
-    place = np.minimum(np.searchsorted(known, items), known.size - 1)
-    count = np.where(known[place] == items, counts[place], 0.5)
+    place = find(known, items)
+    count = np.where(place < 0, 0.5, counts[place])
     return -np.log2(count / interactions.size)

@@ -1,33 +1,59 @@
-"""Recommenders to compare with: one interface over podium's own and other libraries' models.
+"""Recommenders: models that score all items for each user, under one contract.
 
-Popularity, ItemKNN and EASE are podium's own; ALS and BPR are implicit's, MultiVAE and NeuMF are
-cornac's (extra ``baselines``), WARP is LightFM's (extra ``warp``). All are fitted to a sparse
-matrix of users x items, and recommend as ``podium.factorization`` does. `scores_of` turns any of
-them, RoBiRank too, into what ``podium.catalogue`` ranks; `ranks_of` has the exact ranks of
-held-out items.
+`Factorization`, `Popularity`, `ItemKNN` and `EASE` are podium's own; `ALS` and `BPR` are
+implicit's, `MultiVAE` and `NeuMF` are cornac's (extra ``baselines``), `WARP` is LightFM's (extra
+``warp``). Each is fitted to a sparse matrix or a table of users and items, recommends, ranks
+held-out items, and scores single pairs.
 """
 
-from podium.recommenders._base import Recommender
-from podium.recommenders._cornac import MultiVAE, NeuMF
-from podium.recommenders._factors import FactorRecommender, Popularity
-from podium.recommenders._implicit import ALS, BPR
-from podium.recommenders._lightfm import WARP
-from podium.recommenders._scored import Factored, Scored, ranks_of, scores_of
-from podium.recommenders._similar import EASE, ItemKNN
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.recommenders._base import Recommender
+    from podium.recommenders._candidates import CandidateScores, score_candidates
+    from podium.recommenders._cornac import MultiVAE, NeuMF
+    from podium.recommenders._factors import FactorRecommender, Popularity
+    from podium.recommenders._implicit import ALS, BPR
+    from podium.recommenders._lightfm import WARP
+    from podium.recommenders._similar import EASE, ItemKNN
+    from podium.recommenders.factorization._model import Factorization
+
+_HOME = {
+    "ALS": "_implicit",
+    "BPR": "_implicit",
+    "CandidateScores": "_candidates",
+    "EASE": "_similar",
+    "WARP": "_lightfm",
+    "FactorRecommender": "_factors",
+    "Factorization": "factorization._model",
+    "ItemKNN": "_similar",
+    "MultiVAE": "_cornac",
+    "NeuMF": "_cornac",
+    "Popularity": "_factors",
+    "Recommender": "_base",
+    "score_candidates": "_candidates",
+}
 
 __all__ = [
     "ALS",
     "BPR",
     "EASE",
     "WARP",
+    "CandidateScores",
     "FactorRecommender",
-    "Factored",
+    "Factorization",
     "ItemKNN",
     "MultiVAE",
     "NeuMF",
     "Popularity",
     "Recommender",
-    "Scored",
-    "ranks_of",
-    "scores_of",
+    "score_candidates",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a model when it is asked for: a worker of a fit needs only what its part needs."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

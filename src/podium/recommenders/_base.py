@@ -1,40 +1,66 @@
-"""What every recommender does: take in pairs, score all items, show the best ones."""
+"""The contract of a recommender: take in pairs, score items, show and rank them, be a file."""
 
 from __future__ import annotations
 
 import abc
-from typing import Any, Self
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
-from podium.catalogue import ScoreFunction, top_k, top_k_factors
+from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
-from podium.recommenders._scored import Floats, Ints, ranks_of, scores_of
+from podium.recommenders import _pairs
+from podium.recommenders._files import Saved
+from podium.recommenders._pairs import Labels, Pairs
 from podium.types import PerRow, Ties
 
+Floats: TypeAlias = "NDArray[np.float32]"
+Ints: TypeAlias = "NDArray[np.int64]"
+Items: TypeAlias = "NDArray[Any]"
 
-class Recommender(abc.ABC):
+_BLOCK = 2**22  # scores in memory at a time where single pairs are scored
+
+
+class Recommender(Saved, BaseEstimator):
     """A model that scores all items for each user that it was fitted to.
+
+    A model of your own has `_fit` and `_score`; all else follows. It can be saved if `_learned`
+    names its arrays and `_layout` returns their shapes.
 
     Attributes
     ----------
+    user_labels_, item_labels_ : (n_users,), (n_items,), or None
+        Ids, rising, where the pairs came from a table; a matrix has row and column numbers.
     user_items_ : scipy.sparse.csr_array of float32, (n_users, n_items)
-        What it was fitted to, items rising and no pair twice; items of a user in it are "seen".
+        The pairs that are not shown, and their weights.
+    seen_offsets_, seen_items_, seen_weights_
+        The same pairs as they are saved: user u has the items ``seen_items_[lo:hi]`` from
+        ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned from those of weight > 0.
     """
 
+    user_labels_: Labels | None
+    item_labels_: Labels | None
     user_items_: sparse.csr_array[Any]
+    seen_offsets_: Ints
+    seen_items_: NDArray[np.int32]
+    seen_weights_: Floats
+    weight_scale_: float
+    n_items_: int
 
     def fit(self, user_items: Any) -> Self:
         """Learn from pairs of users and items.
 
         Parameters
         ----------
-        user_items : scipy.sparse matrix, (n_users, n_items)
+        user_items : scipy.sparse matrix, (n_users, n_items), or table
             A pair's value > 0 is its weight, where the model reads weights. A pair of value 0 is
-            none, repeated pairs add up.
+            none, repeated pairs add up. A table is anything that `podium.data.read_interactions`
+            reads.
 
         Raises
         ------
@@ -43,9 +69,9 @@ class Recommender(abc.ABC):
         MissingExtraError
             Where the model is another library's and that is not installed.
         """
-        pairs = _read(user_items)
-        self._fit(pairs)
-        self.user_items_ = pairs
+        pairs = _pairs.read(user_items, "value", as_they_are=True)
+        self._fit(pairs.matrix())
+        self._hold_pairs(pairs)
         return self
 
     @abc.abstractmethod
@@ -54,15 +80,20 @@ class Recommender(abc.ABC):
 
     @abc.abstractmethod
     def _score(self, users: Ints) -> Floats:
-        """Return scores of all items for users that there are."""
+        """Return scores of all items for row numbers of users."""
 
     @property
     def n_users_(self) -> int:
-        return self._fitted().shape[0]
+        check_is_fitted(self)
+        return self.seen_offsets_.size - 1
 
     @property
-    def n_items_(self) -> int:
-        return self._fitted().shape[1]
+    def is_fitted(self) -> bool:
+        """Whether there are users and items to recommend."""
+        return "seen_offsets_" in vars(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
 
     def scores(self, users: ArrayLike | None = None) -> Floats:
         """Score all items for some users.
@@ -70,14 +101,60 @@ class Recommender(abc.ABC):
         Parameters
         ----------
         users : (n,), optional
-            Row numbers; all users without it, which takes 4 bytes a user and item.
+            Ids, or row numbers of a matrix; all users without it, which takes 4 bytes a user and
+            item.
 
         Returns
         -------
         float32, (n, n_items)
             Higher is better; to be compared within a user only. Seen items have scores too.
         """
-        return self._score(_positions(users, self.n_users_, "users"))
+        check_is_fitted(self)
+        return self._score(self._rows(users))
+
+    def score_pairs(self, user: ArrayLike, item: ArrayLike) -> PerRow:
+        """Score single pairs.
+
+        Parameters
+        ----------
+        user, item : (n,)
+            Ids, or row and column numbers of a matrix.
+
+        Returns
+        -------
+        float64, (n,)
+            nan for a pair whose user or item the model does not have.
+        """
+        rows, columns = self.places(user, item)
+        scores = np.full(rows.size, np.nan)
+        there = np.flatnonzero((rows >= 0) & (columns >= 0))
+        scores[there] = self._score_pairs(rows[there], columns[there])
+        return scores
+
+    def places(self, user: ArrayLike, item: ArrayLike) -> tuple[Ints, Ints]:
+        """Find the row of each pair's user and the column of its item, -1 for unknown ones."""
+        check_is_fitted(self)
+        users, items = (np.atleast_1d(np.asarray(ids)) for ids in (user, item))
+        if users.ndim != 1 or users.shape != items.shape:
+            raise ArgumentError(
+                f"user and item must have equal length, got shapes {users.shape} and {items.shape}."
+            )
+        return (
+            _pairs.places(users, self.user_labels_, self.n_users_, "user"),
+            _pairs.places(items, self.item_labels_, self.n_items_, "item"),
+        )
+
+    def _score_pairs(self, rows: Ints, columns: Ints) -> PerRow:
+        """Score pairs that are there: all items of some users at a time."""
+        scores = np.empty(rows.size)
+        order, step = np.argsort(rows, kind="stable"), max(1, _BLOCK // self.n_items_)
+        users, starts = np.unique(rows[order], return_index=True)
+        ends = [*starts[1:].tolist(), rows.size]
+        for first in range(0, users.size, step):
+            part = order[starts[first] : ends[min(first + step, users.size) - 1]]
+            block = users[first : first + step]
+            scores[part] = self._score(block)[np.searchsorted(block, rows[part]), columns[part]]
+        return scores
 
     def recommend(
         self,
@@ -87,112 +164,196 @@ class Recommender(abc.ABC):
         exclude_seen: bool = True,
         allow: ArrayLike | None = None,
         deny: ArrayLike | None = None,
-    ) -> tuple[Ints, Floats]:
+    ) -> tuple[Items, Floats]:
         """Find the best items of users, best first.
 
         Parameters
         ----------
         users : (n,), optional
-            Row numbers; all users without it.
+            Ids, or row numbers of a matrix; all users without it.
         k : int
+            Items of each user, at most as many as the model has.
         exclude_seen : bool
             Leave out the items that a user has a pair with.
         allow, deny : (n,), optional
-            Column numbers of items that alone may be shown, and of items that may not.
+            Items that alone may be shown, and items that may not.
 
         Returns
         -------
-        items : int64, (n, k)
-            Column numbers. Where fewer than k may be shown, -1 fills up.
+        items : (n, k)
+            Ids, or column numbers. Where fewer than k may be shown, -1 (or "") fills up.
         scores : float32, (n, k)
             -inf where there is no item.
         """
-        rows = _positions(users, self.n_users_, "users")
-        chosen = _candidates(allow, deny, self.n_items_)
+        check_is_fitted(self)
+        rows = self._rows(users)
         seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
-        if seen is not None and chosen is not None:
-            seen = seen[:, chosen]
-        found, scores = _best(scores_of(self, rows, chosen), k, seen)
-        return found if chosen is None else np.where(found < 0, -1, chosen[found]), scores
+        found, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
+        return self._named(found), scores
+
+    def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
+        """Return columns of the best items that are no `seen` ones, of all or the candidates."""
+        if seen is not None and candidates is not None:
+            seen = seen[:, candidates]
+        found, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
+        return found if candidates is None else np.where(found < 0, -1, candidates[found]), scores
 
     def ranks(
         self, held_out: Any, *, exclude_seen: bool = True, ties: Ties = "worst", seed: int = 0
     ) -> PerRow:
-        """Find the exact rank of each held-out item among all items of its user: see `ranks_of`.
+        """Find the exact rank of each held-out item among all items of its user.
 
         Parameters
         ----------
-        held_out : scipy.sparse matrix, (n_users, n_items)
+        held_out : scipy.sparse matrix, (n_users, n_items), or table
+            The pairs are ranked, one or several for a user; users without any have none.
         exclude_seen : bool
-            Rank among the items that a user has no pair with.
+            Rank among the items that a user has no pair with; a held-out pair that the model was
+            fitted to is then an error.
         ties, seed
-            As in `podium.catalogue.ranks`.
+            As in `podium.catalogue.target_ranks`.
+
+        Returns
+        -------
+        float64, (n_held_out,)
+            From 1, in the order of ``held_out.tocsr().data``; those of a table by user and item.
+
+        Notes
+        -----
+        Cost: users without a held-out item are not scored.
+
+        Examples
+        --------
+        >>> from podium.recommenders import Popularity
+        >>> likes = sparse.csr_array([[1, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 0]])
+        >>> held_out = sparse.csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
+        >>> Popularity().fit(likes).ranks(held_out)
+        array([1., 1.])
         """
-        hidden = self._fitted() if _check.flag(exclude_seen, "exclude_seen") else None
-        return ranks_of(self, held_out, exclude=hidden, ties=ties, seed=seed)
+        check_is_fitted(self)
+        hidden: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
+        if not _pairs.is_matrix(held_out):
+            held_out = _pairs.read_same(held_out, "held_out", self._seen_pairs()).matrix()
+        shape = (self.n_users_, self.n_items_)
+        if held_out.shape != shape:
+            raise ArgumentError(
+                f"held_out must have the model's users and items, {shape}, got {held_out.shape}."
+            )
+        targets: Any = held_out.tocsr()
+        users = np.flatnonzero(np.diff(targets.indptr))
+        return target_ranks(
+            self.as_scores(users),
+            targets[users],
+            exclude=None if hidden is None else hidden[users],
+            ties=ties,
+            seed=seed,
+        )
 
-    def _fitted(self) -> sparse.csr_array[Any]:
-        if not hasattr(self, "user_items_"):
-            from sklearn.exceptions import NotFittedError  # as a factorization raises
+    def as_scores(
+        self, rows: Ints | None = None, columns: Ints | None = None
+    ) -> ScoreFunction | tuple[Floats, Floats]:
+        """Return scores as `podium.catalogue` reads them, a block of users at a time.
 
-            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
-        return self.user_items_
+        Parameters
+        ----------
+        rows, columns : int64, (n,), optional
+            Users and items that alone are meant; all without them.
+
+        Returns
+        -------
+        pair of float32, or ScoreFunction
+            Factors, with the bias as one more, where the model has them: products of factors are
+            the fastest. Else a function.
+
+        Examples
+        --------
+        >>> from podium.catalogue import top_k_factors
+        >>> from podium.recommenders import Popularity
+        >>> likes = sparse.csr_array([[1, 0, 1], [0, 0, 1]])
+        >>> top_k_factors(*Popularity().fit(likes).as_scores(), 1, exclude=likes)[0]
+        array([[1],
+               [0]])
+        """
+        numbers = np.arange(self.n_users_) if rows is None else rows
+        n_items = self.n_items_ if columns is None else columns.size
+        chosen: Any = slice(None) if columns is None else columns
+
+        def block(places: Ints) -> Floats:
+            return self._score(numbers[places])[:, chosen]
+
+        return ScoreFunction(block, numbers.size, n_items, np.float32)
+
+    def _hold_pairs(self, pairs: Pairs) -> None:
+        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
+        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
+        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
+        self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
+
+    def _seen_pairs(self) -> Pairs:
+        """Return all pairs that are not shown; those of weight 0 nothing was learned from."""
+        return Pairs(
+            self.seen_offsets_,
+            self.seen_items_,
+            self.seen_weights_,
+            self.n_items_,
+            self.weight_scale_,
+            self.user_labels_,
+            self.item_labels_,
+        )
+
+    def _learned_pairs(self) -> Pairs:
+        """Return the pairs that the model has learned from."""
+        seen = self._seen_pairs()
+        return seen.chosen(seen.weights > 0)
+
+    def _width(self, k: Any) -> int:
+        width = _check.cutoff(k)
+        if width > self.n_items_:
+            raise ArgumentError(
+                f"k must be at most the model's {self.n_items_} items, got {width}."
+            )
+        return width
+
+    def _rows(self, users: ArrayLike | None) -> Ints:
+        if users is None:
+            return np.arange(self.n_users_, dtype=np.int64)
+        return _positions(users, self.user_labels_, self.n_users_, "users")
+
+    def _columns(self, items: ArrayLike, name: str) -> Ints:
+        return _positions(items, self.item_labels_, self.n_items_, name)
+
+    def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
+        """Return the items that may be shown, rising; None where all may."""
+        if allow is None and deny is None:
+            return None
+        chosen = np.zeros(self.n_items_, np.bool_)
+        chosen[slice(None) if allow is None else self._columns(allow, "allow")] = True
+        if deny is not None:
+            chosen[self._columns(deny, "deny")] = False
+        if not chosen.any():
+            raise ArgumentError("allow and deny leave no item to show. Allow more, or deny fewer.")
+        return np.flatnonzero(chosen)
+
+    def _named(self, found: Ints) -> Items:
+        labels: Labels | None = self.item_labels_
+        if labels is None:
+            return found
+        named: Items = labels[found]
+        named[found < 0] = "" if labels.dtype.kind == "U" else -1
+        return named
 
 
-def _best(scores: ScoreFunction | tuple[Floats, Floats], k: int, seen: Any) -> tuple[Ints, Floats]:
-    if isinstance(scores, tuple):
-        users, items = scores
-        return top_k_factors(users, items, k, exclude=seen)
-    return top_k(scores, k, exclude=seen)
-
-
-def _candidates(allow: Any, deny: Any, n_items: int) -> Ints | None:
-    """Return the items that may be shown, rising; None where all may."""
-    if allow is None and deny is None:
-        return None
-    chosen = np.zeros(n_items, np.bool_)
-    chosen[_positions(allow, n_items, "allow")] = True
-    if deny is not None:
-        chosen[_positions(deny, n_items, "deny")] = False
-    if not chosen.any():
-        raise ArgumentError("allow and deny leave no item to show. Allow more, or deny fewer.")
-    return np.flatnonzero(chosen)
-
-
-def _positions(values: ArrayLike | None, n: int, name: str) -> Ints:
-    """Return row or column numbers, all of them for None."""
-    if values is None:
-        return np.arange(n)
-    places: NDArray[Any] = np.atleast_1d(np.asarray(values))
-    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
-        raise ArgumentError(f"{name} must be a list of integers below {n}, got {values!r}.")
-    outside = (places < 0) | (places >= n)
+def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:
+    """Return row numbers of ids, or of row numbers themselves where there are no ids."""
+    if labels is not None:
+        return _pairs.known_codes(ids, labels, name)
+    rows = np.atleast_1d(np.asarray(ids))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ArgumentError(
+            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
+        )
+    outside = (rows < 0) | (rows >= n)
     if outside.any():
-        raise ArgumentError(f"{name} must lie in [0, {n}), got {places[int(np.argmax(outside))]}.")
-    return places.astype(np.int64)
-
-
-def _read(user_items: Any) -> sparse.csr_array[Any]:
-    if not hasattr(user_items, "tocsr"):
-        raise ArgumentError(
-            f"user_items must be a sparse matrix of users x items, got {type(user_items).__name__}."
-            " Make one with scipy.sparse.csr_array((values, (user, item)))."
-        )
-    with np.errstate(over="ignore"):  # what float32 can't hold is refused as infinite
-        pairs: Any = sparse.csr_array(user_items.tocsr(), dtype=np.float32, copy=True)
-        pairs.sum_duplicates()
-    bad = ~np.isfinite(pairs.data) | (pairs.data < 0)
-    if bad.any():
-        first = int(np.argmax(bad))
-        user = int(np.searchsorted(pairs.indptr, first, side="right")) - 1
-        raise ArgumentError(
-            f"user_items must hold finite values >= 0, got {pairs.data[first]:g} for user {user} "
-            f"and item {pairs.indices[first]} ({int(bad.sum())} such values). Drop them."
-        )
-    pairs.eliminate_zeros()
-    if not pairs.nnz:
-        raise ArgumentError(
-            f"user_items must hold at least one pair, got none in {pairs.shape[0]} users x "
-            f"{pairs.shape[1]} items."
-        )
-    return pairs
+        first = rows[int(np.argmax(outside))]
+        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
+    return rows.astype(np.int64)

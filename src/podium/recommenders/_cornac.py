@@ -12,8 +12,7 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders._base import Recommender
-from podium.recommenders._scored import Floats, Ints
+from podium.recommenders._base import Floats, Ints, Recommender
 
 
 class _Cornac(Recommender, abc.ABC):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from podium.recommenders._base import Recommender
-from podium.recommenders._scored import Floats, Ints
+from podium._arrays import Arrays
+from podium.recommenders._base import Floats, Ints, Items, Recommender
+from podium.recommenders._best import best_items, nearest_items, with_bias
+from podium.recommenders._files import Shapes, length
+from podium.types import PerRow
+
+_PAIRS = 2**16  # pairs whose factors are in memory at a time
 
 
 class FactorRecommender(Recommender):
@@ -22,12 +29,75 @@ class FactorRecommender(Recommender):
     item_bias_ : float32, (n_items,)
     """
 
+    _learned: ClassVar[tuple[str, ...]] = ("user_factors_", "item_factors_", "item_bias_")
+
     user_factors_: Floats
     item_factors_: Floats
     item_bias_: Floats
 
     def _score(self, users: Ints) -> Floats:
         return self.user_factors_[users] @ self.item_factors_.T + self.item_bias_
+
+    def _score_pairs(self, rows: Ints, columns: Ints) -> PerRow:
+        scores = np.empty(rows.size)
+        for start in range(0, rows.size, _PAIRS):
+            user, item = rows[start : start + _PAIRS], columns[start : start + _PAIRS]
+            wide = self.user_factors_[user].astype(np.float64)
+            products = np.einsum("ij,ij->i", wide, self.item_factors_[item])
+            scores[start : start + _PAIRS] = products + self.item_bias_[item]
+        return scores
+
+    def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
+        return self._top_of(self.user_factors_[rows], k, seen, candidates)
+
+    def _top_of(
+        self, users: Floats, k: int, seen: Any, candidates: Ints | None
+    ) -> tuple[Ints, Floats]:
+        """Return the best items of users by their factors; see `best_items`."""
+        return best_items(users, self.item_factors_, self.item_bias_, k, seen, candidates)
+
+    def as_scores(
+        self, rows: Ints | None = None, columns: Ints | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the users' and the items' factors, with the bias as one more."""
+        check_is_fitted(self)
+        users: Any = slice(None) if rows is None else rows
+        items: Any = slice(None) if columns is None else columns
+        return with_bias(
+            self.user_factors_[users], self.item_factors_[items], self.item_bias_[items]
+        )
+
+    def similar_items(self, items: ArrayLike, k: int = 10) -> tuple[Items, Floats]:
+        """Find the k items whose factors have the greatest cosine with each given item's.
+
+        Parameters
+        ----------
+        items : (n,)
+            Ids, or column numbers.
+        k : int
+
+        Returns
+        -------
+        items, cosines : (n, k)
+            Without the item itself; filled up as in `recommend`.
+        """
+        check_is_fitted(self)
+        chosen = self._columns(items, "items")
+        found, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
+        return self._named(found), cosines
+
+    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
+        n_users, n_items = (length(arrays, name) for name in ("user_factors_", "item_factors_"))
+        n_factors = self._n_factors(arrays)
+        shapes: Shapes = {
+            "user_factors_": ((n_users, n_factors), np.float32),
+            "item_factors_": ((n_items, n_factors), np.float32),
+            "item_bias_": ((n_items,), np.float32),
+        }
+        return n_users, n_items, shapes
+
+    def _n_factors(self, arrays: Arrays) -> int:
+        return arrays["user_factors_"].shape[-1]
 
     def _keep(self, users: Any, items: Any, bias: Any = None) -> None:
         self.user_factors_ = np.ascontiguousarray(users, dtype=np.float32)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from podium import _check
+from podium._arrays import Arrays
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
-from podium.recommenders._base import Recommender
-from podium.recommenders._scored import Floats, Ints
+from podium.recommenders._base import Floats, Ints, Recommender
+from podium.recommenders._files import Shapes
+from podium.recommenders._pairs import is_matrix
 
 _BLOCK = 2**22  # numbers of the item x item matrix that are made at a time
 _PRECISIONS = ("double", "single")
@@ -28,7 +30,7 @@ class _ItemItem(Recommender, abc.ABC):
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
         product: Any = rows @ self.weights_
-        return product.toarray() if hasattr(product, "toarray") else product
+        return product.toarray() if is_matrix(product) else product
 
 
 @dataclass(eq=False)
@@ -66,8 +68,15 @@ class EASE(_ItemItem):
     array([[1]])
     """
 
+    _learned: ClassVar[tuple[str, ...]] = ("weights_",)
+
     l2: float = 500.0
     precision: str = "double"
+
+    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
+        n_items = arrays["weights_"].shape[0]
+        shapes: Shapes = {"weights_": ((n_items, n_items), np.float32)}
+        return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         l2 = _check.number(self.l2, "l2", low=0.0, strict=True)
@@ -111,7 +120,31 @@ class ItemKNN(_ItemItem):
     array([[1, 2]])
     """
 
+    _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
+
     k: int = 150
+
+    def _arrays(self) -> Arrays:
+        weights = self.weights_
+        return {
+            "neighbours": weights.indices.astype(np.int32),
+            "neighbour_offsets": weights.indptr.astype(np.int64),
+            "cosines": weights.data,
+        }
+
+    def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
+        n_items, size = arrays["neighbour_offsets"].size - 1, arrays["neighbours"].size
+        shapes: Shapes = {
+            "neighbours": ((size,), np.int32),
+            "neighbour_offsets": ((n_items + 1,), np.int64),
+            "cosines": ((size,), np.float32),
+        }
+        return arrays["seen_offsets_"].size - 1, n_items, shapes
+
+    def _take(self, arrays: Arrays) -> None:
+        table = (arrays["cosines"], arrays["neighbours"], arrays["neighbour_offsets"])
+        self.weights_ = sparse.csr_array(table, shape=(self.n_items_, self.n_items_))
+        self.weights_.check_format()  # raises ValueError for places that are not there
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         k = _check.cutoff(self.k)

@@ -70,7 +70,7 @@ class Design:
         if n_negatives >= n_items:
             raise ArgumentError(
                 f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. With "
-                "that many, rank all items instead: podium.catalogue.ranks."
+                "that many, rank all items instead: podium.catalogue.target_ranks."
             )
         stages = read_stages(self.stages) or (n_negatives,)
         if stages[-1] != n_negatives:

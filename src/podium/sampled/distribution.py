@@ -58,8 +58,8 @@ class RankDistribution:
         Parameters
         ----------
         ranks : int, (n,)
-            Ranks among all items, as of `podium.catalogue.ranks`. A rank that ends in one half
-            (ties="average") counts half at each of its neighbours.
+            Ranks among all items, as of `podium.catalogue.target_ranks`. A rank that ends in one
+            half (ties="average") counts half at each of its neighbours.
         n_items : int
             Items of the catalogue.
         weights : float64, (n,), optional

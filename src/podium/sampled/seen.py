@@ -16,6 +16,7 @@ from podium.data.ids import codes_of, share
 from podium.data.overlap import Side, check_met, meet
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.groups import find
 from podium.sampled._tables import fetch
 from podium.sampled.draws.candidates import Candidates
 
@@ -76,8 +77,8 @@ class Seen:
         """Return how many items each row's user has seen."""
         shared = share(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
-        place = np.minimum(np.searchsorted(users, shared.right), users.size - 1)
-        return np.where(users[place] == shared.right, counts[place], 0)
+        place = find(users, shared.right)
+        return np.where(place < 0, 0, counts[place])
 
     def holds(self, user: Ids, item: Ids) -> NDArray[np.bool_]:
         """Return whether each pair is one of them."""

@@ -16,6 +16,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from podium.errors import DataError
+from podium.groups import find
 from podium.papers.rows import Rows
 
 URL = "https://cseweb.ucsd.edu/~jmcauley/datasets.html#behance"
@@ -179,8 +180,8 @@ def _reduced(file: Path) -> Images:
 def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return user and image number of each first like of a known image, by user and time."""
     user, item, time = _lines(file)
-    number = np.minimum(np.searchsorted(known, item), known.size - 1)
-    rows = np.flatnonzero(known[number] == item)
+    number = find(known, item)
+    rows = np.flatnonzero(number >= 0)
     rows = rows[np.lexsort((time[rows], user[rows]))]
     _, codes = np.unique(user[rows], return_inverse=True)
     pairs = codes * known.size + number[rows]

@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from podium.papers.jin2021.evaluations import Evaluations, estimates, fitted, told
 from podium.papers.recipe import Recipe
-from podium.recommenders import ranks_of, scores_of
 from podium.sampled import (
     Estimator,
     LinearEstimator,
@@ -81,8 +80,8 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Measure one thread: ranking all items, scoring samples of each design, and estimating."""
     with threadpool_limits(1):
         model = fitted(recipe, context.held, method)
-        scores, targets = scores_of(model), context.held.targets
-        whole = _least(lambda: ranks_of(model, targets))
+        scores, targets = model.as_scores(), context.held.targets
+        whole = _least(lambda: model.ranks(targets, exclude_seen=False))
         found: dict[str, Any] = {
             "kind": FACTORS if isinstance(scores, tuple) else SHARE,
             "all": whole,

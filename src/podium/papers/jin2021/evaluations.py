@@ -21,11 +21,11 @@ from threadpoolctl import threadpool_limits
 
 from podium import _check, recommenders
 from podium.errors import PodiumWarning
-from podium.factorization import RoBiRank
 from podium.papers.jin2021 import protocol
 from podium.papers.jin2021.protocol import Held, Ints
 from podium.papers.recipe import Recipe
 from podium.papers.study import seed_of
+from podium.recommenders import Factorization
 from podium.sampled import Design, Estimator, LinearEstimator, SampledRanks
 
 
@@ -54,7 +54,7 @@ METHODS: dict[str, Method] = {
     "NeuMF": Method(recommenders.NeuMF),
     "itemKNN": Method(recommenders.ItemKNN, draws=False, passes=False),
     "ALS": Method(recommenders.ALS),
-    "RoBiRank": Method(RoBiRank),
+    "RoBiRank": Method(Factorization),
 }
 """Every recommender by the name that the paper's tables give it."""
 
@@ -102,8 +102,8 @@ _found: WeakKeyDictionary[Held, dict[str, Ints]] = WeakKeyDictionary()
 
 def _ranks(recipe: Recipe, held: Held, name: str) -> Ints:
     with threadpool_limits(1):
-        ranks = recommenders.ranks_of(
-            fitted(recipe, held, name), held.targets, ties="random", seed=_seed(recipe, name)
+        ranks = fitted(recipe, held, name).ranks(
+            held.targets, exclude_seen=False, ties="random", seed=_seed(recipe, name)
         )
     return ranks.astype(np.int64)
 

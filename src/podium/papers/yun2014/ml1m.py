@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import data
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
@@ -35,7 +35,6 @@ from podium.papers.study import (
 )
 from podium.papers.views import select
 from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, fit, load
-from podium.recommenders import scores_of
 from podium.report import Figure, Table
 
 _DEPTH = 20  # of a list: what pap@10 reads of it
@@ -134,7 +133,7 @@ def _measured(
     left_out: Pairs,
 ) -> _Measured:
     timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
-    lists = rankings(scores_of(timed.model), left_out, exclude=pairs, depth=_DEPTH)
+    lists = rank_blocks(timed.model.as_scores(), left_out, exclude=pairs, depth=_DEPTH)
     return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
 
 

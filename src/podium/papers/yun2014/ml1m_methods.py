@@ -15,7 +15,7 @@ from scipy import sparse
 
 from podium import recommenders
 from podium.executors import Threads
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 Options: TypeAlias = Mapping[str, Any]
 Pairs: TypeAlias = "sparse.csr_array[Any]"
@@ -70,8 +70,8 @@ def fit(name: str, pairs: Pairs, seed: int, threads: int, options: Options) -> T
 
 
 def _robirank(loss: str) -> Method:
-    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> RoBiRank:
-        model = RoBiRank(loss=loss, random_state=seed, **options)
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Factorization:
+        model = Factorization(loss=loss, random_state=seed, **options)
         return model.fit(pairs, executor=Threads(threads))
 
     return Method(FORM, fitted)

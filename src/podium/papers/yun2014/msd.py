@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import rankings
+from podium.catalogue import rank_blocks
 from podium.data.archive import members, required
 from podium.evaluation import evaluate
 from podium.executors import Threads
-from podium.factorization import RoBiRank
 from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
 from podium.papers.yun2014.msd_data import Split, hold_out, read
+from podium.recommenders import Factorization
 from podium.report import Figure, Table
 
 FILE = "train_triplets.txt"
@@ -77,7 +77,7 @@ def _fitted(
     recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
-    model = RoBiRank(
+    model = Factorization(
         **{**recipe.parameters["model"], **options},
         n_epochs=int(asked["passes"]),
         random_state=int(asked["seed"]),
@@ -102,7 +102,7 @@ def measured(
     """Return each measure's values, one a judged user, songs that were learned from left out."""
     users, items = factors
     judged, split = context.judged, context.split
-    lists = rankings(
+    lists = rank_blocks(
         (users[judged], items),
         split.test[judged],
         exclude=split.train[judged],

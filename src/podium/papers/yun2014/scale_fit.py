@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from podium.errors import PodiumError
 from podium.executors import Executor, Threads
-from podium.factorization import RoBiRank
+from podium.recommenders import Factorization
 
 N_USERS, N_ITEMS, N_PAIRS = 1_129_318, 386_133, 49_824_519
 """Users, songs, and pairs of both, of the collection that yun2014 factorises."""
@@ -153,7 +153,7 @@ def measure(asked: Asked) -> dict[str, Any]:
     def progress(done: int, total: int, note: str) -> None:
         ends.append((time.perf_counter(), time.process_time()))
 
-    model = RoBiRank(
+    model = Factorization(
         asked.n_factors,
         n_negatives=asked.n_negatives,
         n_epochs=asked.n_passes,

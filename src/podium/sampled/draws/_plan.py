@@ -73,7 +73,7 @@ class Plan:
                 f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
                 f"{int(short.sum())} targets have too few, first user "
                 f"{_check.label(self.user[first])} with {self.n_items[first]}. Draw fewer, or "
-                "rank all items: podium.catalogue.ranks."
+                "rank all items: podium.catalogue.target_ranks."
             )
 
     def cumulative(self, popularity: ArrayLike | None) -> NDArray[np.float64]:

@@ -69,7 +69,7 @@ class Candidates:
         Parameters
         ----------
         scores : (n_users, n_items), or pair (user_factors, item_factors)
-            As in `podium.catalogue.rankings`.
+            As in `podium.catalogue.rank_blocks`.
         ties, seed
             As in `sample_ranks`.
 

@@ -40,7 +40,7 @@ def sample_ranks(
     Parameters
     ----------
     scores : (n_users, n_items), or pair (user_factors, item_factors)
-        As in `podium.catalogue.rankings`. Of factors, the products of the drawn items alone are
+        As in `podium.catalogue.rank_blocks`. Of factors, the products of the drawn items alone are
         taken.
     targets : scipy.sparse matrix, (n_users, n_items)
         The stored pairs are the held-out items, one or several of a user.
@@ -57,9 +57,9 @@ def sample_ranks(
     other_targets : {"keep", "exclude"}
         Whether the other targets of a user are candidates.
     ties : {"worst", "best", "average", "id", "random"}
-        What equal scores count for, as in `podium.catalogue.ranks`: under "random" they are in
-        the order that it gives them with the same seed. Under "average" a target that a half is
-        left over for counts half at each of the two ranks.
+        What equal scores count for, as in `podium.catalogue.target_ranks`: under "random" they are
+        in the order that it gives them with the same seed. Under "average" a target that a half
+        is left over for counts half at each of the two ranks.
     users : (n_users,), optional
         Labels of the rows, integers or strings; row numbers without it.
     history : scipy.sparse matrix, (n_users, n_items), optional
@@ -72,7 +72,7 @@ def sample_ranks(
     Raises
     ------
     ArgumentError
-        As `podium.catalogue.rankings`; and where fewer items can be drawn than n_negatives.
+        As `podium.catalogue.rank_blocks`; and where fewer items can be drawn than n_negatives.
 
     Notes
     -----

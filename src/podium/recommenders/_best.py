@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.catalogue import top_k_factors
-from podium.factorization._settled import _kernels
+from podium.recommenders import _best_kernels
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+_CHUNK = 2**14  # users whose factors are copied at a time, beside the items' biases
 _SPARE = 2  # items proposed beyond those asked for, at first
 _WIDER = 8  # times as many, for users whom these leave in doubt
 _BLOCK = 256  # users at a time while there are few items: their scores stay near the processor
@@ -45,7 +46,7 @@ def best_products(
         for start in range(0, doubtful.size, step):
             asked = doubtful[start : start + step]
             proposed, scores = _proposals(users, items, width, hidden, asked)
-            _kernels.settle(
+            _best_kernels.settle(
                 users,
                 items,
                 slack,
@@ -77,3 +78,47 @@ def _slack(users: Floats, items: Floats) -> Floats:
     terms = np.count_nonzero(users, axis=1)
     rounding = np.where(terms > 1, terms + 4, 0) * np.finfo(np.float32).eps
     return (rounding * lengths * longest).astype(np.float32)
+
+
+def with_bias(users: Floats, items: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """Return factors whose product alone is the score: a column of ones beside the biases."""
+    return (
+        np.column_stack([users, np.ones(users.shape[0], np.float32)]),
+        np.column_stack([items, bias]),
+    )
+
+
+def best_items(
+    users: Floats,
+    items: Floats,
+    bias: Floats,
+    k: int,
+    seen: sparse.csr_array[Any] | None,
+    candidates: Ints | None,
+) -> tuple[Ints, Floats]:
+    """Return each user's k best items and their scores, of all items or of the candidates."""
+    if candidates is not None:
+        items, bias = items[candidates], bias[candidates]
+    found = np.full((users.shape[0], k), -1)
+    scores = np.full((users.shape[0], k), -np.inf, np.float32)
+    for start in range(0, users.shape[0], _CHUNK):
+        part = slice(start, start + _CHUNK)
+        hidden = None if seen is None else seen[part]
+        if hidden is not None and candidates is not None:
+            hidden = sparse.csr_array(hidden[:, candidates])
+        left, right = with_bias(users[part], items, bias)
+        found[part], scores[part] = best_products(left, right, k, hidden)
+    if candidates is not None:
+        found = np.where(found < 0, -1, candidates[found])
+    return found, scores
+
+
+def nearest_items(items: Floats, chosen: Ints, k: int) -> tuple[Ints, Floats]:
+    """Return the k items of greatest cosine to each chosen one, without itself."""
+    lengths = np.linalg.norm(items, axis=1, keepdims=True)
+    directions = (items / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    rows = np.arange(chosen.size)
+    own = sparse.csr_array(
+        (np.ones(chosen.size), (rows, chosen)), shape=(chosen.size, items.shape[0])
+    )
+    return best_products(directions[chosen], directions, k, own)

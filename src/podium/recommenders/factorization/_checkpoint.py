@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any, cast
@@ -11,11 +12,11 @@ import numpy as np
 
 import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
-from podium.errors import ArgumentError, DataError
-from podium.factorization._descent import Factors, State
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import Settings, aligned
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._descent import Factors, State
+from podium.recommenders.factorization._parts import Settings, aligned
+from podium.recommenders.factorization._passes import History, Judge
 
 _KIND, _FORMAT = "podium_factorization_checkpoint", 1
 _FACTORS = ("users", "items", "bias")
@@ -126,6 +127,19 @@ class Checkpoint:
                     f"checkpoint {os.fspath(self.path)} is {told}. Give another checkpoint, or "
                     "begin anew without resume."
                 )
+
+
+def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
+    """Return what a fit goes on from; None, with a warning, where nothing is there yet."""
+    if checkpoint is None:
+        raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
+    begun = checkpoint.read()
+    if begun is None:
+        place = os.fspath(checkpoint.path)
+        warnings.warn(
+            f"There is no checkpoint {place}: the fit begins anew.", PodiumWarning, stacklevel=3
+        )
+    return begun
 
 
 def _differences(theirs: Any, ours: dict[str, Any]) -> str:

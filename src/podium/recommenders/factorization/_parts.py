@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.factorization import _kernels
-from podium.factorization._pairs import Pairs
-from podium.factorization._plan import FOLD, STEPS, Blocks, Cells, task_seed
+from podium import _check
+from podium.errors import ArgumentError
+from podium.recommenders._pairs import GAINS, Pairs
+from podium.recommenders.factorization import _kernels
+from podium.recommenders.factorization._plan import (
+    FOLD,
+    STEPS,
+    Blocks,
+    Cells,
+    choose_n_blocks,
+    task_seed,
+)
 
 Floats = NDArray[np.float32]
 
@@ -20,6 +30,10 @@ KINDS = {
     "bpr": _kernels.BPR,
 }
 """Losses by name, as the kernels know them."""
+
+DECAYS = ("linear", "none")
+XI = ("running", "exact")
+NEGATIVES = ("unseen", "all")
 
 _LINE = 64  # bytes that memory is fetched in
 
@@ -46,6 +60,48 @@ class Settings:
         """Return the step of a pass: falling in a straight line to zero, or constant."""
         fallen = epoch / self.n_epochs if self.decay == "linear" else 0.0
         return self.learning_rate * (1.0 - fallen)
+
+
+def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False) -> Settings:
+    """Return what the steps of a model follow from, in blocks that suit the pairs.
+
+    Without pairs in one block, which is how new users are folded in; `fewer` takes as many blocks
+    as there can be where more were asked for.
+    """
+    _check.choice(model.gain, "gain", GAINS)
+    _check.cutoff(model.patience, name="patience", required=False)
+    _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    exact = _check.choice(model.xi, "xi", XI) == "exact"
+    return Settings(
+        loss=_check.choice(model.loss, "loss", list(KINDS)),
+        n_factors=_check.cutoff(model.n_factors, name="n_factors"),
+        n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
+        learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
+        decay=_check.choice(model.decay, "decay", DECAYS),
+        l2=_check.number(model.l2, "l2", low=0.0),
+        n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
+        n_blocks=1 if pairs is None else _n_blocks(model, pairs, fewer),
+        seed=_check.seed(model.random_state, "random_state"),
+        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
+        exact=exact,
+        only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
+        item_bias=_check.flag(model.item_bias, "item_bias"),
+    )
+
+
+def _n_blocks(model: Any, pairs: Pairs, fewer: bool) -> int:
+    asked = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    if asked is None:
+        n_factors = _check.cutoff(model.n_factors, name="n_factors")
+        return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
+    if asked > min(pairs.shape) and fewer:
+        return min(pairs.shape)
+    if asked > min(pairs.shape):
+        raise ArgumentError(
+            f"n_blocks must be at most the number of users and of items, {pairs.n_users} and "
+            f"{pairs.n_items}, got {asked}."
+        )
+    return asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,27 +248,24 @@ def descend(
     cells, number = cell
     with np.errstate(over="ignore"):  # where this is infinite, the pass is found to diverge
         shrinkage = f(1.0 - rate * settings.l2)
+    how = _kernels.Steps(
+        kind=KINDS[settings.loss],
+        n_negatives=settings.n_negatives,
+        only_unseen=settings.only_unseen,
+        learn_items=learn_items,
+        rate=f(rate),
+        shrink=shrinkage,
+        memory=f(settings.memory),
+        bias_rate=f(settings.item_bias),
+        seed=seed,
+        user_step=1 if learn_items else 0,
+        n_items=n_items,
+    )
     _kernels.descend(
-        KINDS[settings.loss],
-        settings.n_negatives,
-        settings.only_unseen,
-        learn_items,
-        f(rate),
-        shrinkage,
-        f(settings.memory),
-        seed,
-        1 if learn_items else 0,
-        n_items,
-        *cells.runs(number),
-        cells.positives,
-        cells.origins,
-        pairs.offsets,
-        pairs.weights,
-        mean_costs,
-        users,
-        block.rows,
-        block.bias,
-        f(settings.item_bias),
+        how,
+        _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
+        _kernels.Weighed(pairs.offsets, pairs.weights, mean_costs),
+        _kernels.Rows(users, block.rows, block.bias),
         sums,
     )
 

@@ -1,10 +1,10 @@
-"""Compiled passes over user-item pairs: blocks laid out, stochastic steps, full sums.
+"""Compiled passes over user-item pairs: stochastic steps, full sums.
 
 Factors are float32 and change in place; a pass over a block touches the rows of its users and of
 its items, and no others. Logarithms and powers are to the base 2 throughout.
 """
 
-from __future__ import annotations
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,17 +92,17 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
 
 
 @kernel
-def worth(kind, total, others):
-    """Return how much a negative of a positive counts, given the sum of its pairs' costs.
+def rho_slope(kind, total, n_others):
+    """Return n_others times the derivative of rho at T = total: what a sampled negative weighs.
 
-    The derivative of the positive's loss by that sum, times its number of terms; 1 for the
-    losses that are the mean over negatives.
+    For rho_1(T) = log2(T + 1) that is the poster's xi = 1 / (T + 1), over log 2, which the poster
+    prints without the logarithm. 1 for the losses that are a mean over negatives.
     """
     if kind == TYPE_1:
-        return others / ((total + 1.0) * np.log(2.0))
-    if kind == TYPE_2:
-        wide = np.log2(total + 2.0)
-        return others / ((total + 2.0) * np.log(2.0) * wide * wide)
+        return n_others / ((total + 1.0) * np.log(2.0))
+    if kind == TYPE_2:  # rho_2(T) = 1 - 1 / log2(T + 2)
+        log = np.log2(total + 2.0)
+        return n_others / ((total + 2.0) * np.log(2.0) * log * log)
     return 1.0
 
 
@@ -129,6 +129,13 @@ def list_unmarked(marks, n, free):
 
 
 @inlined
+def prefetch_row(rows, row):
+    """Ask for the memory of a row that is read soon."""
+    for j in range(0, rows.shape[1], 16):
+        prefetch(rows, row, j)
+
+
+@inlined
 def draw(drawn, V, marks, free, n_free, state):
     """Draw rows of V that are not marked, and ask for them; return the state after it.
 
@@ -145,201 +152,186 @@ def draw(drawn, V, marks, free, n_free, state):
                 if not is_marked(marks, z):
                     break
         drawn[k] = z
-        for j in range(0, V.shape[1], 16):
-            prefetch(V, z, j)
+        prefetch_row(V, z)
     return state
 
 
-@summing_kernel
-def descend(
-    kind,
-    n_negatives,
-    only_unseen,
-    learn_items,
-    rate,
-    shrink,
-    memory,
-    seed,
-    user_step,
-    n_items,
-    run_users,
-    run_starts,
-    positives,
-    origins,
-    offsets,
-    weights,
-    mean_costs,
-    U,
-    V,
-    bias,
-    bias_rate,
-    sums,
-):
-    """Take one step for each positive of a block, in a random order; add to `sums`.
+class Steps(NamedTuple):
+    """How steps are taken; numbers are float32 where factors meet them."""
 
-    `V` and `bias` are the block's items, of `n_items` that there are; `run_users[i]` has
-    `positives[run_starts[i] : run_starts[i + 1]]` among them. A positive is compared with a batch
-    of negatives drawn from the block. `weights` and `mean_costs` (the running mean cost of a
-    positive's pairs) lie in the order of the input, where a user's pairs begin at `offsets`;
-    `origins` counts from there.
+    kind: int  # TYPE_1, TYPE_2, IDENTITY or BPR
+    n_negatives: int
+    only_unseen: bool
+    learn_items: bool
+    rate: Any
+    shrink: Any  # what a step leaves of a user's row
+    memory: Any  # weight of the newest sample in a positive's running mean
+    bias_rate: Any  # 1 where items have a bias, else 0
+    seed: Any
+    user_step: int  # 0: a user draws the same negatives whichever its number
+    n_items: int  # of the catalogue, of which a block is a part
+
+
+class Cell(NamedTuple):
+    """The positives of some users in one block of items.
+
+    User ``users[i]`` has ``positives[starts[i] : starts[i + 1]]``, which are places in the block;
+    ``origins`` has each one's place among the user's pairs in the input.
     """
+
+    users: Any
+    starts: Any
+    positives: Any
+    origins: Any
+
+
+class Weighed(NamedTuple):
+    """Pairs in the order of the input, where those of a user begin at ``offsets``."""
+
+    offsets: Any
+    weights: Any  # s_xy
+    mean_costs: Any  # running mean of sigma over the pairs of a positive: T / n_others
+
+
+class Rows(NamedTuple):
+    """The users' factors, and the factors and biases of the block's items."""
+
+    users: Any
+    items: Any
+    bias: Any
+
+
+@inlined
+def score_gaps(u, V, bias, y, drawn, gaps):
+    """Write f(x, y') - f(x, y) for each drawn y', where f(x, y) = <U_x, V_y> + bias_y."""
+    good = V[y]
+    score = bias[y]
+    for j in range(u.size):
+        score += u[j] * good[j]
+    for k in range(drawn.size):
+        bad = V[drawn[k]]
+        gap = bias[drawn[k]]
+        for j in range(u.size):
+            gap += u[j] * bad[j]
+        gaps[k] = gap - score
+
+
+@inlined
+def total(values):
+    """Return the sum in float32."""
+    added = np.float32(0.0)
+    for k in range(values.size):
+        added += values[k]
+    return added
+
+
+@summing_kernel
+def descend(how, cell, pairs, rows, sums):
+    """Take one step for each positive of a block, in a random order; add costs and steps to `sums`.
+
+    A step is along the gradient of the poster's linearised objective ("Latent Collaborative
+    Retrieval") at one positive (x, y) and a batch of negatives y' drawn from the block.
+    """
+    # An array that is taken out of a tuple counts one more reference: not in the loops.
+    run_users, run_starts, positives, origins = cell
+    offsets, weights, mean_costs = pairs
+    U, V, bias = rows
     n_block, d = V.shape
     n_runs = run_users.size
     longest = np.diff(run_starts).max() if n_runs else 1
     turn = np.empty(max(n_runs, 1), np.int32)
     order = np.empty(longest, np.int32)
-    marks = np.zeros(n_block // 64 + 1, np.uint64)
+    marks = np.zeros(n_block // 64 + 1, np.uint64)  # the places that are not drawn
     free = np.empty(n_block, np.int32)
-    drawn = np.empty(n_negatives, np.int64)
-    step = np.empty(n_negatives, np.float32)
-    bits = np.empty(n_negatives, np.int32)
+    drawn = np.empty(how.n_negatives, np.int64)
+    step = np.empty(how.n_negatives, np.float32)  # gaps, then slopes of sigma, then pushes
+    bits = np.empty(how.n_negatives, np.int32)
     power = bits.view(np.float32)
-    cost_bits = np.empty(n_negatives, np.int32)
+    cost_bits = np.empty(how.n_negatives, np.int32)
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
     pull = np.empty(d, np.float32)
-    inverse = _ONE / np.float32(n_negatives)
-    fall = _ONE - shrink if learn_items else np.float32(0.0)
+    inverse = _ONE / np.float32(how.n_negatives)
+    fall = _ONE - how.shrink if how.learn_items else np.float32(0.0)
     keep_good = _ONE - fall
     fall_bad = fall * inverse  # a positive's negatives shrink together as much as it does
     keep_bad = _ONE - fall_bad
     total_cost = 0.0
     n_steps = 0
-    shuffle(turn, n_runs, stream(seed, -1))
+    shuffle(turn, n_runs, stream(how.seed, -1))
     for r in range(n_runs):
         run = turn[r]
         x = run_users[run]
         if r + 2 < n_runs:
-            after = run_users[turn[r + 2]]
-            for j in range(0, d, 16):
-                prefetch(U, after, j)
+            prefetch_row(U, run_users[turn[r + 2]])
+        # The user's positives here, and how many items they are held to: |Y| - 1 of the poster.
         own = positives[run_starts[run] : run_starts[run + 1]]
-        n_free = n_block - (own.size if only_unseen else 1)
-        many = np.float64(n_items - (offsets[x + 1] - offsets[x] if only_unseen else 1))
+        n_known = offsets[x + 1] - offsets[x] if how.only_unseen else 1
+        n_free = n_block - (own.size if how.only_unseen else 1)
+        n_others = np.float64(how.n_items - n_known)
         if n_free == 0:
             continue
-        state = shuffle(order, own.size, stream(seed, x * user_step))
-        crowded = only_unseen and 2 * own.size > n_block
-        if only_unseen:
+        state = shuffle(order, own.size, stream(how.seed, x * how.user_step))
+        crowded = how.only_unseen and 2 * own.size > n_block
+        if how.only_unseen:
             for y in own:
                 mark(marks, y)
         if crowded:
             list_unmarked(marks, n_block, free)
         u[:] = U[x]
         for i in range(own.size):
+            # Sample y' uniformly.
             y = own[order[i]]
-            if not only_unseen:
+            if not how.only_unseen:
                 mark(marks, y)
             state = draw(drawn, V, marks, free, n_free if crowded else 0, state)
-            if not only_unseen:
+            if not how.only_unseen:
                 marks[y >> 6] = np.uint64(0)
-            good = V[y]
-            score = bias[y]
-            for j in range(d):
-                score += u[j] * good[j]
-            for k in range(n_negatives):
-                bad = V[drawn[k]]
-                gap = bias[drawn[k]]
-                for j in range(d):
-                    gap += u[j] * bad[j]
-                step[k] = gap - score
-            if kind == BPR:
-                for k in range(n_negatives):
+            # sigma(t) = log2(1 + 2**-t) at t = f(x, y) - f(x, y'), and minus its slope; BPR's
+            # logistic loss to the base e is the same at t log2(e), in units of log 2.
+            score_gaps(u, V, bias, y, drawn, step)
+            if how.kind == BPR:
+                for k in range(step.size):
                     step[k] *= _LOG2_E
             odds_and_costs(step, power, bits, cost, cost_bits)
-            mean = np.float32(0.0)
-            for k in range(n_negatives):
-                mean += cost[k]
-            mean *= inverse
+            mean = total(cost) * inverse
             total_cost += mean
+            # T, the sum of sigma over all y', is taken from a running mean of sampled ones.
             pair = offsets[x] + origins[run_starts[run] + order[i]]
-            mean = mean_costs[pair] + memory * (mean - mean_costs[pair])
+            mean = mean_costs[pair] + how.memory * (mean - mean_costs[pair])
             mean_costs[pair] = mean
-            weigh = np.float32(worth(kind, many * np.float64(mean), many))
-            c = rate * weigh * inverse * weights[pair]
-            for k in range(n_negatives):
+            # s_xy times xi_xy, the slope of rho at T: the linearised objective's weight.
+            slope = np.float32(rho_slope(how.kind, n_others * np.float64(mean), n_others))
+            c = how.rate * slope * inverse * weights[pair]
+            for k in range(step.size):
                 step[k] *= c
-            whole = np.float32(0.0)
-            for k in range(n_negatives):
-                whole += step[k]
+            # V_y moves towards U_x and each V_y' away from it, by what they were; U_x moves last.
+            pushed = total(step)
             good = V[y]
             for j in range(d):
-                pull[j] = whole * good[j]
-            if learn_items:
+                pull[j] = pushed * good[j]
+            if how.learn_items:
                 for j in range(d):
-                    good[j] = keep_good * good[j] + whole * u[j]
-                bias[y] += bias_rate * (whole - fall * bias[y])
-            for k in range(n_negatives):
+                    good[j] = keep_good * good[j] + pushed * u[j]
+                bias[y] += how.bias_rate * (pushed - fall * bias[y])
+            for k in range(drawn.size):
                 bad = V[drawn[k]]
-                a = step[k]
+                push = step[k]
                 for j in range(d):
-                    pull[j] -= a * bad[j]
-                if learn_items:
+                    pull[j] -= push * bad[j]
+                if how.learn_items:
                     for j in range(d):
-                        bad[j] = keep_bad * bad[j] - a * u[j]
-                    bias[drawn[k]] -= bias_rate * (a + fall_bad * bias[drawn[k]])
+                        bad[j] = keep_bad * bad[j] - push * u[j]
+                    bias[drawn[k]] -= how.bias_rate * (push + fall_bad * bias[drawn[k]])
             for j in range(d):
-                u[j] = shrink * u[j] + pull[j]
+                u[j] = how.shrink * u[j] + pull[j]
             n_steps += 1
         U[x] = u
-        if only_unseen:
+        if how.only_unseen:
             for y in own:
                 marks[y >> 6] = np.uint64(0)
     sums[0] += total_cost
     sums[1] += n_steps
-
-
-@kernel
-def count_cells(offsets, items, block_of, n_pairs, n_runs):
-    """Count the pairs in each item block, and the users that have some."""
-    last = np.full(n_pairs.size, -1, np.int64)
-    for x in range(offsets.size - 1):
-        for i in range(offsets[x], offsets[x + 1]):
-            b = block_of[items[i]]
-            n_pairs[b] += 1
-            if last[b] != x:
-                last[b] = x
-                n_runs[b] += 1
-
-
-@kernel
-def fill_cells(
-    offsets,
-    items,
-    block_of,
-    place,
-    bounds,
-    pair_bounds,
-    run_bounds,
-    positives,
-    origins,
-    run_users,
-    run_starts,
-):
-    """Write the users of each cell in order, and for each of them the places of its positives.
-
-    `origins` says which of its user's pairs each one is. A cell's starts count from the first
-    pair of the part; the end of the last run follows them: cell b has its starts from
-    ``run_bounds[b] + b`` on.
-    """
-    n_blocks = pair_bounds.size - 1
-    last = np.full(n_blocks, -1, np.int64)
-    pair = pair_bounds[:-1].copy()
-    run = run_bounds[:-1].copy()
-    for x in range(offsets.size - 1):
-        for i in range(offsets[x], offsets[x + 1]):
-            y = items[i]
-            b = block_of[y]
-            if last[b] != x:
-                last[b] = x
-                run_users[run[b]] = x
-                run_starts[run[b] + b] = pair[b]
-                run[b] += 1
-            positives[pair[b]] = place[y] - bounds[b]
-            origins[pair[b]] = i - offsets[x]
-            pair[b] += 1
-    for b in range(n_blocks):
-        run_starts[run_bounds[b + 1] + b] = pair_bounds[b + 1]
 
 
 @kernel

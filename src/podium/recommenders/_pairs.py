@@ -12,6 +12,7 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError, DataError
+from podium.groups import find
 
 Labels = NDArray[Any]
 
@@ -95,6 +96,7 @@ def read(
     name: str = "user_items",
     item_labels: Labels | None = None,
     scale: float | None = None,
+    as_they_are: bool = False,
 ) -> Pairs:
     """Read pairs from a sparse matrix, or from anything that `podium.data` reads.
 
@@ -105,9 +107,10 @@ def read(
         A pair weighs its value, ``2 ** value - 1``, or 1. A pair of value 0 is none.
     item_labels : (n_items,), optional
         Ids that a table may name; those of the table itself without it.
-
     scale : float, optional
         What to divide weights by; their mean without it, and then there must be some.
+    as_they_are : bool
+        Divide weights by 1; there must be some.
 
     Raises
     ------
@@ -115,16 +118,19 @@ def read(
         For values that are not finite or negative, no pairs, or ids that are not in item_labels.
     """
     _check.choice(gain, "gain", GAINS)
-    if hasattr(source, "tocsr"):
+    if is_matrix(source):
         matrix, users, items = _canonical(source, name), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
-    return _weighed(matrix, gain, name, users, items, scale)
+    pairs = _weighed(matrix, gain, name, users, items, 1.0 if as_they_are else scale)
+    if as_they_are and not pairs.items.size:
+        raise _no_pair(matrix, name)
+    return pairs
 
 
 def read_same(source: Any, name: str, like: Pairs) -> Pairs:
     """Read pairs of the same users and items as others: judged ones, for validation."""
-    if hasattr(source, "tocsr"):
+    if is_matrix(source):
         if source.shape != like.shape:
             raise ArgumentError(
                 f"{name} must have the shape of user_items, {like.shape}, got {source.shape}."
@@ -154,6 +160,11 @@ def together(pairs: Pairs, more: Any) -> Pairs:
     )
 
 
+def is_matrix(source: Any) -> bool:
+    """Return whether it is one of SciPy's sparse matrices."""
+    return bool(sparse.issparse(source))
+
+
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
     """Return the position of each id among rising labels, or name the first that is not there."""
     wanted = np.atleast_1d(np.asarray(ids))
@@ -166,8 +177,8 @@ def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
             f"{name} must hold ids such as {_check.label(labels[0])}, got "
             f"{_check.label(wanted[0])}."
         )
-    place = np.minimum(np.searchsorted(labels, wanted), labels.size - 1)
-    unknown = labels[place] != wanted
+    place = find(labels, wanted)
+    unknown = place < 0
     if unknown.any():
         first, others = wanted[int(np.argmax(unknown))], int(unknown.sum()) - 1
         more = f" (and {others} more)" if others else ""
@@ -175,7 +186,22 @@ def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
             f"{name} {_check.label(first)} is unknown to the model{more}. Leave it out, or fit "
             "with it."
         )
-    return place.astype(np.int64)
+    return place
+
+
+def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
+    """Return the position of each id, -1 for one that is not there; numbers match their text."""
+    if ids.size and ids.dtype.kind not in "iuU":
+        raise ArgumentError(f"{name} must hold ids, integers or text, got {ids.dtype}.")
+    if labels is None:
+        numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids.astype(np.int64)
+        return np.where((numbers >= 0) & (numbers < n), numbers, -1)
+    if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
+        ids, labels = ids.astype(np.str_), labels.astype(np.str_)
+        order = np.argsort(labels)
+        place = find(labels[order], ids)
+        return np.where(place < 0, -1, order[place])
+    return find(labels, ids)
 
 
 def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:
@@ -227,10 +253,7 @@ def _weighed(
         matrix.eliminate_zeros()
         values = np.asarray(matrix.data, np.float64)
     if not values.size and scale is None:
-        raise ArgumentError(
-            f"{name} must hold at least one positive pair, got none in {matrix.shape[0]} users x "
-            f"{matrix.shape[1]} items."
-        )
+        raise _no_pair(matrix, name)
     if matrix.shape[1] > _MOST_ITEMS:
         raise ArgumentError(f"{name} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}.")
     if gain == "one":
@@ -252,6 +275,14 @@ def _weighed(
         mean,
         users,
         items,
+    )
+
+
+def _no_pair(matrix: Any, name: str) -> ArgumentError:
+    n_users, n_items = matrix.shape
+    return ArgumentError(
+        f"{name} must hold at least one positive pair, got none in {n_users} users x {n_items} "
+        "items."
     )
 
 

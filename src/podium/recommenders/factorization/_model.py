@@ -1,33 +1,34 @@
-"""RoBiRank: factors of users and items, learned by a robust ranking loss."""
+"""Factors of users and items, learned by a robust ranking loss or one that it is compared with."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
+from podium._arrays import Arrays
+from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
-from podium.factorization import _pairs
-from podium.factorization._checkpoint import Checkpoint
-from podium.factorization._descent import Descent, Factors, State, fold_in
-from podium.factorization._fitted import Factorization, Floats
-from podium.factorization._growth import Growth
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import Settings
-from podium.factorization._passes import run
-from podium.factorization._settings import read_settings
 from podium.metrics import Measure, parse
 from podium.progress import or_silent
+from podium.recommenders import _pairs
+from podium.recommenders._base import Floats, Items
+from podium.recommenders._factors import FactorRecommender
+from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
+from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
+from podium.recommenders.factorization._growth import Growth, learn_new_items
+from podium.recommenders.factorization._parts import Settings, read_settings
+from podium.recommenders.factorization._passes import History, Judge, report_end, run
 from podium.types import Progress
 
 
-class RoBiRank(Factorization):
+class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
     Minimises, over positive pairs of weight s, ``s * rho(T)``, where T is the sum of
@@ -62,8 +63,7 @@ class RoBiRank(Factorization):
     xi : {"running", "exact"}
         What a positive's T is taken from: a running mean of its own samples, or a sum over all
         items at the start of each pass, which takes pairs x items multiplications, and then its
-        own sample too. With a few negatives the mean step of neither is along the exact
-        gradient, unless xi_rate is 0: see the notes.
+        own sample too.
     xi_rate : float
         Weight of the newest sample in that mean, in (0, 1]; 0 with "exact" alone. Make steps 20
         times shorter then: where T is near 0, a rare bad sample weighs n_items / n_negatives as
@@ -86,8 +86,6 @@ class RoBiRank(Factorization):
         Zero for users without a pair, who are shown items by their bias.
     item_factors_ : float32, (n_items, n_factors)
     item_bias_ : float32, (n_items,)
-    user_labels_, item_labels_ : (n_users,), (n_items,), or None
-        Ids, where the interactions came from a table; a matrix has row and column numbers.
     n_blocks_ : int
     n_epochs_ : int
         Passes that the factors come from.
@@ -101,11 +99,7 @@ class RoBiRank(Factorization):
     A step's expectation is along the exact gradient where T is exact: with ``xi="exact",
     xi_rate=0``, at the start of a pass. The linearisation's factor is xi / log(2), which the
     poster prints without the logarithm. With another xi_rate a positive's weight falls with its
-    own sample, so that bad samples, which the gradient mostly consists of near the optimum, count
-    less. On MovieLens-100K with 32 factors and ``xi="exact"``, the cosine between the mean step
-    and the exact gradient is .987 or more for drawn factors; after a fit it is -.57 for users and
-    -.17 for items with 1 negative, .58 and .51 with 8, .99 and .92 with 64, and 1.00 for each with
-    xi_rate=0.
+    own sample, so that bad samples, most of the gradient near the optimum, count less.
 
     Users are in parts that stay and items in blocks that rotate; blocks are drawn anew for each
     pass, and a positive's negatives come from its own block. Factors are the same to the bit
@@ -123,10 +117,24 @@ class RoBiRank(Factorization):
     --------
     >>> from scipy.sparse import csr_array
     >>> likes = csr_array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
-    >>> model = RoBiRank(n_factors=4, n_epochs=200, random_state=1).fit(likes)
+    >>> model = Factorization(n_factors=4, n_epochs=200, random_state=1).fit(likes)
     >>> model.recommend([3], k=1)[0]
     array([[3]])
     """
+
+    _kind: ClassVar[str] = "podium_factorization"
+    _names: ClassVar[tuple[str, ...]] = ("RoBiRank",)  # as podium 0.1 called it
+    _scalars: ClassVar[dict[str, type]] = {
+        "n_blocks_": int,
+        "n_epochs_": int,
+        "stop_reason_": str,
+        "weight_scale_": float,
+    }
+
+    n_blocks_: int
+    n_epochs_: int
+    stop_reason_: str
+    history_: dict[str, NDArray[np.float64]]
 
     def __init__(
         self,
@@ -164,6 +172,9 @@ class RoBiRank(Factorization):
         self.random_state = random_state
         self.eval_metric = eval_metric
         self.patience = patience
+
+    def _fit(self, pairs: Any) -> None:
+        raise NotImplementedError  # `fit` does it all
 
     def fit(
         self,
@@ -219,9 +230,8 @@ class RoBiRank(Factorization):
         PodiumWarning
             If there is no checkpoint to resume from.
         """
+        self.check()
         measure, patience = parse(self.eval_metric), self.patience
-        if patience is not None:
-            _check.cutoff(patience, name="patience")
         workers, shown = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
@@ -229,15 +239,20 @@ class RoBiRank(Factorization):
         judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
         judge = None if judged is None else Judge(judged, measure, patience)
         saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
-        begun = _resumed(saved) if _check.flag(resume, "resume") else None
+        begun = resumed(saved) if _check.flag(resume, "resume") else None
         state, history = begun or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, workers, state)
         factors = run(descent, history, judge, saved, shown)
-        self._keep(pairs, settings, factors, history)
+        self._finish(pairs, settings, factors, history)
         if unlearned is not None:
             self._hold(_pairs.together(pairs, unlearned.matrix()), factors)
-        self._tell(history.stop_reason, history.n_done, settings.learning_rate)
+        report_end(history, settings.learning_rate, depth=3)
         return self
+
+    def check(self) -> None:
+        """Raise an ArgumentError for a parameter that is wrong whatever the data."""
+        parse(self.eval_metric)
+        read_settings(self)
 
     def partial_fit(
         self,
@@ -270,29 +285,24 @@ class RoBiRank(Factorization):
         ArgumentError, DataError, KeyboardInterrupt
             As in `fit`; the model is then as it was.
 
-        Warns
-        -----
-        ConvergenceWarning
-            As in `fit`.
-
         Notes
         -----
         `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` stay those of `fit`.
         """
-        if not hasattr(self, "item_factors_"):
+        if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)
         n_epochs = _check.cutoff(n_epochs, name="n_epochs")
         new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         if not new.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        growth = Growth.of(self._pairs(), new, add_up=self.gain != "one")
+        growth = Growth.of(self._learned_pairs(), new, add_up=self.gain != "one")
         workers = or_threads(executor)
         settings = read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
         factors = growth.factors(old, settings.seed)
         if growth.has_new_items:
-            made = self._passes(growth, factors, n_epochs, workers, progress)
-            growth.take_new_items(made, factors)
+            few = read_settings(self, growth.touched_pairs(), fewer=True)
+            learn_new_items(growth, factors, replace(few, n_epochs=n_epochs), workers, progress)
         touched = growth.touched_pairs()
         folded = fold_in(touched, factors.items, factors.bias, settings, workers)
         factors.users[growth.touched] = folded
@@ -300,38 +310,52 @@ class RoBiRank(Factorization):
         self._hold(_pairs.together(growth.pairs, seen), factors)
         return self
 
-    def _passes(
+    def recommend_new(
         self,
-        growth: Growth,
-        factors: Factors,
-        n_epochs: int,
-        executor: Executor,
-        progress: Progress | None,
-    ) -> Factors:
-        """Return factors after passes over the users that new pairs are of."""
-        pairs = growth.touched_pairs()
-        settings = replace(read_settings(self, pairs, fewer=True), n_epochs=n_epochs)
-        begin = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
-        state = State(begin, np.ones(pairs.items.size, np.float32))
-        history = History()
-        descent = Descent(pairs, settings, executor, state)
-        made = run(descent, history, None, None, or_silent(progress))
-        self._tell(history.stop_reason, history.n_done, settings.learning_rate, depth=4)
-        return made
+        user_items: Any,
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        allow: ArrayLike | None = None,
+        deny: ArrayLike | None = None,
+        executor: Executor | None = None,
+    ) -> tuple[Items, Floats]:
+        """Find the best items of new users: `fold_in`, then as `recommend`.
 
-    def _tell(self, stop_reason: str, n_done: int, rate: float, depth: int = 3) -> None:
-        """Raise the interrupt that ended a fit, or warn of steps that went wild."""
-        if stop_reason == "interrupted":
-            raise KeyboardInterrupt
-        if stop_reason == "diverged":
-            warnings.warn(
-                f"RoBiRank diverged in pass {n_done + 1}; the factors are of the pass before it. "
-                f"Try learning_rate={rate / 4:g}.",
-                ConvergenceWarning,
-                stacklevel=depth,
-            )
+        Parameters
+        ----------
+        user_items, executor
+            As in `fold_in`. Of a table, users are in rising order of their ids.
+        k, exclude_seen, allow, deny
+            As in `recommend`.
+        """
+        check_is_fitted(self)
+        pairs = self._new_pairs(user_items)
+        factors = self._fold(pairs, executor)
+        seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
+        chosen = self._candidates(allow, deny)
+        found, scores = self._top_of(factors, self._width(k), seen, chosen)
+        return self._named(found), scores
 
-    def _keep(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
+    def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:
+        """Learn factors of new users with those of items fixed.
+
+        Parameters
+        ----------
+        user_items : scipy.sparse matrix, (n_new, n_items), or table
+            Pairs of the new users with items of the fit.
+        executor : Executor, optional
+
+        Returns
+        -------
+        float32, (n_new, n_factors)
+            Of a table, in rising order of users' ids. A user's factors depend on its own pairs
+            alone, not on who else is there.
+        """
+        check_is_fitted(self)
+        return self._fold(self._new_pairs(user_items), executor)
+
+    def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
         self.n_blocks_ = settings.n_blocks
         self.n_epochs_ = history.best_epoch
@@ -343,23 +367,33 @@ class RoBiRank(Factorization):
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
         self.item_bias_ = factors.bias
-        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
-        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
-        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
+        self._hold_pairs(pairs)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
-        workers = or_threads(executor)
-        settings = read_settings(self)
-        return fold_in(pairs, self.item_factors_, self.item_bias_, settings, workers)
+        items, settings = (self.item_factors_, self.item_bias_), read_settings(self)
+        return fold_in(pairs, *items, settings, or_threads(executor))
 
+    def _new_pairs(self, user_items: Any) -> Pairs:
+        columns = np.arange(self.n_items_, dtype=np.int64)  # the ids of a matrix's items
+        labels = columns if self.item_labels_ is None else self.item_labels_
+        pairs = _pairs.read(user_items, self.gain, item_labels=labels, scale=self.weight_scale_)
+        if pairs.n_items != self.n_items_:
+            raise ArgumentError(
+                f"user_items must have the model's {self.n_items_} items, got {pairs.n_items}."
+            )
+        return pairs
 
-def _resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
-    if checkpoint is None:
-        raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
-    begun = checkpoint.read()
-    if begun is None:
-        place = os.fspath(checkpoint.path)
-        warnings.warn(
-            f"There is no checkpoint {place}: the fit begins anew.", PodiumWarning, stacklevel=3
-        )
-    return begun
+    def _n_factors(self, arrays: Arrays) -> int:
+        return _check.cutoff(self.n_factors, name="n_factors")
+
+    def _arrays(self) -> Arrays:
+        history = {f"history_.{key}": value for key, value in self.history_.items()}
+        return super()._arrays() | history
+
+    def _take(self, arrays: Arrays) -> None:
+        super()._take(arrays)
+        self.history_ = {
+            key.removeprefix("history_."): value
+            for key, value in arrays.items()
+            if key.startswith("history_.")
+        }

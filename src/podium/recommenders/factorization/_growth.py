@@ -11,8 +11,13 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.factorization._descent import Factors
-from podium.factorization._pairs import Labels, Pairs
+from podium.executors import Executor
+from podium.progress import or_silent
+from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders.factorization._descent import Descent, Factors, State
+from podium.recommenders.factorization._parts import Settings
+from podium.recommenders.factorization._passes import History, report_end, run
+from podium.types import Progress
 
 Ints = NDArray[np.int64]
 
@@ -107,6 +112,23 @@ class Growth:
     def touched_pairs(self) -> Pairs:
         """Return all pairs, old and new, of the users that new pairs are of."""
         return _as_pairs(self.pairs.matrix()[self.touched], self.pairs.scale, None, None)
+
+
+def learn_new_items(
+    growth: Growth,
+    factors: Factors,
+    settings: Settings,
+    executor: Executor,
+    progress: Progress | None,
+) -> None:
+    """Write rows of new items, from passes over the users that new pairs are of."""
+    pairs = growth.touched_pairs()
+    begin = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
+    state = State(begin, np.ones(pairs.items.size, np.float32))
+    history = History()
+    made = run(Descent(pairs, settings, executor, state), history, None, None, or_silent(progress))
+    report_end(history, settings.learning_rate, depth=4)
+    growth.take_new_items(made, factors)
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

@@ -13,9 +13,16 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError, NoWorkerError
 from podium.executors import Executor, Held, WorkerLost
-from podium.factorization._pairs import Pairs
-from podium.factorization._parts import Block, Outcome, Part, Settings, aligned, fold_part
-from podium.factorization._plan import Blocks, cut_users
+from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._parts import (
+    Block,
+    Outcome,
+    Part,
+    Settings,
+    aligned,
+    fold_part,
+)
+from podium.recommenders.factorization._plan import Blocks, cut_users
 
 Floats = NDArray[np.float32]
 

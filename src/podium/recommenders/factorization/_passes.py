@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from podium.catalogue import rankings
-from podium.errors import ArgumentError
-from podium.factorization._checkpoint import Checkpoint
-from podium.factorization._descent import Descent, Factors
-from podium.factorization._history import History, Judge
-from podium.factorization._pairs import Pairs
-from podium.factorization._shown import with_bias
+from podium.catalogue import rank_blocks
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.metrics import Measure
+from podium.recommenders._best import with_bias
+from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._descent import Descent, Factors
 from podium.types import Progress
+
+if TYPE_CHECKING:
+    from podium.recommenders.factorization._checkpoint import Checkpoint
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Held-out pairs, what is measured on them, and how many passes may go by without a gain."""
+
+    pairs: Pairs
+    measure: Measure
+    patience: int | None
+
+
+@dataclass(eq=False)
+class History:
+    """What became of the passes so far."""
+
+    stop_reason: str = "n_epochs"
+    costs: list[float] = field(default_factory=list[float])
+    validation: list[float] = field(default_factory=list[float])
+    best: Factors | None = None  # of the best pass, where passes are judged
+
+    @property
+    def n_done(self) -> int:
+        """Passes made."""
+        return len(self.costs)
+
+    @property
+    def best_epoch(self) -> int:
+        """Passes that the factors to keep come from."""
+        return int(np.argmax(self.validation)) + 1 if self.validation else self.n_done
+
+    def impatient(self, judge: Judge | None) -> bool:
+        """Tell whether enough passes went by without a better value."""
+        waited = self.n_done - self.best_epoch
+        return judge is not None and judge.patience is not None and 0 < judge.patience <= waited
 
 
 def run(
@@ -52,6 +92,19 @@ def run(
     return descent.state.factors if history.best is None else history.best
 
 
+def report_end(history: History, rate: float, depth: int) -> None:
+    """Raise the interrupt that ended a fit, or warn of steps that went wild."""
+    if history.stop_reason == "interrupted":
+        raise KeyboardInterrupt
+    if history.stop_reason == "diverged":
+        warnings.warn(
+            f"Factorization diverged in pass {history.n_done + 1}; the factors are of the pass "
+            f"before it. Try learning_rate={rate / 4:g}.",
+            ConvergenceWarning,
+            stacklevel=depth,
+        )
+
+
 def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
     """Measure a pass, and keep its factors if none was better; return a note of it."""
     if judge is None:
@@ -77,7 +130,7 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     """Return the mean of the measure, signed so that higher is better."""
     measure = judge.measure
     users = np.flatnonzero(np.diff(judge.pairs.offsets))
-    blocks = rankings(
+    blocks = rank_blocks(
         with_bias(factors.users[users], factors.items, factors.bias),
         judge.pairs.matrix()[users],
         exclude=pairs.matrix()[users],

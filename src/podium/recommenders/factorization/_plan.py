@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.factorization import _kernels
+from podium.recommenders.factorization import _plan_kernels
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -133,7 +133,7 @@ class Cells:
     def lay_out(cls, blocks: Blocks, offsets: Ints, items: Codes) -> Cells:
         """Sort the pairs of a CSR matrix into cells, by counting."""
         n_pairs, n_runs = np.zeros(blocks.count, np.int64), np.zeros(blocks.count, np.int64)
-        _kernels.count_cells(offsets, items, blocks.block_of, n_pairs, n_runs)
+        _plan_kernels.count_cells(offsets, items, blocks.block_of, n_pairs, n_runs)
         cells = cls(
             _bounds(n_pairs),
             _bounds(n_runs),
@@ -142,7 +142,7 @@ class Cells:
             np.empty(int(n_runs.sum()), np.int32),
             np.empty(int(n_runs.sum()) + blocks.count, np.int64),
         )
-        _kernels.fill_cells(
+        _plan_kernels.fill_cells(
             offsets,
             items,
             blocks.block_of,

@@ -1,0 +1,60 @@
+"""Compiled passes that lay pairs out in cells: a part of the users by a block of items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel
+
+
+@kernel
+def count_cells(offsets, items, block_of, n_pairs, n_runs):
+    """Count the pairs in each item block, and the users that have some."""
+    last = np.full(n_pairs.size, -1, np.int64)
+    for x in range(offsets.size - 1):
+        for i in range(offsets[x], offsets[x + 1]):
+            b = block_of[items[i]]
+            n_pairs[b] += 1
+            if last[b] != x:
+                last[b] = x
+                n_runs[b] += 1
+
+
+@kernel
+def fill_cells(
+    offsets,
+    items,
+    block_of,
+    place,
+    bounds,
+    pair_bounds,
+    run_bounds,
+    positives,
+    origins,
+    run_users,
+    run_starts,
+):
+    """Write the users of each cell in order, and for each of them the places of its positives.
+
+    `origins` says which of its user's pairs each one is. A cell's starts count from the first
+    pair of the part; the end of the last run follows them: cell b has its starts from
+    ``run_bounds[b] + b`` on.
+    """
+    n_blocks = pair_bounds.size - 1
+    last = np.full(n_blocks, -1, np.int64)
+    pair = pair_bounds[:-1].copy()
+    run = run_bounds[:-1].copy()
+    for x in range(offsets.size - 1):
+        for i in range(offsets[x], offsets[x + 1]):
+            y = items[i]
+            b = block_of[y]
+            if last[b] != x:
+                last[b] = x
+                run_users[run[b]] = x
+                run_starts[run[b] + b] = pair[b]
+                run[b] += 1
+            positives[pair[b]] = place[y] - bounds[b]
+            origins[pair[b]] = i - offsets[x]
+            pair[b] += 1
+    for b in range(n_blocks):
+        run_starts[run_bounds[b + 1] + b] = pair_bounds[b + 1]
