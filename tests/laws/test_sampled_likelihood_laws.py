@@ -17,11 +17,11 @@ from podium.sampled import (
     likelihood_gap,
     maximum_likelihood,
 )
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.entropy import flattest
-from podium.sampled._likelihood.grid import grid
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.bounds import identification_bounds, population_bounds
+from podium.sampled.em import em
+from podium.sampled.estimators.entropy import flattest
+from podium.sampled.grid import grid
+from podium.sampled.likelihood import likelihood
 
 LAW = settings(max_examples=25, deadline=None)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.sampled import Candidates, SampledRanks, Seen
-    from podium.sampled.seen import OnSeen
+    from podium.sampled.reading.seen import OnSeen
 
 _HIGHEST = 2**62  # room for the sum of a product and an item
 _TELLING = 10  # repeated items to be expected, before their absence says something
@@ -110,7 +110,7 @@ def read_listed(
     import numpy as np
 
     from podium import sampled
-    from podium.sampled.seen import without_seen
+    from podium.sampled.reading.seen import without_seen
 
     found = sampled.read_negatives(
         file, n_items=n_items, replacement=replacement, own_target="drop" if drop_own else "error"
@@ -214,7 +214,7 @@ def _read_scores(path: Path, named: dict[str, str]) -> tuple[NDArray[Any], ...]:
     from podium.data.convert import as_integers, to_ids, to_scores
     from podium.data.tables import open_table
     from podium.sampled._tables import fetch
-    from podium.sampled.scored import SCORE
+    from podium.sampled.reading.scores import SCORE
 
     roles = (USER, ITEM, SCORE)
     table = open_table(path, "candidates' scores", roles)

@@ -186,8 +186,8 @@ class Reader:
 def _has_scores_only(path: Path) -> bool:
     """Whether a table has no rank, but what may be a score."""
     from podium.data.tables import open_table
-    from podium.sampled.reading import RANK
-    from podium.sampled.scored import SCORE
+    from podium.sampled.reading.ranks import RANK
+    from podium.sampled.reading.scores import SCORE
 
     names = [name.strip().lower() for name in open_table(path, "ranks", ()).names]
     return not any(n in RANK.usual for n in names) and any(n in SCORE.usual for n in names)

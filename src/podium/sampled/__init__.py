@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
+from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.comparing import Difference, SampledComparison, compare
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.draws import Candidates, draw_candidates, sample_ranks, simulate_ranks
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.cls import CLS
 from podium.sampled.estimators.least_squares import BV, MN, BVPrior
@@ -28,18 +28,19 @@ from podium.sampled.estimators.wmle import WMLE
 from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sampling import sample_ranks, simulate_ranks
 
 if TYPE_CHECKING:
-    from podium.sampled.reading import read_negatives, read_ranks
-    from podium.sampled.scored import read_candidate_scores
-    from podium.sampled.seen import Seen, read_seen
+    from podium.sampled.reading.ranks import read_negatives, read_ranks
+    from podium.sampled.reading.scores import read_candidate_scores
+    from podium.sampled.reading.seen import Seen, read_seen
 
 _HOME = {
-    "Seen": "podium.sampled.seen",
-    "read_candidate_scores": "podium.sampled.scored",
-    "read_negatives": "podium.sampled.reading",
-    "read_ranks": "podium.sampled.reading",
-    "read_seen": "podium.sampled.seen",
+    "Seen": "podium.sampled.reading.seen",
+    "read_candidate_scores": "podium.sampled.reading.scores",
+    "read_negatives": "podium.sampled.reading.ranks",
+    "read_ranks": "podium.sampled.reading.ranks",
+    "read_seen": "podium.sampled.reading.seen",
 }
 
 __all__ = [

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, listed_measures
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.registry import get, text
 from podium.sampled.estimators.smooth.data import has_history
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Pair = tuple[SampledRanks, SampledRanks]

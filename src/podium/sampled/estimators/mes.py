@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium import _check
-from podium.sampled._likelihood.entropy import flattest
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators.base import Estimator
+from podium.sampled.estimators.entropy import flattest
 from podium.sampled.estimators.registry import register
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 

@@ -18,9 +18,9 @@ from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled._tables import fetch, labels
-from podium.sampled.draws.candidates import Candidates
+from podium.sampled.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.seen import OnSeen, read_seen, without_seen
+from podium.sampled.reading.seen import OnSeen, read_seen, without_seen
 
 _USER = Role("user", USER.usual, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"))

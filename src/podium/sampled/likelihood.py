@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._likelihood.grid import Grid, grid
-from podium.sampled._likelihood.sweep import expected
 from podium.sampled.design import Design
+from podium.sampled.grid import Grid, grid
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sweep import expected
 
 Floats = NDArray[np.float64]
 Part = tuple[Design, NDArray[np.int64]]

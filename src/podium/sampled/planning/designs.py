@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from podium.progress import or_silent
-from podium.sampled._plan.errors import Outlook, Question
-from podium.sampled._plan.search import Family, climb
 from podium.sampled.design import Design
+from podium.sampled.planning.errors import Outlook, Question
+from podium.sampled.planning.search import Family, climb
 from podium.types import Progress
 
 Kind: TypeAlias = Literal["fixed", "growing", "all"]

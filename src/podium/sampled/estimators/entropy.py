@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from podium.sampled._likelihood.grid import Grid
-from podium.sampled._likelihood.observed import Likelihood
-from podium.sampled._likelihood.sweep import expected
+from podium.sampled.grid import Grid
+from podium.sampled.likelihood import Likelihood
+from podium.sampled.sweep import expected
 
 _FACTORS = 16  # probabilities in a product that the first grid is made for
 _FAR = 1e-8  # by which the sum over the grid may miss the sum over all ranks

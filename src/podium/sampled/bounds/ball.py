@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f
 
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.grid import spaced
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.design import Design
+from podium.sampled.em import em
+from podium.sampled.grid import spaced
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 _STEPS = 25  # of expectation maximisation, for the distribution that functions are chosen by

@@ -14,10 +14,10 @@ from podium.catalogue.passes import random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled.draws import _kernels
-from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits
-from podium.sampled.draws.sampling import from_twice, parts, refuse_score, tie_rule
+from podium.sampled import _kernels
+from podium.sampled._draws import draw_bits, read_plan, thin_bits
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sampling import from_twice, parts, refuse_score, tie_rule
 from podium.types import Labels, Offsets, Ties
 
 

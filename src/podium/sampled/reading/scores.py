@@ -17,12 +17,12 @@ from podium.data.ids import codes_of
 from podium.data.source import Kind
 from podium.data.tables import open_table
 from podium.errors import DataError
+from podium.sampled import _kernels
 from podium.sampled._tables import fetch, labels
-from podium.sampled.draws import _kernels
-from podium.sampled.draws.sampling import from_twice
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading import HISTORY, own_items, refuse_history
-from podium.sampled.seen import OnSeen, read_seen, warn_of_lost, whole
+from podium.sampled.reading.ranks import HISTORY, own_items, refuse_history
+from podium.sampled.reading.seen import OnSeen, read_seen, warn_of_lost, whole
+from podium.sampled.sampling import from_twice
 
 SCORE = Role("score", USUAL_SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))

@@ -17,7 +17,7 @@ from podium.data.overlap import Side, check_met, meet
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled._tables import fetch
-from podium.sampled.draws.candidates import Candidates
+from podium.sampled.candidates import Candidates
 
 OnSeen = Literal["error", "drop"]
 

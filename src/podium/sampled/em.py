@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._likelihood.grid import Grid
-from podium.sampled._likelihood.observed import Likelihood
+from podium.sampled.grid import Grid
+from podium.sampled.likelihood import Likelihood
 
 _FEWEST = 50  # steps that the grid is made for, at least
 _FAR = 1e-9  # by which the probabilities' sum may miss 1
