@@ -18,10 +18,9 @@ from podium.sampled import (
     maximum_likelihood,
 )
 from podium.sampled.bounds import identification_bounds, population_bounds
-from podium.sampled.em import em
-from podium.sampled.estimators.entropy import flattest
-from podium.sampled.grid import grid
-from podium.sampled.likelihood import likelihood
+from podium.sampled.estimators.mes import flattest
+from podium.sampled.likelihood import em, likelihood
+from podium.sampled.sums import grid
 
 LAW = settings(max_examples=25, deadline=None)
 

@@ -10,9 +10,8 @@ from scipy.optimize import linprog, minimize
 from podium.sampled import MES, MLE, Design, RankDistribution, SampledRanks, maximum_likelihood
 from podium.sampled.bounds import identification_bounds, population_bounds
 from podium.sampled.bounds.ball import ball
-from podium.sampled.em import em
-from podium.sampled.likelihood import Likelihood, likelihood
-from podium.sampled.sweep import expected
+from podium.sampled.likelihood import Likelihood, em, likelihood
+from podium.sampled.sums import expected
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from podium.sampled.bounds import ball, moments
 from podium.sampled.bounds.search import Places, Worth, extremes
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.grid import spaced
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sums import spaced
 
 _DENSE = 16  # ranks in each standard deviation of a sampled rank that a search begins with
 _DENSEST = 1024  # sample size beyond which ranks are as dense as for it: more join where needed

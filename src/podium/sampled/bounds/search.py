@@ -18,7 +18,7 @@ from podium.sampled.bounds.ball import Ball, Part
 from podium.sampled.bounds.curves import MISSED, Curves
 from podium.sampled.bounds.dual import Cloud, best_prices, distance
 from podium.sampled.design import Design
-from podium.sampled.sweep import expected, is_swept
+from podium.sampled.sums import expected, is_swept
 
 _FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
 _ALIKE = 0.05  # in the log of a size

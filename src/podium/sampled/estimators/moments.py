@@ -11,8 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from podium.errors import ArgumentError
 from podium.sampled.design import Design
-from podium.sampled.grid import grid
-from podium.sampled.sweep import expected
+from podium.sampled.sums import expected, grid
 
 _MOST_BYTES = 2**27  # of what is kept: 1,600 designs of 100 negatives, 1 of 4,000
 _CELLS = 2**20  # of a block of probabilities

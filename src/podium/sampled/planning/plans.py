@@ -16,10 +16,9 @@ from podium.sampled._uncertainty import said_once
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.planning.designs import Kind, PlannedDesign, Table
+from podium.sampled.planning.designs import Kind, PlannedDesign, Table, ladders, largest
 from podium.sampled.planning.errors import Question
 from podium.sampled.planning.expected import Expected, layout, of_pilot, of_value
-from podium.sampled.planning.search import ladders, largest
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
 
