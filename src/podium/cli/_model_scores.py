@@ -12,7 +12,7 @@ from podium.errors import DataError, PodiumWarning
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.cli._negatives import Listed
+    from podium.sampled import CandidatePairs as Listed
 
 _BLOCK = 2**16  # pairs whose factors are in memory at a time
 _FEW = 0.5  # share of ids below which a model may be another data set's

@@ -119,3 +119,8 @@ def strings(ids: Ids) -> pl.Series:
 def as_text(names: pl.Series) -> NDArray[np.str_]:
     """Return strings as a NumPy array of fixed width, the form of group labels."""
     return names.to_numpy().astype(np.str_)
+
+
+def label_array(ids: Ids) -> NDArray[Any]:
+    """Return ids as an array of integers or strings, the form of group labels."""
+    return ids if isinstance(ids, np.ndarray) else as_text(ids)

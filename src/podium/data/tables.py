@@ -61,6 +61,15 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
     return _open_frame(source, name, what)
 
 
+def fetch(table: Source, found: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return columns by role; `found` has the name of each, where the table has it."""
+    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
+    result = {role: columns[found[role]] for role in kinds if role in found}
+    if {len(column) for column in result.values()} == {0}:
+        raise DataError(f"{table.name} has no rows.")
+    return result
+
+
 def _open_frame(source: Any, name: str, what: str) -> Source:
     if isinstance(source, pl.LazyFrame):
         lazy = source
