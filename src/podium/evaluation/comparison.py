@@ -10,8 +10,8 @@ import numpy as np
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation._json import as_json, number
 from podium.evaluation.evaluation import Evaluation, fill
+from podium.evaluation.json_form import as_json, number
 from podium.evaluation.measuring import measure
 from podium.evaluation.stats import IntervalMethod, PairedTest
 from podium.metrics import ByMeasure, Measure, parse, parse_all

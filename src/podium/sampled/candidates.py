@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import label_keys
-from podium.catalogue.passes import random_bits
+from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError

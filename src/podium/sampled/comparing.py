@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation._json import number
+from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures

@@ -8,7 +8,7 @@ from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation._json import number
+from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue.passes import RULES, random_bits
+from podium._ties import random_bits
+from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, Source, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
