@@ -162,10 +162,10 @@ def _splits(rng: random.Random) -> _Call:
     X = _numbers(rng, 2 * N).reshape(N, 2)
     relevance, item = _whole(rng, 2), _whole(rng, 6)
     return rng.choice((
-        (data.by_group, {"qid": user, "test": 0.3, "valid": 0.2, "seed": 0}),
-        (data.by_time, {"timestamp": time, "test": 0.3}),
-        (data.by_time_per_user, {"user": user, "timestamp": time, "test": 0.3}),
-        (data.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
+        (data.splits.by_group, {"qid": user, "test": 0.3, "valid": 0.2, "seed": 0}),
+        (data.splits.by_time, {"timestamp": time, "test": 0.3}),
+        (data.splits.by_time_per_user, {"user": user, "timestamp": time, "test": 0.3}),
+        (data.splits.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
         (data.random, {"n_rows": N, "user": user, "test": 0.3, "seed": 0}),
         (data.normalize_by_query, {"X": X, "qid": user}),
         (data.pool, {"relevance": relevance, "user": user, "item": item}),

@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from podium.data import splits
     from podium.data.build import RankingOptions, ranking, top_items
     from podium.data.features import Features, read_features
     from podium.data.normalize import normalize_by_query
@@ -36,14 +37,6 @@ if TYPE_CHECKING:
         read_run,
         read_truth,
     )
-    from podium.data.splits import (
-        Split,
-        by_group,
-        by_time,
-        by_time_per_user,
-        leave_last_out,
-        random,
-    )
     from podium.data.streaming import stream_features
     from podium.data.users import user_column
     from podium.data.write import atomic, to_frame, write_table
@@ -56,7 +49,6 @@ _HOME = {
     "publishers": ("Letor", "letor", "movielens"),
     "retail": ("OnlineRetail", "load_onlineretail"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
-    "splits": ("Split", "by_group", "by_time", "by_time_per_user", "leave_last_out", "random"),
     "streaming": ("stream_features",),
     "users": ("user_column",),
     "write": ("atomic", "to_frame", "write_table"),
@@ -71,25 +63,20 @@ __all__ = [
     "Pooling",
     "RankingOptions",
     "Run",
-    "Split",
     "Truth",
     "atomic",
-    "by_group",
-    "by_time",
-    "by_time_per_user",
-    "leave_last_out",
     "letor",
     "load_onlineretail",
     "movielens",
     "normalize_by_query",
     "pool",
     "pooled_relevance",
-    "random",
     "ranking",
     "read_features",
     "read_interactions",
     "read_run",
     "read_truth",
+    "splits",
     "stream_features",
     "to_frame",
     "top_items",
@@ -100,6 +87,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name's module when it is first asked for: polars takes its time."""
+    if name == "splits":
+        return import_module("podium.data.splits")
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULE[name]), name)

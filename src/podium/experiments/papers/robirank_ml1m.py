@@ -14,6 +14,7 @@ from scipy import sparse
 
 from podium import _check, data
 from podium.catalogue import rankings
+from podium.data import splits
 from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
@@ -52,9 +53,9 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
         load(name)  # what is not installed shall not be told after half of the cells
     user, item = _pairs(recipe, paths[given["folder"]])
     shape = int(user.max()) + 1, int(item.max()) + 1
-    split = data.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
+    split = splits.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
     seed = int(generator(recipe, "validation").integers(2**31))
-    again = data.random(split.train.size, user=user[split.train], test=given["valid"], seed=seed)
+    again = splits.random(split.train.size, user=user[split.train], test=given["valid"], seed=seed)
 
     def part(rows: Ints) -> Pairs:
         table = (np.ones(rows.size, np.float32), (user[rows], item[rows]))
