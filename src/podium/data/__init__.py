@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from podium.data.features import Features, read_features
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
-    from podium.data.publishers import Letor, letor, movielens
-    from podium.data.retail import OnlineRetail, load_onlineretail
+    from podium.data.publishers import Letor, OnlineRetail, letor, load_onlineretail, movielens
     from podium.data.runs import (
         Interactions,
         Run,
@@ -46,8 +45,7 @@ _HOME = {
     "features": ("Features", "read_features"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
-    "publishers": ("Letor", "letor", "movielens"),
-    "retail": ("OnlineRetail", "load_onlineretail"),
+    "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
     "streaming": ("stream_features",),
     "users": ("user_column",),

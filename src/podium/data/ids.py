@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium._kernels import read_only
-from podium.data._pool import POLARS
 from podium.data.convert import Ids, as_integers, one_chunk
+from podium.data.source import POLARS
 
 _FIRST_BITS = 16  # of the first table that distinct codes are collected in
 

@@ -17,6 +17,7 @@ from podium.data.columns import (
     TIMESTAMP,
     USER,
     VALUE,
+    is_rating,
     missing,
     resolve,
     there,
@@ -30,7 +31,6 @@ from podium.data.convert import (
     to_scores,
     to_times,
 )
-from podium.data.ratings import is_rating
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError

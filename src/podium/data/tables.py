@@ -15,11 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._pool import POLARS
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
-from podium.data.source import FORMATS, Column, Kind, Source, as_column
+from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError
