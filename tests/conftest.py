@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
-collect_ignore = ["fuzz"]  # a program of its own, which tests/cli/test_fuzzing.py starts
+# Programs of their own, which tests/cli/test_fuzzing.py and tests/unit/test_record.py start.
+collect_ignore = ["fuzz", "record"]
 DATA = Path(os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data")
 
 # No deadline: the first example of a test may compile a kernel. In CI the draws are the same each

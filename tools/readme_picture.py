@@ -11,17 +11,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def panels(evaluations: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a panel per measure with a row per method."""
-    names = next(iter(evaluations.values()))["measures"]
-    return [{"title": name, "rows": rows(evaluations, name)} for name in names]
+    return [
+        {"title": name, "rows": rows(evaluations, name)}
+        for name in next(iter(evaluations.values()))["measures"]
+    ]
 
 
 def rows(evaluations: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return each method's mean and interval."""
-    found = {method: e["measures"][name] for method, e in evaluations.items()}
-    return [
-        {"label": m, "value": s["mean"], "low": s["interval"][0], "high": s["interval"][1]}
-        for m, s in found.items()
-    ]
+    return [figures.interval_row(m, e["measures"][name]) for m, e in evaluations.items()]
 
 
 if __name__ == "__main__":

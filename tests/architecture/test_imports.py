@@ -26,6 +26,7 @@ ALLOWED = {
         "catalogue/*",
         "consistency/*",
         "data/*",
+        "demo/*",
         "experiments/*",
         "recommenders/*",
         "sampled/*",

@@ -29,6 +29,7 @@ WITH_ALL = (
     "catalogue",
     "consistency",
     "data",
+    "demo",
     "evaluation",
     "factorization",
     "losses",

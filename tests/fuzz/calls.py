@@ -20,9 +20,9 @@ from podium import (
     metrics,
     recommenders,
     sampled,
-    stats,
     theory,
 )
+from podium.evaluation import stats
 from podium.groups import Groups
 from podium.ranking import Ranking
 

@@ -20,7 +20,9 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators.smooth import estimator
+from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.draws import weighted_quantile
+from podium.sampled.estimators.smooth.prior import fall
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
@@ -85,17 +87,25 @@ def test_intervals_hold_what_rises_steeply() -> None:
     assert held >= 9
 
 
-def test_intervals_hold_a_peak_at_rank_1() -> None:
-    """Half of the users' top ten is at rank 1, which no sample shows: ndcg was held in .4."""
-    law, held = beta.cdf(np.arange(1, 3707) / 3706, 0.3, 4), 0
-    for seed in range(10):
-        exact = np.searchsorted(law, np.random.default_rng(seed).random(6040)) + 1
-        truth = RankDistribution.of_ranks(exact, 3706).expect("ndcg@10")
-        low, high = (
-            Smooth().posterior(simulate_ranks(exact, 3706, 99, seed=seed)).interval("ndcg@10")
-        )
-        held += low <= truth <= high
-    assert held >= 7
+@pytest.mark.parametrize(("n_items", "n_users"), [(3706, 6040), (20_000, 5000)])
+def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
+    """Half of the users' top ten is at rank 1, which no sample shows."""
+    law, held = beta.cdf(np.arange(1, n_items + 1) / n_items, 0.3, 4), np.zeros(2)
+    for seed in range(20):
+        exact = np.searchsorted(law, np.random.default_rng(seed).random(n_users)) + 1
+        truth = RankDistribution.of_ranks(exact, n_items)
+        found = Smooth().posterior(simulate_ranks(exact, n_items, 99, seed=seed))
+        for i, name in enumerate(("ndcg@10", "ap@10")):
+            low, high = found.interval(name)
+            held[i] += low <= truth.expect(name) <= high
+    assert (held >= 17).all()  # of 20
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.7])
+def test_fall_is_the_exponent_of_a_power_law(exponent: float) -> None:
+    cells = Cells.of(3706, 99)
+    mass = cells.sizes * (cells.middles + 0.2) ** -exponent
+    assert fall(cells, mass) == pytest.approx(exponent)
 
 
 def test_intervals_are_nested() -> None:

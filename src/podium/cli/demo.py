@@ -22,10 +22,10 @@ def demo(
     Real data (Online Retail), bundled: nothing is downloaded. Takes about a minute.
     """
     from podium.cli import _render
-    from podium.experiments import demo as experiment
+    from podium.demo import run
 
     with progress("demo") as show:
-        result = experiment.run(out, progress=show)
+        result = run(out, progress=show)
     _render.table(result["table"], note=result["verdict"])
     if "path" in result:
         _messages.say(f"wrote {result['path']}")

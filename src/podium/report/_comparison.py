@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium.report import _numbers
-from podium.report._evaluation import conventions, estimate, percent, row
+from podium.report._evaluation import conventions, estimate, percent
 from podium.report._types import Report, Section
+from podium.report.figures import interval_row
 
 _ALPHA = 0.05
 
@@ -105,7 +106,7 @@ def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Se
     level = percent(measures[next(iter(measures))]["means"][runs[0]]["level"])
     rows = [[run] + [estimate(m["means"][run]) for m in measures.values()] for run in runs]
     panels = [
-        {"title": name, "rows": [row(run, found["means"][run], run) for run in runs]}
+        {"title": name, "rows": [interval_row(run, found["means"][run], run) for run in runs]}
         for name, found in measures.items()
     ]
     title = f"Means, with {level} intervals"
@@ -144,7 +145,8 @@ def _differences_section(
         "low_label": low_label,
         "high_label": high_label,
         "rows": [
-            row(test["run"], {**test, "mean": test["difference"]}, test["run"]) for test in tests
+            interval_row(test["run"], {**test, "mean": test["difference"]}, test["run"])
+            for test in tests
         ],
         "digits": digits,
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from podium.report import _numbers
 from podium.report._types import Report, Section
+from podium.report.figures import interval_row
 
 Summary = Mapping[str, Any]  # a measure's summary, as stats.Summary in JSON
 
@@ -78,12 +79,6 @@ def estimate(summary: Summary) -> str:
     return mean(summary) if found == _numbers.NOTHING else f"{mean(summary)} {found}"
 
 
-def row(label: str, summary: Summary, series: str = "") -> dict[str, Any]:
-    """Return a summary as a row of a figure."""
-    low, high = summary["interval"]
-    return {"label": label, "value": summary["mean"], "low": low, "high": high, "series": series}
-
-
 def percent(level: float) -> str:
     """Write a coverage, 0.95 as "95%"."""
     return f"{100 * level:.4g}%"
@@ -129,7 +124,7 @@ def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section
     figure = {
         "kind": "interval_plot",
         "title": f"Means over {groups}, with {level} intervals",
-        "rows": [row(name, found) for name, found in shares.items()],
+        "rows": [interval_row(name, found) for name, found in shares.items()],
     }
     return [
         {
@@ -165,7 +160,8 @@ def _segment_section(by: str, segments: Sequence[Mapping[str, Any]], groups: str
         for s in segments
     ]
     panels = [
-        {"title": m, "rows": [row(s["name"], s["measures"][m]) for s in segments]} for m in measures
+        {"title": m, "rows": [interval_row(s["name"], s["measures"][m]) for s in segments]}
+        for m in measures
     ]
     figure = {
         "kind": "grouped_intervals",

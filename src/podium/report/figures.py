@@ -30,6 +30,7 @@ __all__ = [
     "grouped_intervals",
     "histogram",
     "interval_plot",
+    "interval_row",
     "line_plot",
 ]
 
@@ -111,6 +112,18 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
         column[~np.isnan(column)], bins=_check.cutoff(n_bins, name="n_bins")
     )
     return {"edges": edges.tolist(), "counts": counts.tolist()}
+
+
+def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> dict[str, Any]:
+    """Return a mean and its interval, as JSON has them, as a row of a figure.
+
+    Examples
+    --------
+    >>> interval_row("linear", {"mean": 0.31, "interval": [0.29, 0.33]})
+    {'label': 'linear', 'value': 0.31, 'low': 0.29, 'high': 0.33, 'series': ''}
+    """
+    low, high = summary["interval"]
+    return {"label": label, "value": summary["mean"], "low": low, "high": high, "series": series}
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from podium.sampled.estimators.smooth.fit import Mode, Sample, modes, penalties
-from podium.sampled.estimators.smooth.prior import ANY_HEAD, Prior, plain, with_history, with_peak
+from podium.sampled.estimators.smooth.fit import Mode, Sample, evidence, modes, penalties
+from podium.sampled.estimators.smooth.prior import (
+    ANY_HEAD,
+    Prior,
+    fall,
+    plain,
+    with_history,
+    with_peak,
+)
 from podium.sampled.estimators.smooth.state import State
 
 Floats = NDArray[np.float64]
@@ -20,7 +27,9 @@ _WORK = 10**9  # products of chances, beyond which there are fewer
 _KNOWN = 0.02  # of a user's variance at a cell, below which the sampled rank tells the cell
 _OPEN = 20.0  # times its lower end at which an upper end leaves the size open
 _FIRST = 10  # ranks of which this has to hold, for the prior to decide
-_POINTED = 0.7  # standard deviations of a peak at rank 1 from which a sample points to it
+_STEEP = 0.5  # exponent of the first ranks from which they may end in a peak at rank 1
+_AGAINST = 0.1  # loss of log likelihood by a peak up to which the sample leaves it open
+_FREEDOM = 10.0  # of Student's t, whose draws reach beyond the posterior's normal approximation
 _TAILS = 0.025, 0.975
 _TINY = 1e-300
 
@@ -103,17 +112,20 @@ def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
 def _any_top(state: State) -> tuple[Prior, list[Mode], Floats]:
     """Return the family with any slope at rank 1, its modes and their weights.
 
-    And with a peak at rank 1 alone, where the sample points to one: no sample shows it, but it
-    draws the density of the first ranks up, more steeply than that of those below.
+    And with a peak at rank 1 alone, where the first ranks fall steeply and the sample does not
+    speak against one: no sample shows a peak, but it draws the density of the first ranks up, more
+    steeply than that of those below.
     """
     free = _free(state)
-    peaked = with_peak(free)
-    found, shares = modes(peaked, state.sample)
-    mode = found[int(np.argmax(shares))]
-    deviation = np.sqrt(np.linalg.inv(mode.precision)[-1, -1])
-    if mode.coefficients[-1] > _POINTED * deviation:
-        return peaked, found, shares
-    return free, *modes(free, state.sample)
+    found, shares = modes(free, state.sample)
+    slope = fall(state.cells, state.shares @ found[int(np.argmax(shares))].mass)
+    if slope < _STEEP:
+        return free, found, shares
+    peaked = with_peak(free, slope)
+    others, weights = modes(peaked, state.sample)
+    if evidence(others) < evidence(found) - _AGAINST:
+        return free, found, shares
+    return peaked, others, weights
 
 
 def _free(state: State) -> Prior:
@@ -133,11 +145,14 @@ def _near(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Draw pairs of coefficients on either side of a mode: masses and log weights."""
-    half = rng.standard_normal((n_pairs, mode.coefficients.size))
+    size = mode.coefficients.size
+    half = rng.standard_normal((n_pairs, size))
+    half *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
     drawn = np.concatenate([half, -half])
     root = np.linalg.cholesky(mode.precision)
     points = mode.coefficients + solve_triangular(root.T, drawn.T).T
-    logs = ((drawn**2).sum(axis=1) - ((points @ penalty) * points).sum(axis=1)) / 2.0
+    logs = (_FREEDOM + size) / 2.0 * np.log1p((drawn**2).sum(axis=1) / _FREEDOM)
+    logs -= ((points @ penalty) * points).sum(axis=1) / 2.0
     logs += np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(root)).sum() - mode.evidence
     masses = np.zeros((len(points), prior.sizes.size))
     for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):

@@ -54,7 +54,8 @@ class Smooth(Estimator):
 
     `posterior` also gives standard errors and intervals, and `prior_decides` where the sample
     says next to nothing of the first ranks: the interval is then all that the sample allows there.
-    Intervals of ndcg, ap and rr are too narrow where most of the top ten is at rank 1.
+    Where the first ranks fall steeply, intervals allow for a peak at rank 1, as high as ranks that
+    are rounded up from a power law have; those of ndcg, ap and rr are too narrow for higher ones.
     `identification_bounds` tells what holds for all.
 
     Several targets of a user count one by one where they have nothing in common, as one where

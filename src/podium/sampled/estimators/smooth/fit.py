@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,11 +103,20 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     for penalty in penalties(prior):
         found.append(_surely(prior, penalty, sample, start))
         start = found[-1].coefficients
-    mean, deviation = _EXPECTED
-    logs = np.array([mode.evidence for mode in found])
-    logs -= 0.5 * ((np.log10(_ROUGHNESS[::-1]) - mean) / deviation) ** 2
+    logs = _evidences(found)
     weights = np.exp(logs - logs.max())
     return found, weights / weights.sum()
+
+
+def evidence(found: Sequence[Mode]) -> float:
+    """Return the log marginal likelihood of a family over roughnesses, up to a constant."""
+    return float(np.logaddexp.reduce(_evidences(found)))
+
+
+def _evidences(found: Sequence[Mode]) -> Floats:
+    mean, deviation = _EXPECTED
+    logs = np.array([mode.evidence for mode in found])
+    return logs - 0.5 * ((np.log10(_ROUGHNESS[::-1]) - mean) / deviation) ** 2
 
 
 def penalties(prior: Prior) -> list[Floats]:

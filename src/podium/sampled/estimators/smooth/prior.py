@@ -25,7 +25,8 @@ _UNIT = 0.36  # knot spacing in whose second differences the roughness is counte
 _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # standard deviation of d log density / d log rank at rank 1, about 0
 ANY_HEAD = 2.0  # the same where the data alone are to say it: intervals take little for granted
-_PEAK = 1.0  # standard deviation of the log density of rank 1 about that of its neighbours
+_PEAK = 0.9, 0.15  # mean and standard deviation of the log height of a peak, of a slope of 1
+_FIRST = 10  # ranks over which the slope is taken that a peak goes with
 _TAIL = 5.0  # standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # the same two for the change with the log of a user's number of items
 _HISTORY_TAIL = 2.0
@@ -103,16 +104,41 @@ def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HE
     )
 
 
-def with_peak(prior: Prior) -> Prior:
-    """Return the family in which rank 1 has any density of its own: the last coefficient."""
+def with_peak(prior: Prior, slope: float) -> Prior:
+    """Return the family whose first rank has a peak above the spline: the last coefficient.
+
+    Ranks that are rounded up from a power law of real numbers have one: from x ** -0.7, rank 1
+    comes 2.8 times as often as the spline's power law has it. The log of its height grows with the
+    square of the exponent, nearly. A spline without the peak comes out steeper than that.
+
+    Parameters
+    ----------
+    prior : Prior
+    slope : float
+        Exponent with which a density without the peak falls over the first ranks, above 0; see
+        `fall`.
+    """
     first = np.zeros((*prior.design.shape[:2], 1))
     first[:, 0] = 1.0
+    mean, deviation = _PEAK[0] * slope**2, _PEAK[1] * slope**2
+    sizes = prior.sizes.copy()
+    sizes[0] += mean
     return Prior(
         np.concatenate([prior.design, first], axis=2),
-        prior.sizes,
+        sizes,
         block_diag(prior.rough, np.zeros((1, 1))),
-        block_diag(prior.fixed, np.full((1, 1), 1.0 / _PEAK**2)),
+        block_diag(prior.fixed, np.full((1, 1), 1.0 / deviation**2)),
     )
+
+
+def fall(cells: Cells, mass: Floats) -> float:
+    """Return the exponent with which the density falls over the first ten ranks."""
+    last = min(_FIRST, cells.sizes.size) - 1
+    if last < 1:
+        return 0.0
+    density = np.log(mass[[0, last]] / cells.sizes[[0, last]])
+    places = np.log(cells.middles[[0, last]] + _SHIFT)
+    return float((density[0] - density[1]) / (places[1] - places[0]))
 
 
 def _spline(cells: Cells) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,133 @@
+"""The demo: ten products that each customer of a gift shop should be told about next.
+
+Only products that are new to the customer count: a repeat order needs no recommendation. Three
+windows of eight weeks follow each other; features of a window are made from purchases before it.
+Rankers are trained on the first, stopped and chosen on the second, and measured once on the third.
+
+To see how podium is used, read ``study.py`` first. The candidates and features come from
+``features.py``, the sentences from ``verdict.py``, and the page from ``page.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium import report
+from podium.data import OnlineRetail, atomic, load_onlineretail, write_table
+from podium.demo import page
+from podium.demo.study import N_TRIALS, K, Results, train_and_compare
+from podium.demo.verdict import judge, table
+from podium.errors import DataError
+from podium.progress import silent
+from podium.types import Progress
+
+__all__ = ["run"]
+
+
+def run(
+    out: Path | str | None = None,
+    *,
+    shop: OnlineRetail | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Train and compare five ways to choose ten new products for each customer.
+
+    Parameters
+    ----------
+    out : path, optional
+        Folder to write into; it is made where it is missing. ``report.html`` (one page that needs
+        no network), ``results.json``, ``per_user.parquet``, ``truth.parquet`` and one
+        ``run-*.parquet`` per method, which ``podium measure truth.parquet run-…`` reads. Each
+        file appears whole or not at all.
+    shop : OnlineRetail, optional
+        Purchases of another shop, or of some customers; by default the bundled data.
+    progress : callable
+        Called as ``progress(done, total, note)``.
+
+    Returns
+    -------
+    dict
+        The report (what ``podium.report.render`` takes), with "table" ({"columns", "rows"}, text
+        for the terminal), "verdict" (a paragraph) and, with `out`, "path" (of the page) added.
+
+    Notes
+    -----
+    Deterministic: the same data give the same numbers.
+
+    References
+    ----------
+    chen2012 (the data); hiranandani2020 (pAp@k).
+
+    Examples
+    --------
+    >>> run("demo")["verdict"]  # doctest: +SKIP
+    """
+    folder = None if out is None else _folder(Path(out))
+    done = count()
+
+    def step(note: str) -> None:
+        progress(next(done), N_TRIALS + 5, note)
+
+    results = train_and_compare(load_onlineretail() if shop is None else shop, step)
+    verdict = judge(results.evaluations, K)
+    summary = page.summarize(results, verdict)
+    content = page.report(results, verdict, summary)
+    step("writing")
+    made = {"table": table(results.comparison, verdict), "verdict": verdict.text}
+    if folder is not None:
+        _write(results, summary, folder)
+        report.write(content, folder / "report.html")
+        made["path"] = str(folder / "report.html")
+    step("done")
+    return {**content, **made}
+
+
+def _folder(out: Path) -> Path:
+    """Make the folder and check that a page can be rendered, before the work that it is for."""
+    report.render({"title": ""})
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out} can't be written: {error.strerror or error}.") from error
+    return out
+
+
+def _write(results: Results, summary: Mapping[str, Any], out: Path) -> None:
+    """Write tables with the shop's own ids, customer numbers and stock codes, and all numbers."""
+    test, shop = results.tasks["test"], results.shop
+
+    def named(columns: Mapping[str, Any]) -> dict[str, Any]:
+        user, item = shop.customer_id[columns["user"]], shop.stock_code[columns["item"]]
+        return {**columns, "user": user, "item": item}
+
+    write_table(named(test.truth_table()), out / "truth.parquet")
+    for name, scores in results.scores.items():
+        write_table(named(test.run_table(scores)), out / run_file(name))
+    write_table(_per_user(results), out / "per_user.parquet")
+    with atomic(out / "results.json") as place:
+        text = json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)
+        place.write_text(text + "\n", encoding="utf-8")
+
+
+def run_file(method: str) -> str:
+    """Return the name of a method's run file: run-item-similarity.parquet."""
+    return f"run-{re.sub(r'[^a-z0-9]+', '-', method.lower())}.parquet"
+
+
+def _per_user(results: Results) -> dict[str, Any]:
+    """Return a row per method and customer."""
+    evaluations = list(results.evaluations.values())
+    users = results.shop.customer_id[evaluations[0].labels]
+    return {
+        "method": np.repeat(list(results.evaluations), users.size),
+        "user": np.tile(users, len(evaluations)),
+        "n_pos": np.concatenate([e.n_pos for e in evaluations]),
+        **{m: np.concatenate([e.values[m] for e in evaluations]) for m in evaluations[0].measures},
+    }

@@ -1,0 +1,274 @@
+"""The study: three windows of time, five methods, and the form of each that validation chooses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium.data import OnlineRetail
+from podium.demo.features import (
+    DAY,
+    Column,
+    Ids,
+    Sparse,
+    between,
+    bought,
+    describe,
+    select,
+    standardised,
+)
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.evaluation import Comparison, Evaluation, compare_evaluations, measure
+from podium.rankers import LinearRanker
+
+K = 10
+TARGET = f"pap@{K}"
+MEASURES = (TARGET, f"precision@{K}", f"recall@{K}", f"ndcg@{K}")
+WINDOW_DAYS = 56  # whole weeks, so that every window has as many Sundays
+
+LOGISTIC = "logistic regression"
+SURROGATE = "pAp@k surrogate"
+PAP = f"pAp@{K} ranker"
+BASELINES = {
+    "popularity": ("popularity", "popularity_28d", "popularity_56d"),
+    "item similarity": ("similar_mean", "similar_top5", "similar_recent"),
+}
+"""Features that rank by themselves, by baseline: validation chooses one of each."""
+
+
+class Settings(NamedTuple):
+    """Settings of one training: the loss, as `podium train --loss` takes it, and the solver's."""
+
+    loss: str
+    learning_rate: float
+    l2: float = 0.0
+
+    def __str__(self) -> str:
+        penalty = f", l2={self.l2:g}" if self.l2 else ""
+        return f"{self.loss}, learning_rate={self.learning_rate:g}{penalty}"
+
+
+# A surrogate at k = 10 compares positives with the ten highest negatives only. Of a few hundred
+# candidates these score so high by chance that zero coefficients are all but optimal; against more
+# negatives the average one has a say. Wider cutoffs need two surrogates only: where customers have
+# fewer positives than k, ramp, max and tight-struct are the same.
+_SURROGATES = {
+    10: ("pap-ramp", "pap-avg", "pap-max", "pap-ts"),
+    30: ("pap-ramp", "pap-avg"),
+    100: ("pap-ramp", "pap-avg"),
+}
+GRIDS = {
+    LOGISTIC: [
+        Settings(f"logistic(per={per})", rate) for per in ("row", "group") for rate in (4.0, 8.0)
+    ],
+    SURROGATE: [
+        Settings(f"{loss}(clip=true)@{k}", 0.2)
+        for k, names in _SURROGATES.items()
+        for loss in names
+    ],
+    PAP: [
+        Settings(loss, rate) for loss in ("pap-logistic", "pap-logistic@100") for rate in (4.0, 8.0)
+    ],
+}
+"""Settings to try, by method: as many for the pAp@10 ranker as for logistic regression."""
+REFINEMENTS = ((0.1, 0.0), (0.5, 0.0), (0.2, 0.1))
+"""Learning rates and penalties to try with the best surrogate."""
+N_TRIALS = sum(map(len, GRIDS.values())) + len(REFINEMENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A window of time as a ranking task: lists of candidates, and the products bought.
+
+    Attributes
+    ----------
+    start, stop : int
+        From minute start on, and before minute stop.
+    users : int64, (n_users,)
+        Numbers of the customers who bought something new in the window, rising.
+    row, item : int64, (n_rows,)
+        Position of each candidate's customer in `users`, and the product.
+    features : dict of str to float64 (n_rows,)
+        Made from purchases before `start`.
+    truth : CSR, (n_users, n_items)
+        All new purchases of the window, candidates or not.
+    """
+
+    start: int
+    stop: int
+    users: Ids
+    row: Ids
+    item: Ids
+    features: dict[str, Column]
+    truth: Sparse
+
+    @cached_property
+    def X(self) -> Sparse:
+        """Standardised features."""
+        return standardised(self.features, self.row)
+
+    @cached_property
+    def y(self) -> Column:
+        """1 for candidates that were bought in the window, else 0."""
+        return np.asarray(self.truth[self.row, self.item], np.float64).ravel()
+
+    def truth_table(self) -> dict[str, Any]:
+        """Return the new purchases as a truth for `podium.measure`."""
+        row, item = self.truth.nonzero()
+        return {"user": self.users[row], "item": item.astype(np.int64)}
+
+    def run_table(self, scores: Column) -> dict[str, Any]:
+        """Return scored candidates as a run for `podium.measure`."""
+        return {"user": self.users[self.row], "item": self.item, "score": scores}
+
+    def pap(self, scores: Column) -> float:
+        """Mean pAp@10 of the scores, against all new purchases."""
+        return measure(self.truth_table(), self.run_table(scores), TARGET).means[TARGET]
+
+
+class Trial(NamedTuple):
+    """A ranker trained with some settings, and its mean pAp@10 on the validation window."""
+
+    settings: Settings
+    ranker: LinearRanker
+    value: float
+
+    def scores(self, task: Task) -> Column:
+        """Score a task's candidates; the intercept, the same for all, is left out."""
+        return task.X @ self.ranker.coef_
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Everything trained, chosen on validation, and measured once on the test window.
+
+    Attributes
+    ----------
+    forms : dict of str to str
+        The feature that validation chose of each baseline.
+    trials : dict of str to list of Trial
+        By method, best on validation first.
+    scores, evaluations : dict by method
+        On the test window.
+    comparison : Comparison
+        All methods against the one that was strongest on validation among those whose loss is
+        not made for pAp@k.
+    """
+
+    shop: OnlineRetail
+    tasks: dict[str, Task]
+    forms: dict[str, str]
+    trials: dict[str, list[Trial]]
+    scores: dict[str, Column]
+    evaluations: dict[str, Evaluation]
+    comparison: Comparison
+
+
+def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
+    """Train on the first window, choose on the second, measure once on the third.
+
+    `step` is called with the name of each step as it begins.
+    """
+    shop = select(shop, shop.quantity > 0)  # cancellations are left out
+    tasks: dict[str, Task] = {}
+    for name, (start, stop) in windows(shop).items():
+        step(f"features of the {name} window")
+        tasks[name] = make_task(shop, start, stop)
+    train, valid, test = tasks.values()
+
+    trials = search(train, valid, step)
+    forms = {
+        name: max(features, key=lambda feature: valid.pap(valid.features[feature]))
+        for name, features in BASELINES.items()
+    }
+    values = {name: valid.pap(valid.features[feature]) for name, feature in forms.items()}
+    values[LOGISTIC] = trials[LOGISTIC][0].value
+    baseline = max(values, key=lambda name: values[name])
+
+    step("measuring the test window")
+    scores = {name: test.features[feature] for name, feature in forms.items()}
+    scores |= {name: tried[0].scores(test) for name, tried in trials.items()}
+    evaluations = {name: evaluate(shop, test, s) for name, s in scores.items()}
+    comparison = compare_evaluations({baseline: evaluations[baseline], **evaluations})
+    return Results(shop, tasks, forms, trials, scores, evaluations, comparison)
+
+
+def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int, int]]:
+    """Return (start, stop) of the last three windows of the data: "train", "valid", "test"."""
+    end, length = int(shop.minute.max()) + 1, days * DAY
+    if end - 3 * length <= shop.minute.min():
+        raise ArgumentError(f"days must leave purchases before three windows, got {days}.")
+    return {
+        name: (end - n * length, end - (n - 1) * length)
+        for name, n in (("train", 3), ("valid", 2), ("test", 1))
+    }
+
+
+def make_task(shop: OnlineRetail, start: int, stop: int) -> Task:
+    """Make a task for the customers who bought something new in the window."""
+    users, truth = new_purchases(shop, start, stop)
+    return Task(start, stop, users, *describe(shop, start, users), truth)
+
+
+def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[Ids, Sparse]:
+    """Return who bought products new to them in the window, and which, CSR (n_users, n_items).
+
+    Customers without an earlier purchase are left out: no recommendation could be personal.
+    """
+    before, during = bought(between(shop, 0, start)), bought(between(shop, start, stop))
+    new = (during > before).astype(np.float32)
+    users = np.flatnonzero((before.getnnz(axis=1) > 0) & (new.getnnz(axis=1) > 0))
+    return users, new[users]
+
+
+def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:
+    """Train with every setting, and around the best surrogate; the best on validation first."""
+
+    def attempt(settings: Settings) -> Trial:
+        step(f"training {settings}")
+        return fit(train, valid, settings)
+
+    trials = {method: [attempt(settings) for settings in grid] for method, grid in GRIDS.items()}
+    best = _best_first(trials[SURROGATE])[0].settings
+    trials[SURROGATE] += [attempt(Settings(best.loss, rate, l2)) for rate, l2 in REFINEMENTS]
+    return {method: _best_first(tried) for method, tried in trials.items()}
+
+
+def fit(train: Task, valid: Task, settings: Settings) -> Trial:
+    """Fit on one window, stop early by pAp@10 on the next.
+
+    Every loss has the same solver, smooth or not: steps that are short enough for stopping early
+    to choose among their iterates.
+    """
+    ranker = LinearRanker(
+        settings.loss,
+        l2=settings.l2,
+        solver="subgradient",
+        learning_rate=settings.learning_rate,
+        max_iter=120,
+        tol=0.0,
+        eval_measure=TARGET,
+        patience=20,
+    )
+    with warnings.catch_warnings():
+        # Stopping before the loss's minimum is the point here, not a failure.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ranker.fit(train.X, train.y, qid=train.row, eval_set=(valid.X, valid.y, valid.row))
+    return Trial(settings, ranker, valid.pap(valid.X @ ranker.coef_))
+
+
+def _best_first(trials: list[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: -trial.value)
+
+
+def evaluate(shop: OnlineRetail, test: Task, scores: Column) -> Evaluation:
+    """Measure scores on the test window, by engagement and by country."""
+    truth, run = test.truth_table(), test.run_table(scores)
+    evaluation = measure(truth, run, MEASURES, by="engagement")
+    is_home = shop.country[evaluation.labels] == "United Kingdom"
+    return evaluation.segmented("country", np.where(is_home, "United Kingdom", "elsewhere"))

@@ -1,0 +1,46 @@
+"""Compare podium with its record: `python -m tests.record`; `--write` records it anew."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.record import text
+from tests.record.parts import PARTS
+
+
+def main() -> int:
+    """Return 1 if anything differs from the record."""
+    given = _parsed()
+    n_rows = 0
+    for name in given.only or PARTS:
+        began = time.monotonic()
+        part = text.collect(PARTS[name]())
+        rows = text.differences(text.read(name), part, close=given.close)
+        n_rows += len(rows)
+        if given.write:
+            text.write(name, part)
+        elif rows:
+            print("\n".join([f"#### {name}", *rows]))
+        took = time.monotonic() - began
+        print(
+            f"{name}: {len(part)} entries, {len(rows)} rows differ, {took:.0f} s", file=sys.stderr
+        )
+    return int(n_rows > 0 and not given.write)
+
+
+def _parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.record", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="replace the record")
+    parser.add_argument("--only", action="append", choices=sorted(PARTS), help="may be repeated")
+    parser.add_argument(
+        "--close",
+        action="store_true",
+        help="let digests differ and numbers by 1e-6: for another processor than the record's",
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

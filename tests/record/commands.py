@@ -1,0 +1,115 @@
+"""Every command with its options: status, stdout, stderr and the files that it wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.record import names, tables
+from tests.record.commands_list import DEMO, QUICK
+from tests.record.text import digest
+
+Entries = Iterator[tuple[str, list[str]]]
+
+_TEXTS = (".csv", ".tsv", ".trec", ".md", ".jsonl", ".json")
+_SKIPPED = (".html", ".svg")  # pages may be drawn in another way
+_SHOWN = 6
+_SECONDS = re.compile(r"\b\d+(\.\d+)?(e-\d+)? (s|ms|min|h)\b")
+_RATE = re.compile(r"[\d.e-]+ million updates/s")
+_STORED = re.compile(r'"seconds": [\d.e-]+')
+_CELL = re.compile(r'"digest": "[0-9a-f]{32}"')  # of a checkpoint's line, its seconds too
+_WIDTH = "100"
+
+
+def commands() -> Entries:
+    """The quick commands, on tables that a seed makes."""
+    return _all(QUICK)
+
+
+def demo() -> Entries:
+    """The demo on the bundled Online Retail data, and commands on the files that it writes."""
+    return _all(DEMO)
+
+
+def _all(lines: tuple[str, ...]) -> Entries:
+    here, before = Path.cwd(), dict(os.environ)
+    os.environ.update(COLUMNS=_WIDTH, TERM="dumb", NO_COLOR="1")
+    with tempfile.TemporaryDirectory() as outer:
+        place = str(Path(outer) / "tables")  # the last folder's name may be shown alone
+        Path(place).mkdir()
+        os.chdir(place)
+        try:
+            tables.write_all()
+            for line in lines:
+                yield f"podium {line}", _one(shlex.split(line), place)
+        finally:
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def _one(argv: list[str], place: str) -> list[str]:
+    there = _files()
+    out, err = io.StringIO(), io.StringIO()
+    status: object = None
+    with (
+        contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings()
+    ):  # fmt: skip
+        try:
+            names.main(argv)
+        except SystemExit as end:
+            status = end.code
+    rows = [f"status {status}"]
+    for name, said in (("stdout", out), ("stderr", err)):
+        if said.getvalue():
+            rows += [f"{name}:", _steady(said.getvalue(), place)]
+    for name, data in _files().items():
+        written = _written(name, data, place)
+        if name not in there or (
+            data != there[name] and written != _written(name, there[name], place)
+        ):
+            rows += written
+    return rows
+
+
+def _files() -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in sorted(Path().rglob("*")) if file.is_file()}
+
+
+def _written(name: str, data: bytes, place: str) -> list[str]:
+    if name.endswith(_SKIPPED):
+        return [f"wrote {name}"]
+    if not name.endswith(_TEXTS):
+        return [f"wrote {name}: {digest(data)} {len(data)} bytes"]
+    text = _without_seconds(_steady(data.decode(), place))
+    lines = [row[:160] for row in text.splitlines()]
+    return [f"wrote {name}: {digest(text.encode())} {len(lines)} lines", *lines[:_SHOWN]]
+
+
+def _without_seconds(text: str) -> str:
+    """Replace the column of seconds of a table that has one; columns before it hold no text."""
+    head, *rows = text.split("\n")
+    between = "\t" if "\t" in head else ","
+    if "seconds" not in head.split(between):
+        return text
+    at = head.split(between).index("seconds")
+    cells = [row.split(between) for row in rows]
+    for row in cells:
+        row[at : at + 1] = ["T"] * (len(row) > at)
+    return "\n".join([head, *map(between.join, cells)])
+
+
+def _steady(text: str, place: str) -> str:
+    """Replace what differs from run to run: the folder, seconds, the version."""
+    text = text.replace(str(Path(place).resolve()), "FOLDER").replace(place, "FOLDER")
+    text = _STORED.sub('"seconds": T', _SECONDS.sub(r"T \3", text))
+    text = _RATE.sub("T million updates/s", text)
+    text = _CELL.sub('"digest": D', text)
+    return text.replace(names.podium.__version__, "VERSION")

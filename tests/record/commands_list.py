@@ -1,0 +1,294 @@
+"""The command lines of the record; what one writes, later ones read."""
+
+from __future__ import annotations
+
+from tests.record import names
+
+_COMMANDS = (
+    *("measure", "compare", "train", "rank", "factorize", "recommend", "estimate", "plan"),
+    *("reproduce", "demo"),
+)
+_FORMATS = ("table", "json", "csv", "latex", "markdown")
+_ALL_MEASURES = (
+    "-m pap@3 -m 'pap(clip=true)@10' -m ndcg@5 -m 'ndcg(gain=exp2)@10' -m precision@5 -m recall@5 "
+    "-m ap -m 'ap(norm=min)@10' -m rr -m hit_rate@3 -m r_precision -m rbp -m err@5 -m dcg@5 "
+    "-m auc@5 -m pauc@3 -m topk_loss@3"
+)
+
+_HELP = ("", "--help", "--version", *(f"{each} --help" for each in _COMMANDS))
+
+_MEASURE = (
+    "measure truth.csv a.csv",
+    f"measure truth.csv a.csv {_ALL_MEASURES}",
+    "measure truth.csv a.csv -m auc --n-items 30",
+    "measure truth.csv full.csv -m auc -m ndcg",
+    *(f"measure truth.csv a.csv -m ndcg@5 -m pap@3 --format {each}" for each in _FORMATS),
+    *(f"measure truth.csv a.csv -m ndcg@5 --by engagement --format {each}" for each in _FORMATS),
+    "measure truth.csv a.csv -m pap@2 --by n_pos",
+    "measure truth.csv a.csv -m pap@2 --by country --by age --users users.csv",
+    "measure truth.csv a.csv -m pap@2 --by country --users users.csv --format json",
+    *(f"measure truth.csv a.csv -m ndcg@5 -m recall@3 --pooled --format {x}" for x in _FORMATS),
+    "measure truth.csv a.csv -m ndcg@5 --catalogue past.csv",
+    "measure truth.csv a.csv -m ndcg@5 --catalogue past.csv --format json",
+    "measure truth.csv a.csv -m ndcg@5 -m pap@3 --bootstrap --seed 3",
+    "measure truth.csv a.csv -m ndcg@5 --level 0.8",
+    *(
+        f"measure truth.csv a.csv -m ndcg@5 -m recall@5 --ties {each}"
+        for each in ("worst", "best", "average", "id", "random")
+    ),
+    *(
+        f"measure truth.csv a.csv -m recall@5 --undefined {each}"
+        for each in ("skip", "zero", "one", "error")
+    ),
+    *(f"measure truth.csv few.csv -m ndcg@5 --missing {x}" for x in ("error", "zero", "skip")),
+    *(f"measure truth.csv a.csv -m pap@3 --unjudged {x}" for x in ("negative", "skip", "error")),
+    "measure truth.csv a.csv -m pap@3 -m auc --n-items 40",
+    "measure truth.csv a.csv -m precision@3 --min-relevance 2",
+    "measure ratings.csv a.csv -m precision@3",
+    "measure ratings.csv a.csv -m precision@3 --min-relevance 3",
+    "measure truth.tsv ranked.csv -m ndcg@5",
+    "measure truth.trec run.trec -m ndcg@5",
+    "measure truth.csv named.csv -m ndcg@5",
+    (
+        "measure named-truth.csv named.csv -m ndcg@5 --user-col who --item-col what "
+        "--score-col how --relevance-col good"
+    ),
+    *(
+        f"measure truth.csv a.csv -m ndcg@5 -m pap@3 --per-user per-user.{each}"
+        for each in ("csv", "tsv", "parquet", "arrow", "csv.gz", "xyz")
+    ),
+    "measure truth.csv a.csv -m ndcg@5 --report page.html",
+)
+
+_COMPARE = (
+    "compare truth.csv a.csv b.csv",
+    *(f"compare truth.csv a.csv b.csv c.csv -m ndcg@5 -m pap@3 --format {x}" for x in _FORMATS),
+    "compare truth.csv a.csv b.csv -m ndcg@5 --bootstrap --seed 1",
+    "compare truth.csv a.csv few.csv -m ndcg@5",
+    "compare truth.csv a.csv few.csv -m ndcg@5 --missing zero",
+    "compare truth.csv a.csv few.csv -m ndcg@5 --missing skip",
+    "compare truth.csv a.csv b.csv -m recall@5 --ties random --seed 2",
+    "compare truth.csv a.csv b.csv -m ndcg@5 --per-user compared.csv",
+    "compare truth.csv a.csv b.csv -m ndcg@5 --report compared.html",
+    "compare truth.csv a.csv",
+    "compare truth.csv a.csv a.csv",
+)
+
+_MODELS = {
+    "neural": "--max-iter 3 --set hidden=4",
+    "lightgbm": "--set n_trees=4",
+    "xgboost": "--set n_trees=4",
+    "rankboost": "--set n_rounds=6",
+    "logistic-regression": "",
+    "svm-pauc": "",
+    "sgd-at-k": "--max-iter 9",
+    "greedy-pap": "",
+    "select-pap": "",
+}
+_LOSSES = tuple(sorted(names.losses.REGISTRY))
+_TRAIN = (
+    "train rows.csv --out model",
+    "rank model later.csv",
+    *(f"train rows.csv --loss {each} -k 3 --max-iter 9 --out {each}" for each in _LOSSES),
+    *(f"rank {each} later.csv -k 2" for each in _LOSSES),
+    *(
+        f"train rows.csv --model {each} -k 3 {given} --out {each}"
+        for each, given in _MODELS.items()
+    ),
+    *(f"rank {each} later.csv -k 2" for each in _MODELS),
+    *(
+        f"train rows.csv --model {kind} --loss {loss} -k 3 --set n_trees=3 --out trees"
+        for kind in ("lightgbm", "xgboost")
+        for loss in ("logistic", "pap-logistic", "robirank", "pap-ramp")
+    ),
+    *(
+        f"train rows.csv --loss pap-avg --solver {each} --max-iter 9 -k 3 --out solved"
+        for each in ("auto", "subgradient", "stochastic", "bundle", "lbfgs", "newton")
+    ),
+    "train rows.csv --loss 'listmle(head=relevant,ties=redrawn)@5' --max-iter 5 --seed 3 --out m",
+    "train rows.csv --valid later.csv -k 3 --max-iter 20 --patience 5 --out m",
+    "train rows.csv --valid-share 0.3 --split users -k 3 --max-iter 9 --seed 2 --out m",
+    "train rows-times.csv --valid-share 0.3 --split time --time-col time -k 3 --max-iter 9 --out m",
+    (
+        "train rows.csv --solver subgradient --start normal --learning-rate 0.2 --max-iter 9 "
+        "--no-intercept --no-scale -k 3 --out m"
+    ),
+    "train rows.csv --query-norm -k 3 --max-iter 9 --out m",
+    "rank m later.csv -k 1 --out normed.csv",
+    "rank m later.csv -k 1 --out normed.trec",
+    "rank m later.csv -k 1 --out normed.parquet",
+    "train rows.csv --features x,z --min-relevance 2 --l2 0.1 --max-iter 9 -k 3 --out m",
+    "train rows.csv --ignore y --clip --loss pap-ramp@3 --max-iter 9 --out m",
+    "train rows.svmlight --max-iter 9 -k 3 --out m",
+    "rank m later.svmlight -k 2",
+    "train rows.svmlight later.svmlight --max-iter 9 -k 3 --out m",
+    "train rows.svmlight more-later.svmlight.gz --max-iter 9 -k 3 --out m",
+    "train rows.csv --tune --max-iter 9 -k 3 --out m --tune-table tried.csv",
+    (
+        "train rows.csv --tune --folds 3 --grid l2=1e-4,1e-2 --grid loss=logistic,pap-ramp "
+        "--max-iter 9 -k 3 --out m --tune-table tried.tsv"
+    ),
+    "train rows.csv --tune --grid l2='log(1e-6,1)' --budget 3 --seed 4 --max-iter 9 -k 3 --out m",
+    "train rows.csv --tune --model lightgbm --grid n_leaves=3,5 --set n_trees=4 -k 3 --out m",
+    "train rows.csv --eval-measure ndcg@3 --valid later.csv --max-iter 9 --out m",
+)
+
+_SMALL = "--factors 4 --epochs 3"
+_FACTORIZE = (
+    f"factorize pairs.csv {_SMALL} --out factors",
+    "recommend factors -k 3",
+    *(
+        line
+        for loss in ("robirank", "type2", "identity", "bpr")
+        for line in (
+            f"factorize pairs.csv {_SMALL} --loss {loss} --threads 1 --seed 1 --out by-{loss}",
+            f"recommend by-{loss} -k 2",
+        )
+    ),
+    f"factorize pairs.csv {_SMALL} --threads 2 --blocks 2 --out m",
+    f"factorize pairs.csv {_SMALL} --gain exp2 --min-relevance 2 --l2 0.1 --out m",
+    f"factorize pairs.csv {_SMALL} --gain one --set decay=none --set xi=exact --out m",
+    f"factorize pairs.csv {_SMALL} --valid late.csv --eval-measure recall@5 --patience 2 --out m",
+    "recommend m -k 2 --include-seen",
+    f"factorize pairs-names.csv {_SMALL} --negatives-per-pair 2 --learning-rate 0.2 --out m",
+    "recommend m -k 2",
+    f"factorize pairs.csv {_SMALL} --resume --out m",
+    "recommend factors -k 2 --users some-users.txt --out best.csv",
+    "recommend factors -k 2 --users some-users.txt --allow some-items.txt --out best.trec",
+    "recommend factors -k 2 --users late.csv --deny some-items.txt --out best.parquet",
+    "recommend factors -k 5 --out best-five.csv",
+    "measure late.csv best-five.csv -m recall@5 -m ndcg@5 --missing skip --min-relevance 1",
+)
+
+_DESIGN = "--items 200 --negatives 9"
+_EXACT = ("auto", "smooth", "bv", "'bv(gamma=0.5)'", "cls", "naive", "unbiased-rank", "recall-map")
+_DRAWN = ("mle", "bv-prior", "mn", "mes", "wmle")
+_METHODS = {**dict.fromkeys(_EXACT, ""), **dict.fromkeys(_DRAWN, " --resamples 10")}
+_ESTIMATE = (
+    f"estimate ranks.csv {_DESIGN}",
+    *(f"estimate ranks.csv {_DESIGN} --method bv --format {each}" for each in _FORMATS),
+    *(
+        f"estimate ranks.csv {_DESIGN} --method {each} --no-bounds{more}"
+        for each, more in _METHODS.items()
+    ),
+    f"estimate ranks.csv {_DESIGN} --method cls -m recall@5 -m rr -m ndcg@20 --level 0.8",
+    f"estimate ranks.csv {_DESIGN} --no-replacement --method mle --resamples 10 --seed 3",
+    f"estimate ranks-two.csv {_DESIGN} --method mn",
+    "estimate ranks-sized.csv --items 200 --method bv",
+    "estimate ranks-sized.csv --items 200 --mixed --method bv",
+    "estimate ranks-grown.csv --items 200 --stages 10,20 --method mle --no-bounds --resamples 5",
+    f"estimate ranks-history.csv {_DESIGN}",
+    *(
+        f"estimate ranks.csv ranks-b.csv ranks-c.csv {_DESIGN} --method bv --format {each}"
+        for each in _FORMATS
+    ),
+    f"estimate ranks.csv ranks-b.csv {_DESIGN}",
+    "estimate scores.csv --items 30 --no-replacement --method bv",
+    *(
+        f"estimate scores.csv --items 30 --no-replacement --method naive --ties {each} --no-bounds"
+        for each in ("worst", "best", "average", "random")
+    ),
+    "estimate scores.csv --items 30 --scores --method cls --seen seen.csv",
+    "estimate scores.csv --items 30 --method cls --seen past.csv",
+    "estimate scores.csv --items 30 --method cls --seen drawn.csv",
+    "estimate scores.csv --items 30 --method cls --seen drawn.csv --drop-seen --mixed",
+    "estimate all-scores.csv --negatives-file listed.txt --items 30 --no-replacement --method bv",
+    "estimate factors --negatives-file listed.txt --items 30 --no-replacement --method naive",
+    "estimate factors by-bpr --negatives-file listed.txt --items 30 --no-replacement --method bv",
+)
+
+_ASKED = "--items 2000 --users 3000 --error 0.01"
+_PLAN = (
+    f"plan {_ASKED} --method bv --sizes 25,80",
+    *(f"plan {_ASKED} --method cls --sizes 25,80 --format {each}" for each in _FORMATS),
+    f"plan {_ASKED} --pilot ranks.csv --negatives 9 --method bv --sizes 25,80 --repeats 2",
+    f"plan {_ASKED} --expect 0.2 -m recall@10 --method mle --sizes 25,50 --repeats 2",
+    f"plan {_ASKED} --relative --ignore-bias --method naive",
+    f"plan {_ASKED} --method naive --repeats 2",
+    "plan --items 300 --users 200 --error 0.05 --sizes 20,40 --seed 3",
+)
+
+_REPRODUCE = (
+    "reproduce",
+    "reproduce pap-table1 --out made",
+    "reproduce pap-table1 --out made --jobs 1",
+    "reproduce list --out made",
+    "reproduce pap-tabel1",
+    "reproduce robirank-msd",
+    "reproduce robirank-msd --data .",
+)
+
+_ERRORS = (
+    "mesure truth.csv a.csv",
+    "measure truth.csv",
+    "measure truth.csv none.csv",
+    "measure truth.csv .",
+    "measure truth.csv empty.csv",
+    "measure truth.csv text.csv",
+    "measure truth.csv gap.csv --missing skip",
+    "measure truth.csv short.csv",
+    "measure truth.csv twice.csv --missing skip",
+    "measure truth.csv other-ids.csv --missing skip",
+    "measure truth.csv swapped.csv",
+    "measure truth.csv packed.csv.gz",
+    "measure truth.csv table.parquet",
+    "measure a.csv truth.csv",
+    "measure truth.csv a.csv -m ndgc@10",
+    "measure truth.csv a.csv -m ndcg@0",
+    "measure truth.csv a.csv -m ndcg@many",
+    "measure truth.csv a.csv -m pap",
+    "measure truth.csv a.csv -m 'ndcg(gian=exp2)@10'",
+    "measure truth.csv a.csv -m 'ndcg(gain=exp3)@10'",
+    "measure truth.csv a.csv -m ap --ties average",
+    "measure truth.csv a.csv --ties worse",
+    "measure truth.csv a.csv --format xml",
+    "measure truth.csv a.csv --level 2",
+    "measure truth.csv a.csv --by country",
+    "measure truth.csv a.csv --by land --users users.csv",
+    "measure truth.csv a.csv --per-user none/per-user.csv",
+    "measure truth.csv a.csv --mesure ndcg@5",
+    "train rows.csv --loss pap-rmap --out m",
+    "train rows.csv --loss pap-ramp@0 --out m",
+    "train rows.csv --loss 'pap-ramp(clop=true)@3' --out m",
+    "train rows.csv --model liner --out m",
+    "train rows.csv --model lightgbm --loss squard --out m",
+    "train rows.csv --solver bundle --loss pap-ramp@3 --out m",
+    "train rows.csv --set hidden=4 --out m",
+    "train rows.csv --features x,w --out m",
+    "train rows.csv --valid rows-times.csv --features x,time --out m",
+    "train none.svmlight --out m",
+    "train a.csv --out m",
+    "train rows.csv --max-iter 0 --out m",
+    "train rows.csv --grid l2=1,2 --out m",
+    "train rows.csv",
+    "rank factors later.csv",
+    "rank truth.csv later.csv",
+    "rank model a.csv",
+    "factorize pairs.csv --loss robrank --out m",
+    "factorize pairs.csv --factors 0 --out m",
+    "factorize empty.csv --out m",
+    "factorize pairs.csv --set dcay=none --out m",
+    "recommend model",
+    "recommend factors --users other-ids.csv",
+    "recommend factors -k 0",
+    "estimate ranks.csv --items 5 --negatives 9",
+    "estimate ranks.csv --items 200",
+    "estimate ranks.csv --items 200 --negatives 3",
+    f"estimate ranks.csv {_DESIGN} --method mel",
+    f"estimate ranks.csv {_DESIGN} -m pap@3",
+    f"estimate ranks.csv a.csv {_DESIGN}",
+    "estimate factors --items 30",
+    "plan --items 0 --users 3 --error 0.1",
+    "plan --items 100 --users 3",
+)
+
+QUICK = (
+    *_HELP, *_MEASURE, *_COMPARE, *_TRAIN, *_FACTORIZE, *_ESTIMATE, *_PLAN, *_REPRODUCE, *_ERRORS,
+)  # fmt: skip
+
+_TRUTH, _RUNS = "demo/truth.parquet", "demo/run-popularity.parquet demo/run-pap-10-ranker.parquet"
+DEMO = (
+    "demo --out demo",
+    f"measure {_TRUTH} {_RUNS.split()[0]} --by engagement --missing zero",
+    f"compare {_TRUTH} {_RUNS} --missing zero --format json",
+)

@@ -1,0 +1,209 @@
+"""Fits of every ranker and recommender on data that a seed makes: parameters and scores."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from tests.record import names
+from tests.record.text import attempt, bits
+
+Entries = Iterator[tuple[str, list[str]]]
+
+N_ROWS, N_USERS, N_ITEMS = 240, 60, 40
+OWN = {
+    "lightgbm": ("lambdarank", "binary", "rank_xendcg"),
+    "xgboost": ("rank:ndcg", "rank:pairwise", "binary:logistic"),
+}
+NEURAL = ("logistic", "pap-ramp@3", "pap-logistic", "listmle(ties=redrawn)", "robirank", "softmax")
+FITTED = (
+    *("coef_", "intercept_", "objective_", "gap_", "n_iter_", "stop_reason_", "best_iteration_"),
+    *("history_", "n_trees_", "weights_", "thresholds_", "features_"),
+)
+
+
+def problem(seed: int = 0) -> tuple[Any, Any, Any]:
+    """Return rows of 12 lists in four grades, by a linear function of four features and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N_ROWS, 4))
+    utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.5 * rng.standard_normal(N_ROWS)
+    return X, np.digitize(utility, [0.5, 1.2, 2.0]).astype(float), np.arange(N_ROWS) // 20
+
+
+def rankers() -> Entries:
+    """Linear rankers by loss and solver, neural ones, trees and baselines."""
+    kinds, baselines = names.rankers, names.baselines
+    losses = [_with_cutoff(name) for name in sorted(names.losses.REGISTRY)]
+    for loss in losses:
+        for solver in sorted(kinds.SOLVERS):
+            make = {"loss": loss, "solver": solver, "max_iter": 12, "l2": 0.01}
+            yield _fit(kinds.LinearRanker, make)
+        yield _fit(kinds.LinearRanker, {"loss": loss, "max_iter": 12}, validate=True)
+    for more in _LINEAR:
+        yield _fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **more})
+    for loss in NEURAL if _is_there("torch") else ():
+        make = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
+        yield _fit(kinds.NeuralRanker, make, validate=True)
+    for package, kind in (("lightgbm", kinds.LightGBMRanker), ("xgboost", kinds.XGBoostRanker)):
+        for loss in (None, *losses, *OWN[package]) if _is_there(package) else ():
+            yield _fit(kind, {"loss": loss, "n_trees": 4, "n_leaves": 5, "n_threads": 1})
+        for more in _TREES if _is_there(package) else ():
+            make = {"loss": "group-logistic", "n_trees": 6, "n_leaves": 5, **more}
+            yield _fit(kind, make, validate=True)
+    yield _fit(kinds.LogisticRanker, {})
+    yield _fit(kinds.LogisticRanker, {"C": 0.1, "fit_intercept": False})
+    yield _fit(kinds.SVMpAUC, {"k": 3, "max_iter": 30})
+    for solver in ("subgradient", "stochastic"):
+        yield _fit(kinds.SGDAtK, {"k": 3, "max_iter": 12, "solver": solver}, validate=True)
+    yield _fit(kinds.GreedyPAp, {"k": 3})
+    yield _fit(kinds.SelectPAp, {"k": 3, "max_rounds": 4})
+    for per in ("pair", "group"):
+        make = {"n_rounds": 10, "per": per}
+        yield _fit(baselines.RankBoost, make, validate=True)
+        yield _fit(baselines.RankBoost, {**make, "n_thresholds": 5})
+
+
+_LINEAR: tuple[dict[str, Any], ...] = (
+    {"start": "normal", "random_state": 3},
+    {"start": "logistic", "keep": "last"},
+    {"keep": "average", "solver": "stochastic", "batch_size": 3, "random_state": 1},
+    {"keep": "best_loss", "radius": 0.5},
+    {"fit_intercept": False, "learning_rate": 0.1},
+)
+_TREES: tuple[dict[str, Any], ...] = (
+    {"n_threads": 2},
+    {"row_share": 0.5, "feature_share": 0.5, "random_state": 4, "n_threads": 1},
+    {"start": "logistic", "n_threads": 1},
+)
+
+
+def _with_cutoff(name: str) -> str:
+    needs_one = attempt(lambda: [str(names.losses.get(name))])[0].startswith("ArgumentError")
+    return f"{name}@3" if needs_one else name
+
+
+def _is_there(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _fit(kind: Any, parameters: dict[str, Any], *, validate: bool = False) -> tuple[str, list[str]]:
+    given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+    title = f"{kind.__name__}({given}){' with rows to validate on' if validate else ''}"
+
+    def lines() -> list[str]:
+        X, y, qid = problem()
+        more = {"eval_set": problem(1)} if validate else {}
+        model = kind(**parameters).fit(X, y, qid, **more)
+        return [*_attributes(model), bits("scores", model.predict(problem(2)[0]))]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return title, attempt(lines)
+
+
+def _attributes(model: Any) -> list[str]:
+    rows: list[str] = []
+    for name in FITTED:
+        value = getattr(model, name, None)
+        if isinstance(value, dict):
+            rows += [bits(f"{name} {part}", each) for part, each in value.items()]
+        elif isinstance(value, (str, int)):
+            rows.append(f"{name}: {value}")
+        elif value is not None:
+            rows.append(bits(name, value))
+    return rows
+
+
+def recommenders() -> Entries:
+    """Every recommender: its best items of each user, and the ranks of held-out ones."""
+    for loss in ("robirank", "type2", "identity", "bpr"):
+        for n_threads in (1, 2):
+            for more in ({}, {"n_blocks": 3}):
+                yield _factors({"loss": loss, **more}, n_threads)
+    for more in _FACTORS:
+        yield _factors(more, 1)
+    yield "partial_fit, fold_in and the like", attempt(_later)
+    kinds = names.recommenders
+    yield _recommended("Popularity", kinds.Popularity())
+    for k in (5, 150):
+        yield _recommended(f"ItemKNN k={k}", kinds.ItemKNN(k=k))
+    for precision in ("double", "single"):
+        yield _recommended(f"EASE {precision}", kinds.EASE(l2=20.0, precision=precision))
+    if _is_there("implicit"):
+        yield _recommended("ALS", kinds.ALS(8, l2=1.0, alpha=5.0))
+        yield _recommended("BPR", kinds.BPR(8, learning_rate=0.1, n_epochs=10))
+    if _is_there("cornac") and _is_there("torch"):
+        few = {"learning_rate": 0.02, "n_epochs": 3}
+        yield _recommended("MultiVAE", kinds.MultiVAE(4, 8, batch_size=20, **few))
+        yield _recommended("NeuMF", kinds.NeuMF((8, 4), batch_size=256, **few))
+
+
+_FACTORS: tuple[dict[str, Any], ...] = (
+    {"xi": "exact"},
+    {"decay": "none", "xi_rate": 0.2},
+    {"negatives": "unseen", "n_negatives": 3},
+    {"item_bias": False, "gain": "exp2"},
+    {"gain": "one", "random_state": 5, "l2": 0.1},
+)
+
+
+def likes() -> Any:
+    """Return pairs of two tastes with values 1 to 3; a user and an item have none."""
+    rng = np.random.default_rng(0)
+    same = (np.arange(N_USERS)[:, None] + np.arange(N_ITEMS)) % 2 == 0
+    popular = np.linspace(0.05, 0.8, N_ITEMS)
+    pairs = (rng.random(same.shape) < popular * np.where(same, 1.0, 0.1)).astype(float)
+    pairs[7], pairs[:, 11] = 0.0, 0.0
+    return sparse.csr_array(pairs * rng.integers(1, 4, same.shape))
+
+
+def _factors(parameters: dict[str, Any], n_threads: int) -> tuple[str, list[str]]:
+    made = {"n_factors": 4, "n_epochs": 3, **parameters}
+
+    def lines() -> list[str]:
+        model = names.RoBiRank(**made).fit(likes(), executor=names.Threads(n_threads))
+        return [*_learned(model), *_best(model)]
+
+    return f"RoBiRank {made} in {n_threads} threads", attempt(lines)
+
+
+def _learned(model: Any) -> list[str]:
+    named = ("user_factors_", "item_factors_", "item_bias_")
+    rows = [bits(name, getattr(model, name)) for name in named]
+    rows += [bits(f"history {name}", value) for name, value in model.history_.items()]
+    return [row for row in rows if "seconds" not in row]
+
+
+def _best(model: Any) -> list[str]:
+    rows: list[str] = []
+    for exclude in (True, False):
+        items, scores = model.recommend(k=6, exclude_seen=exclude)
+        rows += [bits("items", items), bits("scores", scores)]
+    items, _ = model.recommend(users=[3, 1], k=4, allow=np.arange(20), deny=[2, 4])
+    users = np.arange(N_USERS)
+    held_out = sparse.csr_array((np.ones(N_USERS), (users, 39 - users % 2)), (N_USERS, N_ITEMS))
+    ranks = names.recommenders.ranks_of(model, held_out)
+    return [*rows, bits("allowed", items), bits("ranks", ranks)]
+
+
+def _later() -> list[str]:
+    pairs = likes()
+    model = names.RoBiRank(4, n_epochs=6, patience=2).fit(pairs, eval_set=likes()[:, ::-1])
+    rows = [*_learned(model), bits("fold_in", model.fold_in(pairs[:5]))]
+    for name, found in (
+        ("recommend_new", model.recommend_new(pairs[:5], k=3)),
+        ("similar_items", model.similar_items([0, 5], k=3)),
+    ):
+        rows += [bits(name, each) for each in found]
+    model.partial_fit(sparse.csr_array(np.roll(pairs.toarray(), 1, axis=1)), n_epochs=2)
+    return [*rows, *_learned(model)]
+
+
+def _recommended(title: str, model: Any) -> tuple[str, list[str]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return title, attempt(lambda: _best(model.fit(likes())))

@@ -1,0 +1,123 @@
+"""A part as text: entries of lines, arrays as a digest and a few numbers, and differences."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from tests.record.names import PodiumError
+
+Part: TypeAlias = dict[str, list[str]]
+"""The lines of each entry, by its title."""
+
+FOLDER = Path(__file__).resolve().parent
+_DIGEST = re.compile(r"#[0-9a-f]{16}")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)(?![\w.])", re.IGNORECASE)
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-9
+_SHOWN = 3
+
+
+def collect(entries: Iterator[tuple[str, list[str]]]) -> Part:
+    """Return the entries by title, which must all differ."""
+    part: Part = {}
+    for title, lines in entries:
+        if title in part:
+            raise ValueError(f"two entries are called {title!r}")
+        part[title] = [row for line in lines for row in line.split("\n")]
+    return part
+
+
+def read(name: str) -> Part:
+    """Return the part that was recorded; empty where there is none."""
+    file = FOLDER / f"{name}.txt"
+    part: Part = {}
+    lines: list[str] = []
+    for row in file.read_text("utf-8").split("\n")[:-1] if file.exists() else ():
+        if row.startswith("== "):
+            lines = part.setdefault(row.removeprefix("== "), [])
+        else:
+            lines.append(row.removeprefix("  "))
+    return part
+
+
+def write(name: str, part: Mapping[str, list[str]]) -> None:
+    rows: list[str] = []
+    for title, lines in part.items():
+        rows += [f"== {title}", *(f"  {line}" if line else "" for line in lines)]
+    (FOLDER / f"{name}.txt").write_text("\n".join(rows) + "\n", "utf-8")
+
+
+def differences(
+    old: Mapping[str, list[str]], new: Mapping[str, list[str]], *, close: bool = False
+) -> list[str]:
+    """Return a line for each line that differs, below the title of its entry.
+
+    Parameters
+    ----------
+    old, new : mapping of str to list of str
+    close : bool
+        Let digests differ, and numbers by a relative 1e-6: for another kind of processor.
+    """
+    rows: list[str] = []
+    for title in dict.fromkeys([*old, *new]):
+        before, after = old.get(title), new.get(title)
+        if before is None or after is None:
+            rows.append(f"== {title}: {'not recorded' if before is None else 'gone'}")
+        elif before != after and not (close and _all_close(before, after)):
+            found = difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1)
+            rows += [f"== {title}", *list(found)[2:]]
+    return rows
+
+
+def _all_close(before: list[str], after: list[str]) -> bool:
+    return len(before) == len(after) and all(map(_is_close, before, after))
+
+
+def _is_close(a: str, b: str) -> bool:
+    """Tell whether two lines agree but for digests and the last digits of numbers."""
+    a, b = (_DIGEST.sub("#", line) for line in (a, b))
+    if a == b:
+        return True
+    same_words = _NUMBER.sub("0", a).split() == _NUMBER.sub("0", b).split()
+    pairs = zip(_NUMBER.findall(a), _NUMBER.findall(b), strict=False)
+    return same_words and all(_agree(float(x), float(y)) for x, y in pairs)
+
+
+def _agree(x: float, y: float) -> bool:
+    both_nan = math.isnan(x) and math.isnan(y)
+    return both_nan or math.isclose(x, y, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+def digest(data: bytes) -> str:
+    return "#" + hashlib.sha256(data).hexdigest()[:16]
+
+
+def bits(name: str, value: Any) -> str:
+    """Return a line of an array: digest, type, shape, first numbers and mean absolute value."""
+    if sparse.issparse(value):
+        value = value.toarray()
+    array = np.ascontiguousarray(value)
+    if array.dtype.kind not in "fiub":
+        return f"{name}: {digest(repr(array.tolist()).encode())} {array.ravel()[:_SHOWN].tolist()}"
+    numbers = " ".join(f"{x:.8g}" for x in array.ravel()[:_SHOWN].tolist())
+    finite = np.abs(array[np.isfinite(array)].astype(float))
+    mean = float(finite.mean()) if finite.size else math.nan
+    shape = "×".join(map(str, array.shape)) or "one"
+    of = f"{digest(array.tobytes())} {array.dtype} {shape}"
+    return f"{name}: {of}: {numbers}; mean absolute {mean:.8g}"
+
+
+def attempt(lines: Callable[[], list[str]], label: str = "") -> list[str]:
+    """Return the lines, or the error that podium raises instead, each after the label."""
+    try:
+        rows = lines()
+    except PodiumError as error:
+        rows = [f"{type(error).__name__}: {error}"]
+    return [f"{label} {row}" for row in rows] if label else rows
