@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 A = TypeVar("A", bound=np.generic)
 
+WORST, BEST, AVERAGE, ID, RANDOM = 1, 2, 3, 4, 5
+"""Tie rules."""
+
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call, keep the code on disk, release the lock while it runs.
@@ -193,6 +196,20 @@ def drawn_keys(bits, groups, offsets, items, out):
         stream = mix(bits ^ mix(groups[g]))
         for i in range(offsets[g], offsets[g + 1]):
             out[i] = (mix(stream ^ mix(items[i])) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
+def tie_key(rule, grade, item, stream):
+    """Return what orders equal scores, by falling key; `stream` is the user's random bits."""
+    if rule == WORST:
+        return -grade
+    if rule == BEST:
+        return grade
+    if rule == ID:
+        return float(item)
+    if rule == RANDOM:  # 53 bits from (seed, user, item): blocks and depths cannot change them
+        return (mix(stream ^ mix(np.uint64(item))) >> np.uint64(11)) * 2.0**-53
+    return 0.0
 
 
 @kernel

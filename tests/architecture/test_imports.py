@@ -58,6 +58,24 @@ ALLOWED = {
     "lightfm": ("recommenders/*",),
 }
 
+# Doors that are still open: a file, and the private module of another package that it imports.
+# A line goes when its door is closed; none is added.
+OPEN_DOORS = {
+    ("cli/_models.py", "podium.rankers._estimator"),
+    ("cli/_models.py", "podium.rankers._fitting"),
+    ("cli/reproduce.py", "podium.experiments._recipe_page"),
+    ("consistency/cross_entropy.py", "podium.losses._inputs"),
+    ("consistency/truncated.py", "podium.losses._inputs"),
+    ("experiments/papers/sampled_tables.py", "podium.sampled._uncertainty"),
+    ("rankers/_fitting.py", "podium.losses._inputs"),
+    ("rankers/baselines/_kernels.py", "podium.losses._kernels"),
+    ("rankers/baselines/_precision.py", "podium.losses._pap_base"),
+    ("rankers/baselines/_rankboost/_pairs.py", "podium.losses._inputs"),
+    ("rankers/baselines/_rankboost/_pairs.py", "podium.losses._pairwise._kernels"),
+    ("rankers/baselines/_select.py", "podium.losses._inputs"),
+    ("tuning/defaults.py", "podium.rankers._fitting"),
+}
+
 HEAVY = {
     "cornac",
     "hypothesis",
@@ -140,6 +158,52 @@ def test_third_parties_are_confined(file: Path) -> None:
 )
 def test_confinement_sees_every_form_of_import(place: str, source: str, found: list[str]) -> None:
     assert _misplaced(place, source) == found
+
+
+def _doors(place: str, source: str) -> set[tuple[str, str]]:
+    """Return the private modules of other packages of podium that a file imports."""
+    own = place.partition("/")[0].removesuffix(".py")
+    return {
+        (place, module)
+        for module in _modules(ast.parse(source))
+        if module.split(".")[1] != own and any(part[0] == "_" for part in module.split(".")[2:])
+    }
+
+
+def _modules(tree: ast.AST) -> Iterator[str]:
+    """Yield what is imported from podium's packages, of types too; private names as modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("podium."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("podium."):
+            yield str(node.module)
+            yield from (f"{node.module}.{a.name}" for a in node.names if a.name[0] == "_")
+
+
+def test_no_package_imports_another_ones_private_modules() -> None:
+    found: set[tuple[str, str]] = set()
+    for file in FILES:
+        found |= _doors(file.relative_to(SRC).as_posix(), file.read_text())
+    assert found == OPEN_DOORS
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "found"),
+    [
+        ("cli/a.py", "from podium.sampled._measures import f", "podium.sampled._measures"),
+        (
+            "cli/a.py",
+            "def f():\n    from podium.rankers import _fitting",
+            "podium.rankers._fitting",
+        ),
+        ("cli/a.py", "import podium.data._ranks", "podium.data._ranks"),
+        ("cli/a.py", "from podium.cli import _render", None),
+        ("cli/a.py", "from podium._check import number", None),
+        ("ranking.py", "from podium.data.ids import share", None),
+    ],
+)
+def test_doors_are_seen(place: str, source: str, found: str | None) -> None:
+    assert _doors(place, source) == (set() if found is None else {(place, found)})
 
 
 def _loaded(code: str) -> set[str]:

@@ -13,6 +13,7 @@ from tests.fuzz.odd import odd, odd_numbers
 
 import podium as library
 from podium import catalogue, data, losses, metrics, recommenders, sampled
+from podium.data import splits
 from podium.evaluation import stats
 from podium.groups import Groups
 from podium.papers.hiranandani2020 import theory
@@ -155,11 +156,11 @@ def _splits(rng: random.Random) -> _Call:
     X = _numbers(rng, 2 * N).reshape(N, 2)
     relevance, item = _whole(rng, 2), _whole(rng, 6)
     return rng.choice((
-        (data.by_group, {"qid": user, "test": 0.3, "valid": 0.2, "seed": 0}),
-        (data.by_time, {"timestamp": time, "test": 0.3}),
-        (data.by_time_per_user, {"user": user, "timestamp": time, "test": 0.3}),
-        (data.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
-        (data.random, {"n_rows": N, "user": user, "test": 0.3, "seed": 0}),
+        (data.splits.by_group, {"qid": user, "test": 0.3, "valid": 0.2, "seed": 0}),
+        (data.splits.by_time, {"timestamp": time, "test": 0.3}),
+        (data.splits.by_time_per_user, {"user": user, "timestamp": time, "test": 0.3}),
+        (data.splits.leave_last_out, {"user": user, "timestamp": time, "n": 1}),
+        (splits.random, {"n_rows": N, "user": user, "test": 0.3, "seed": 0}),
         (data.normalize_by_query, {"X": X, "qid": user}),
         (data.pool, {"relevance": relevance, "user": user, "item": item}),
         (data.pooled_relevance, {"relevance": relevance, "user": user, "item": item, "share": 0.5}),

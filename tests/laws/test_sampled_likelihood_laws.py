@@ -17,11 +17,10 @@ from podium.sampled import (
     likelihood_gap,
     maximum_likelihood,
 )
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.entropy import flattest
-from podium.sampled._likelihood.grid import grid
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.bounds import identification_bounds, population_bounds
+from podium.sampled.estimators.mes import flattest
+from podium.sampled.likelihood import em, likelihood
+from podium.sampled.sums import grid
 
 LAW = settings(max_examples=25, deadline=None)
 

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
 from podium.sampled import MES, MLE, Design, RankDistribution, SampledRanks, maximum_likelihood
-from podium.sampled._bounds.ball import ball
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.observed import Likelihood, likelihood
-from podium.sampled._likelihood.sweep import expected
 from podium.sampled.bounds import identification_bounds, population_bounds
+from podium.sampled.bounds.ball import ball
+from podium.sampled.likelihood import Likelihood, em, likelihood
+from podium.sampled.sums import expected
 
 Floats = NDArray[np.float64]
 

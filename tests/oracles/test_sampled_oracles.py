@@ -21,9 +21,9 @@ from podium.sampled import (
     SampledRanks,
     get,
 )
-from podium.sampled._likelihood.moments import moments
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
 from podium.sampled.estimators.cls import _bounded, _two_values
+from podium.sampled.estimators.moments import moments
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample
 NDCG = [1 / log2(rank + 1) for rank in range(1, 11)]

@@ -19,10 +19,10 @@ shares = st.sampled_from([0.0, 0.1, 0.25, 0.4])
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40)
 
 
-def by_time_if_it_can(time: Any, test: float, valid: float) -> list[data.Split]:
+def by_time_if_it_can(time: Any, test: float, valid: float) -> list[data.splits.Split]:
     """Split, or return nothing where one time or few rows fill (or empty) a part."""
     try:
-        return [data.by_time(time, test=test, valid=valid)]
+        return [data.splits.by_time(time, test=test, valid=valid)]
     except ArgumentError:
         return []
 
@@ -36,11 +36,11 @@ def test_split_puts_every_row_into_one_part(
     n = len(table)
     for split in (
         *by_time_if_it_can(time, test, valid),
-        data.by_time_per_user(user, time, test=test, valid=valid),
-        data.leave_last_out(user, time, n_valid=1),
-        data.random(n, test=test, valid=valid, seed=seed),
-        data.random(n, user=user, test=test, valid=valid, seed=seed),
-        data.by_group(user, test=test, valid=valid, seed=seed),
+        data.splits.by_time_per_user(user, time, test=test, valid=valid),
+        data.splits.leave_last_out(user, time, n_valid=1),
+        data.splits.random(n, test=test, valid=valid, seed=seed),
+        data.splits.random(n, user=user, test=test, valid=valid, seed=seed),
+        data.splits.by_group(user, test=test, valid=valid, seed=seed),
     ):
         parts = np.concatenate([split.train, split.valid, split.test])
         assert sorted(parts.tolist()) == list(range(n))
@@ -62,54 +62,54 @@ def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, va
 
 
 def test_by_time_at_a_moment() -> None:
-    split = data.by_time([1, 5, 3, 4], at=4, valid_at=3)
+    split = data.splits.by_time([1, 5, 3, 4], at=4, valid_at=3)
     assert split.train.tolist() == [0]
     assert split.valid.tolist() == [2]
     assert split.test.tolist() == [1, 3]
     days = np.array(["2011-10-01", "2011-09-30"], "datetime64[D]")
-    assert data.by_time(days, at="2011-10-01").test.tolist() == [0]
+    assert data.splits.by_time(days, at="2011-10-01").test.tolist() == [0]
     with pytest.raises(ArgumentError, match="valid_at must come before at"):
-        data.by_time([1, 2, 3], at=2, valid_at=3)
+        data.splits.by_time([1, 2, 3], at=2, valid_at=3)
 
 
 def test_by_time_at_with_a_valid_share() -> None:
     # The test begins at 4; a fifth of the five rows, the last before it, validates.
-    split = data.by_time([1, 5, 3, 4, 2], at=4, valid=0.2)
+    split = data.splits.by_time([1, 5, 3, 4, 2], at=4, valid=0.2)
     assert split.test.tolist() == [1, 3]
     assert split.valid.tolist() == [2]
 
 
 def test_by_time_per_user_takes_each_users_last() -> None:
     user = ["a", "b", "a", "b", "a", "a", "c"]
-    split = data.by_time_per_user(user, [4, 1, 3, 2, 2, 1, 9], test=0.25, valid=0.5)
+    split = data.splits.by_time_per_user(user, [4, 1, 3, 2, 2, 1, 9], test=0.25, valid=0.5)
     assert split.test.tolist() == [0]
     assert split.valid.tolist() == [2, 3, 4]
     assert split.train.tolist() == [1, 5, 6]
 
 
 def test_leave_last_out_keeps_short_users_in_training() -> None:
-    split = data.leave_last_out([1, 1, 1, 2, 2, 3], [1, 2, 3, 1, 2, 1], n=1, n_valid=1)
+    split = data.splits.leave_last_out([1, 1, 1, 2, 2, 3], [1, 2, 3, 1, 2, 1], n=1, n_valid=1)
     assert split.test.tolist() == [2]
     assert split.valid.tolist() == [1]
     assert split.train.tolist() == [0, 3, 4, 5]
 
 
 def test_equal_times_count_in_row_order() -> None:
-    assert data.leave_last_out([1, 1, 1], [5, 5, 5]).test.tolist() == [2]
+    assert data.splits.leave_last_out([1, 1, 1], [5, 5, 5]).test.tolist() == [2]
 
 
 def test_random_per_user_takes_the_share_of_each() -> None:
     user = np.repeat([1, 2, 3], [10, 20, 3])
-    split = data.random(33, user=user, test=0.2, seed=5)
+    split = data.splits.random(33, user=user, test=0.2, seed=5)
     assert np.bincount(user[split.test], minlength=4).tolist() == [0, 2, 4, 0]
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda seed: data.random(200, test=0.3, seed=seed),
-        lambda seed: data.random(200, user=np.arange(200) % 7, test=0.3, seed=seed),
-        lambda seed: data.by_group(np.arange(200) % 50, test=0.3, seed=seed),
+        lambda seed: data.splits.random(200, test=0.3, seed=seed),
+        lambda seed: data.splits.random(200, user=np.arange(200) % 7, test=0.3, seed=seed),
+        lambda seed: data.splits.by_group(np.arange(200) % 50, test=0.3, seed=seed),
     ],
 )
 def test_draws_follow_the_seed(make: Any) -> None:
@@ -119,7 +119,7 @@ def test_draws_follow_the_seed(make: Any) -> None:
 
 def test_by_group_keeps_groups_whole() -> None:
     qid = pl.Series(["a", "b", "c", "d"] * 5)
-    split = data.by_group(qid, test=0.25, valid=0.25, seed=1)
+    split = data.splits.by_group(qid, test=0.25, valid=0.25, seed=1)
     names = [set(qid.gather(part).to_list()) for part in (split.train, split.valid, split.test)]
     assert [len(part) for part in names] == [2, 1, 1]
     assert set.union(*names) == {"a", "b", "c", "d"}
@@ -127,20 +127,20 @@ def test_by_group_keeps_groups_whole() -> None:
 
 def test_whole_shares_are_not_lost_to_rounding() -> None:
     # 0.29 * 100 is 28.999999999999996 in floating point.
-    assert data.random(100, test=0.29).test.size == 29
+    assert data.splits.random(100, test=0.29).test.size == 29
 
 
 def test_splits_check_their_arguments() -> None:
     with pytest.raises(ArgumentError, match=r"test \+ valid must be < 1, got 0.6 \+ 0.5"):
-        data.random(10, test=0.6, valid=0.5)
+        data.splits.random(10, test=0.6, valid=0.5)
     with pytest.raises(ArgumentError, match="equal length, got 2 and 1"):
-        data.leave_last_out([1, 1], [1])
+        data.splits.leave_last_out([1, 1], [1])
     with pytest.raises(ArgumentError, match="user must have n_rows=3 values, got 2"):
-        data.random(3, user=[1, 2])
+        data.splits.random(3, user=[1, 2])
     with pytest.raises(ArgumentError, match="timestamp must hold numbers"):
-        data.by_time(["yesterday"])
+        data.splits.by_time(["yesterday"])
     with pytest.raises(ArgumentError, match="n must be an integer >= 1"):
-        data.leave_last_out([1], [1], n=0)
+        data.splits.leave_last_out([1], [1], n=0)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_splits_check_their_arguments() -> None:
 )
 def test_missing_times_are_refused(times: Any) -> None:
     for split in (
-        lambda: data.by_time(times, test=0.34),
-        lambda: data.by_time_per_user([1, 1, 1], times, test=0.34),
-        lambda: data.leave_last_out([1, 1, 1], times),
+        lambda: data.splits.by_time(times, test=0.34),
+        lambda: data.splits.by_time_per_user([1, 1, 1], times, test=0.34),
+        lambda: data.splits.leave_last_out([1, 1, 1], times),
     ):
         with pytest.raises(ArgumentError, match=r"timestamp has 1 (missing|non-finite) value.*1"):
             split()
@@ -178,11 +178,11 @@ def test_missing_times_are_refused(times: Any) -> None:
 )
 def test_by_time_refuses_an_empty_part(options: dict[str, Any], part: str) -> None:
     with pytest.raises(ArgumentError, match=f"no rows for {part}"):
-        data.by_time([1, 1, 1, 1], **options)
+        data.splits.by_time([1, 1, 1, 1], **options)
 
 
 def test_by_time_without_a_test_share_has_no_test() -> None:
-    split = data.by_time([1, 2, 3, 4], test=0, valid=0.25)
+    split = data.splits.by_time([1, 2, 3, 4], test=0, valid=0.25)
     assert (split.test.tolist(), split.valid.tolist()) == ([], [3])
 
 
@@ -190,31 +190,31 @@ def test_times_with_a_zone_count_by_their_moment() -> None:
     zoned = pd.Series(pd.to_datetime(["2020-01-02", "2020-01-01", "2020-01-03"]))
     zoned = zoned.dt.tz_localize("Europe/Paris")
     for times in (zoned, pd.DatetimeIndex(zoned), pl.Series(zoned), list(zoned)):
-        assert data.by_time(times, test=0.34).test.tolist() == [2]
+        assert data.splits.by_time(times, test=0.34).test.tolist() == [2]
         # Midnight in Paris is 23:00 UTC of the day before.
-        assert data.by_time(times, at="2020-01-02T23:00").test.tolist() == [2]
-        assert data.by_time(times, at=zoned[2]).test.tolist() == [2]
+        assert data.splits.by_time(times, at="2020-01-02T23:00").test.tolist() == [2]
+        assert data.splits.by_time(times, at=zoned[2]).test.tolist() == [2]
 
 
 def test_moments_must_be_of_the_timestamps_kind() -> None:
     days = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
     for at in ("foo", 5, float("nan"), np.datetime64("NaT")):
         with pytest.raises(ArgumentError, match="at must be a date or time such as"):
-            data.by_time(days, at=at)
+            data.splits.by_time(days, at=at)
     for at in ("foo", "2", np.nan, np.datetime64("2020-01-01"), True):
         with pytest.raises(ArgumentError, match="at must be a number, as the timestamps are"):
-            data.by_time([1, 2, 3], at=at)
+            data.splits.by_time([1, 2, 3], at=at)
     with pytest.raises(ArgumentError, match="valid_at must be a number"):
-        data.by_time([1, 2, 3], at=3, valid_at="2")
-    assert data.by_time([1, 2, 3], at=np.int64(3)).test.tolist() == [2]
+        data.splits.by_time([1, 2, 3], at=3, valid_at="2")
+    assert data.splits.by_time([1, 2, 3], at=np.int64(3)).test.tolist() == [2]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True])
 def test_splits_check_the_seed(seed: Any) -> None:
     with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
-        data.random(5, seed=seed)
+        data.splits.random(5, seed=seed)
     with pytest.raises(ArgumentError, match="seed must be an integer >= 0"):
-        data.by_group([1, 2], seed=seed)
+        data.splits.by_group([1, 2], seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,6 @@ def test_splits_check_the_seed(seed: Any) -> None:
 )
 def test_splits_refuse_missing_ids(ids: Any) -> None:
     with pytest.raises(ArgumentError, match="qid has 1 missing value, first at row 1"):
-        data.by_group(ids)
+        data.splits.by_group(ids)
     with pytest.raises(ArgumentError, match="user has 1 missing value, first at row 1"):
-        data.random(2, user=ids)
+        data.splits.random(2, user=ids)

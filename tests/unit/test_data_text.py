@@ -97,7 +97,7 @@ def test_iso_times_are_read(tmp_path: Path, second: str) -> None:
     assert events.timestamp is not None
     expected = np.array(["2020-01-01T10:00", "2020-01-02T10:00"], "datetime64[us]")
     assert events.timestamp.tolist() == expected.tolist()
-    assert data.by_time(events.timestamp, test=0.5).test.tolist() == [1]
+    assert data.splits.by_time(events.timestamp, test=0.5).test.tolist() == [1]
 
 
 def test_zone_of_iso_times_is_taken_off(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.sampled import RankDistribution, SampledRanks
-from podium.sampled._bounds import search
-from podium.sampled._bounds.ball import Part, ball
-from podium.sampled._bounds.search import extremes
-from podium.sampled._likelihood.curves import MISSED, Curves
-from podium.sampled.bounds import identification_bounds
+from podium.sampled.bounds import identification_bounds, search
+from podium.sampled.bounds.ball import Part, ball
+from podium.sampled.bounds.curves import MISSED, Curves
+from podium.sampled.bounds.search import extremes
 from podium.sampled.design import Design
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from podium.cli import _estimates
 from podium.sampled import SampledRanks, simulate_ranks
-from podium.sampled._bounds.ball import ball
 from podium.sampled.bounds import identification_bounds
+from podium.sampled.bounds.ball import ball
 
 N_ITEMS = 3706
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -19,6 +20,8 @@ from podium.sampled import (
     SampledRanks,
     Smooth,
     compare,
+    compare_all,
+    error_from,
     evaluate,
     get,
     identification_bounds,
@@ -437,8 +440,8 @@ def test_bounds_of_a_difference_are_those_of_both_models_at_once() -> None:
 @pytest.mark.parametrize(
     ("b", "message"),
     [
-        (SampledRanks([1, 2], 4, 60), "got 3 and 2 ranks"),
-        (SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3]), "one has none"),
+        (SampledRanks([1, 2], 4, 60), "b has 2 ranks and a has 3"),
+        (SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3]), "a has no column of users"),
         (SampledRanks([1, 2, 3], 4, 61), "n_items of 60 and 61"),
     ],
 )
@@ -479,7 +482,7 @@ def test_names_of_users_do_not_change_an_error(estimator: str) -> None:
 def test_missing_users_are_named() -> None:
     a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
     b = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "w"])
-    with pytest.raises(ArgumentError, match=r"b lacks 1 of them, first 'z'"):
+    with pytest.raises(ArgumentError, match=r"b lacks 1 of the 3 users of a, first 'z'"):
         compare(a, b, "rr")
 
 
@@ -489,3 +492,38 @@ def test_text_says_what_a_biased_methods_interval_is_of() -> None:
     assert biased[0] == "80 users, bv"
     assert biased[1].endswith("] (for what bv gives on average)")
     assert "on average" not in str(evaluate(ranks, "rr", bounds=False))
+
+
+def test_several_models_are_compared_with_the_first() -> None:
+    names = ("popular", "als", "knn")
+    drawn = [population(60, seed=seed) for seed in range(3)]
+    models = {
+        name: SampledRanks(each.ranks, N_NEGATIVES, N_ITEMS, user=np.arange(60))
+        for name, each in zip(names, drawn, strict=True)
+    }
+    told: list[str] = []
+    options: dict[str, Any] = {"estimator": "bv", "bounds": False}
+    found = compare_all(
+        models, ["rr", "recall@5"], progress=lambda _, __, name: told.append(name), **options
+    )
+    assert (found.baseline, tuple(told)) == ("popular", names)
+    for name in names[1:]:
+        pair = compare(models["popular"], models[name], ["rr", "recall@5"], **options)
+        assert found.comparisons[name].to_dict() == pair.to_dict()
+    form = found.to_dict()
+    assert form["runs"] == list(names)
+    assert [each["run"] for each in form["measures"]["rr"]["differences"]] == ["als", "knn"]
+    with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
+        compare_all({"als": models["als"]}, "rr")
+    history = dataclasses.replace(models["als"], history=np.ones(60, np.int64))
+    with pytest.raises(ArgumentError, match="popular, knn: no column of users' history"):
+        compare_all({**models, "als": history}, "rr")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("bv", "users"), ("smooth", "posterior"), ("mes", "bootstrap")]
+)
+def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> None:
+    ranks = population(40, seed=0)
+    estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
+    assert error_from(name, ranks) == estimate.error_from == source

@@ -26,7 +26,7 @@ from podium.sampled import (
     parse,
     simulate_ranks,
 )
-from podium.sampled._likelihood import moments as moments_module
+from podium.sampled.estimators import moments as moments_module
 
 RANKS = SampledRanks([1, 1, 2, 5], 9, 100)
 FLAT = RankDistribution(np.full(100, 0.01))

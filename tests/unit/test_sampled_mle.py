@@ -22,8 +22,8 @@ from podium.sampled import (
     likelihood_gap,
     maximum_likelihood,
 )
-from podium.sampled._likelihood import newton
-from podium.sampled._likelihood.observed import likelihood
+from podium.sampled.estimators import newton
+from podium.sampled.likelihood import likelihood
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
 

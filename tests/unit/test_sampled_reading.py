@@ -16,6 +16,8 @@ from podium import catalogue
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import (
     SampledRanks,
+    SampleReader,
+    read,
     read_candidate_scores,
     read_negatives,
     read_ranks,
@@ -391,3 +393,63 @@ def test_ranks_take_seen_items_on_trust() -> None:
         read_ranks(
             ranks, n_items=9, n_negatives=3, seen=(["a"], [5]), columns={"history": "history"}
         )
+
+
+def test_one_reader_takes_ranks_scores_and_listed_candidates(tmp_path: Path) -> None:
+    ranks = {"user": [1, 2], "rank": [3, 1]}
+    assert read(ranks, n_items=50, n_negatives=9).ranks.tolist() == [3, 1]
+    assert read(SCORED, n_items=50).ranks.tolist() == [3, 1]
+    assert read(SCORED, n_items=50, ties="best").ranks.tolist() == [2, 1]
+    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n")
+    scores = np.array([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
+    user, item = (each.ravel() for each in np.indices(scores.shape))
+    table = {"user": user, "item": item, "score": scores.ravel()}
+    reader = SampleReader(n_items=4, replacement=False, negatives=file)
+    found, expected = reader.read(table), read_negatives(file, n_items=4).ranks(scores)
+    by_user = [dict(zip(np.asarray(r.user), r.ranks, strict=True)) for r in (found, expected)]
+    assert by_user[0] == by_user[1]
+    pairs = reader.pairs
+    assert reader.rank(pairs, scores[pairs.user, pairs.item]).ranks.tolist() == found.ranks.tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (SCORED, {"stages": [2, 4]}, "stages is for ranks"),
+        (SCORED, {"columns": {"rank": "r"}, "kind": "scores"}, "names a column of ranks, and"),
+        (SCORED, {"n_negatives": 9}, "users have 2 candidates, n_negatives says 9"),
+        (SCORED, {"own_target": "drop"}, "own_target='drop' needs negatives="),
+        (SCORED, {"seen_candidates": "drop"}, "seen_candidates='drop' needs seen="),
+        ({"rank": [1, 2]}, {"n_negatives": 3, "ties": "best"}, "ties= is for scores"),
+        (
+            {"rank": [1, 2]},
+            {"n_negatives": 3, "columns": {"item": "x"}},
+            "names a column of scores",
+        ),
+        ({"rank": [1, 2], "n_negatives": [3, 4]}, {}, "Pass mixed=True if they were drawn so"),
+        ({"rank": [1, 9]}, {"n_negatives": 3}, "the table: ranks must lie from 1 to"),
+    ],
+)
+def test_option_without_an_effect_is_refused(
+    source: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        read(source, n_items=50, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("(1,0)\t2\t3\n(0,3)\t1\n", {}, "lines have from 1 to 2 candidates. Pass mixed=True"),
+        ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, n_negatives says 3"),
+        ("(1,0)\t2\n(1,0)\t1\n", {}, "lines 1 and 2 have the same user and target"),
+        ("(1,0)\t2\t2\n", {}, "line 1 has item 2 twice, so that items were drawn with replacement"),
+        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", {}, "names 6 different items, and n_items says"),
+        ("(1,0)\t0\n", {"own_target": "drop"}, "line 1 has no candidate beside its target"),
+    ],
+)
+def test_negatives_that_were_not_drawn_so_are_refused(
+    tmp_path: Path, text: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_negatives(write_negatives(tmp_path, text), n_items=5, **options)

@@ -19,12 +19,12 @@ from podium.sampled import (
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.data import Places
 from podium.sampled.estimators.smooth.fit import Mode, Sample, _climb, modes
 from podium.sampled.estimators.smooth.prior import Prior, plain, with_history
 from podium.sampled.estimators.smooth.state import State, log_moments, together
+from podium.sampled.likelihood import likelihood
 
 MEASURES = ("recall@10", "ndcg@10", "ap@10")
 

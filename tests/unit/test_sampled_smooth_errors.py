@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
-from podium.sampled._likelihood.observed import Likelihood, likelihood
 from podium.sampled.estimators.smooth.cells import Cells, left_open
 from podium.sampled.estimators.smooth.data import n_observed
+from podium.sampled.likelihood import Likelihood, likelihood
 
 N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from podium.errors import ConvergenceWarning
 from podium.sampled import SampledRanks, Smooth, simulate_ranks
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.fit import Sample, modes
 from podium.sampled.estimators.smooth.prior import plain
+from podium.sampled.likelihood import likelihood
 
 Floats = NDArray[np.float64]
 

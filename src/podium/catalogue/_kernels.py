@@ -14,14 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, mix, sort_falling
-
-WORST, BEST, AVERAGE, ID, RANDOM = 1, 2, 3, 4, 5
+from podium._kernels import AVERAGE, kernel, mix, sort_falling, tie_key
 
 CHUNK = 64
 _SAMPLE = 512  # scores that the first floor of a row is guessed from
 _SPREAD = 2.0  # standard deviations by which the guess errs on the safe side
-_TINY = 2.0**-53
 NONE = -1
 ZERO, _ONE = np.int64(0), np.int64(1)  # literals would compile their callees once more
 
@@ -192,20 +189,6 @@ def count_reaching(scores, seen_offsets, seen, floors, out):
 
 
 @kernel
-def _key(rule, grade, item, stream):
-    """Return what orders equal scores, by falling key; `stream` is the user's random bits."""
-    if rule == WORST:
-        return -grade
-    if rule == BEST:
-        return grade
-    if rule == ID:
-        return float(item)
-    if rule == RANDOM:  # 53 bits from (seed, user, item): blocks and depths cannot change them
-        return (mix(stream ^ mix(np.uint64(item))) >> np.uint64(11)) * _TINY
-    return 0.0
-
-
-@kernel
 def _list(row, hidden, floor, lowest, below, rule, grade, stream, items, spare):
     """Write the visible items with score >= floor in order; return how many."""
     found = np.empty(CHUNK, np.int64)
@@ -234,7 +217,7 @@ def _settle(tied, rule, grade, stream, spare):
     keys = np.empty(tied.size)
     order = np.empty(tied.size, np.int64)
     for i in range(tied.size):
-        keys[i] = _key(rule, grade[tied[i]], tied[i], stream)
+        keys[i] = tie_key(rule, grade[tied[i]], tied[i], stream)
         order[i] = i
     sort_falling(keys, order, tied.size, spare)
     for i in range(tied.size):
@@ -279,11 +262,11 @@ def fill_lists(
 @kernel
 def _tied_before(row, hidden, target, rule, grade, stream):
     """Return how many visible items with the target's score come before it."""
-    own = _key(rule, grade[target], target, stream)
+    own = tie_key(rule, grade[target], target, stream)
     before = 0
     for item in range(row.size):
         if row[item] == row[target] and not hidden[item]:
-            key = _key(rule, grade[item], item, stream)
+            key = tie_key(rule, grade[item], item, stream)
             before += key > own or (key == own and item < target)
     return before
 

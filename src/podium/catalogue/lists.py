@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
+from podium._ties import random_bits
 from podium.catalogue import passes
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
@@ -90,7 +91,7 @@ def rank_blocks(
         depth=_check.cutoff(depth, name="depth", required=False),
         ties=_check.choice(ties, "ties", TIES),
         min_relevance=_check.number(min_relevance, "min_relevance", low=0.0, strict=True),
-        bits=passes.random_bits(seed),
+        bits=random_bits(seed),
     )
     blocks = table.blocks(table.block_size(block_size))
     return (plan.ranking(start, block) for start, block in blocks)

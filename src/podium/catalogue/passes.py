@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._ties import random_bits as random_bits
+from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST
 from podium.catalogue import _best_kernels, _kernels
 from podium.catalogue.source import Floats, Source
 from podium.catalogue.sparse import Rows
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
 
 RULES: dict[Ties, int] = {
-    "worst": _kernels.WORST,
-    "best": _kernels.BEST,
-    "average": _kernels.AVERAGE,
-    "id": _kernels.ID,
-    "random": _kernels.RANDOM,
+    "worst": WORST,
+    "best": BEST,
+    "average": AVERAGE,
+    "id": ID,
+    "random": RANDOM,
 }
 
 
@@ -79,7 +79,7 @@ def lists(
         offsets,
         np.empty(n_rows, np.int64),
         np.empty(n_rows),
-        np.zeros(n_rows if rule == _kernels.AVERAGE else 0, np.bool_),
+        np.zeros(n_rows if rule == AVERAGE else 0, np.bool_),
     )
     _kernels.fill_lists(
         block,

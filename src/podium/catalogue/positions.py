@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from podium import _check
+from podium._ties import random_bits
 from podium.catalogue import _kernels
-from podium.catalogue.passes import RULES, random_bits
+from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import (
     Overlap,

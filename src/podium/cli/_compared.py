@@ -1,20 +1,16 @@
-"""Models compared by their sampled ranks: each one's estimates, and differences from the first."""
+"""Models compared by their sampled ranks on stdout: estimates, and differences from the first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from podium.cli import _estimates, _render
 from podium.cli._estimates import number, span
 from podium.cli._fit import Table
-from podium.errors import DataError
 
 if TYPE_CHECKING:
     from podium.cli._estimates import Given
-    from podium.sampled import Estimator, SampledRanks
-    from podium.types import Progress
 
 _MEAN = (
     *("mean", "std_error", "level", "n_groups", "method", "biased", "interval_of", "error_from"),
@@ -24,76 +20,8 @@ _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _CERTAIN = 0.9995  # what three decimals would show as 1
 
 
-def compare(
-    runs: Mapping[str, SampledRanks], measures: list[Any], show: Progress, **options: Any
-) -> dict[str, Any]:
-    """Estimate measures of each model, and how each but the first differs from it.
-
-    Parameters
-    ----------
-    runs : mapping of str to SampledRanks
-        By name, of the same users.
-    measures : list of Measure
-    show : Progress
-        Called before each model's turn.
-    **options
-        Of `podium.sampled.evaluate` and `compare`.
-
-    Returns
-    -------
-    dict
-        As docs/schemas/estimate-comparison.json says.
-    """
-    from podium import sampled
-
-    baseline, *others = runs
-    means: dict[str, Any] = {}
-    tests: dict[str, Any] = {}
-    for i, (name, ranks) in enumerate(runs.items()):
-        show(i, len(runs), name)
-        means[name] = sampled.evaluate(ranks, measures, **options).to_dict()
-        if name != baseline:
-            tests[name] = sampled.compare(runs[baseline], ranks, measures, **options).to_dict()
-    result = {
-        measure: {
-            "higher_is_better": True,  # as all measures are that one target's rank determines
-            "means": {name: found["measures"][measure] for name, found in means.items()},
-            "differences": [
-                _difference(name, baseline, tests[name]["measures"][measure]) for name in others
-            ],
-        }
-        for measure in means[baseline]["measures"]
-    }
-    designs = {baseline: tests[others[0]]["conventions"]["a"]}
-    designs |= {name: tests[name]["conventions"]["b"] for name in others}
-    return {"runs": list(runs), "baseline": baseline, "measures": result, "conventions": designs}
-
-
-def refuse_other_histories(
-    method: Estimator, files: Sequence[Path], samples: Sequence[SampledRanks]
-) -> None:
-    """Raise where a method would read the history of some files, and others have none.
-
-    The difference would then be one of what the method knew, too.
-    """
-    without = [
-        str(path) for path, ranks in zip(files, samples, strict=True) if ranks.history is None
-    ]
-    if method.reads_history and 0 < len(without) < len(files):
-        raise DataError(
-            f"{', '.join(without)}: no column of users' history, and other files have one, which "
-            f"{method.name} reads. Add it, or leave it out of all files."
-        )
-
-
-def _difference(run: str, baseline: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Name both models; their estimates stand among the means."""
-    rest = {key: value for key, value in found.items() if key not in ("a", "b")}
-    return {"run": run, "baseline": baseline, **rest}
-
-
 def show(result: Mapping[str, Any], format: str, given: Given, *, by_row: bool) -> None:
-    """Print what `compare` returned; `by_row` says that users were told apart by rows alone."""
+    """Print the JSON form of SampledComparisons; `by_row` says that files have no users."""
     tables, note = [_means(result), _differences(result)], _note(result, given, by_row)
     _render.either(result, format, shown=tables, flat=_flat(result), note=note)
 

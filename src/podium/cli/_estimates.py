@@ -38,21 +38,27 @@ _OPTIONS = {
     "n_negatives": "--negatives",
     "n_bootstrap": "--resamples",
     "estimator": "--method",
+    "Pass replacement=True": "Leave out --no-replacement",
     "replacement=False": "--no-replacement",
     "measures": "-m",
     "stages": "--stages",
+    "stages=": "--stages",
     "target=": "--target-col",
+    "ties=": "--ties",
+    "kind=": "--scores",
     "mixed=True": "--mixed",
     "own_target='drop'": "--drop-own",
+    "negatives=": "--negatives-file",
     "seen_candidates='drop'": "--drop-seen",
     "seen=": "--seen",
 }
+_GIVEN = "|".join(name for name in _OPTIONS if "=" in name)
 _NAMES = re.compile(
-    r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"-]|\.\w)"
+    r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"=-]|\.\w)"
     r"|(?P<first>^(?:estimator|measures(?= names)))\b"
-    r"|(?P<given>target=|mixed=True|replacement=False|own_target='drop'"
-    r"|seen_candidates='drop'|seen=))"
+    rf"|(?P<given>{_GIVEN}))"
 )
+_COLUMN = re.compile(r"\bcolumns\['(\w+)'\]")
 
 
 def as_options(text: str) -> str:
@@ -63,7 +69,8 @@ def as_options(text: str) -> str:
     >>> as_options("n_negatives must be below n_items, got 9 of 9 items.")
     '--negatives must be below --items, got 9 of 9 items.'
     """
-    return _NAMES.sub(lambda match: _OPTIONS[match.group()], text)
+    text = _NAMES.sub(lambda match: _OPTIONS[match.group()], text)
+    return _COLUMN.sub(r"--\1-col", text)
 
 
 @contextmanager
@@ -81,10 +88,9 @@ def own_words(rewrite: Callable[[str], str] = as_options) -> Generator[None]:
 
 def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
     """Raise where no users will be drawn again: the option would do nothing."""
-    from podium.sampled._uncertainty import linear_form
-    from podium.sampled.estimators.smooth import Smooth
+    from podium.sampled import error_from
 
-    if isinstance(method, Smooth) or all(linear_form(method, each) for each in samples):
+    if all(error_from(method, each) != "bootstrap" for each in samples):
         raise ArgumentError(
             "--resamples is for methods that need users drawn again to know their error, and "
             f"{method.name} knows it here without. Leave it out."

@@ -36,7 +36,7 @@ def check_ratings(path: Path, estimator: Any, grid: Any, *, validated: bool) -> 
         If a loss counts positives and no threshold is given, or if a library's own loss or the
         measure of validation counts positives and takes no threshold.
     """
-    from podium.data.ratings import threshold
+    from podium.data.columns import threshold
     from podium.errors import ArgumentError
     from podium.metrics import parse
 

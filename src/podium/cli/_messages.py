@@ -33,7 +33,7 @@ _RENAMED = {
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
-    *("tol", "patience", "eval_metric", "solver", "start", "split"),
+    *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),
     *("data", "repeats", "jobs", "fresh"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}

@@ -12,7 +12,7 @@ from podium.errors import PodiumWarning
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.cli._negatives import Listed
+    from podium.sampled import CandidatePairs as Listed
 
 
 def is_model(path: Path) -> bool:

@@ -44,12 +44,13 @@ def read_pilot(
     path: Path | None, samples: Samples, columns: SampleColumns, seed: int
 ) -> SampledRanks | None:
     """Return a pilot's ranks, or None without one."""
-    from podium.cli import _sampled
+    from podium.cli._samples import read_all, reader
 
     if path is None:
         _refuse_options_of_a_pilot(samples, columns)
         return None
-    return _sampled.read(path, samples, columns, scores=False, ties=None, seed=seed)
+    (ranks,) = read_all([path], reader(samples, columns, seed=seed))
+    return ranks
 
 
 def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:
@@ -65,24 +66,13 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
 
 def refuse_repeats(method: Estimator) -> None:
     """Raise where a plan without a pilot simulates nothing: the option would do nothing."""
-    from podium.sampled.estimators.base import LinearEstimator
-    from podium.sampled.estimators.smooth import Smooth
+    from podium.sampled import LinearEstimator, Smooth
 
     if isinstance(method, Smooth | LinearEstimator):
         raise ArgumentError(
             "--repeats is for draws from a pilot and for methods whose error is simulated, and "
             f"there is no pilot and {method.name}'s is computed. Leave it out."
         )
-
-
-def read_sizes(text: str | None) -> list[int] | None:
-    """Return numbers that stand between commas."""
-    if text is None:
-        return None
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() for word in words):
-        raise ArgumentError(f"--sizes must be numbers with commas, as 50,100,200, got {text!r}.")
-    return [int(word) for word in words]
 
 
 def show(plan: Plan, format: str, *, assumed: bool) -> None:

@@ -1,20 +1,21 @@
-"""The options of podium estimate that say how items were sampled, and what columns are called."""
+"""How items were sampled and what columns are called: options of estimate and plan, and files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from podium.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from podium.sampled import SampledRanks, SampleReader
+
 _COLUMNS = "Columns that don't have their usual name"
 _SAMPLES = "How items were sampled"
-_HAVE = {
-    "target": "scores with targets",
-    "rank": "ranks",
-    "history": "ranks or of scores with targets",
-}
 
 
 @dataclass(frozen=True)
@@ -149,16 +150,70 @@ class SampleColumns:
         ),
     ] = None
 
-    def of(self, *roles: str, why: str, also: tuple[str, ...] = ()) -> dict[str, str]:
-        """Return the names that were given for these roles, and refuse those of others.
+    def given(self) -> dict[str, str]:
+        """Return the names that were given, by role."""
+        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
-        `why` tells how the file is read, so that it has none; roles in `also` are another table's.
-        """
-        from podium.errors import ArgumentError
 
-        given = {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
-        for role in given.keys() - {*roles, *also}:
-            raise ArgumentError(
-                f"--{role}-col names a column of {_HAVE.get(role, 'scores')}, and {why}."
-            )
-        return {role: name for role, name in given.items() if role in roles}
+def reader(
+    samples: Samples,
+    columns: SampleColumns,
+    *,
+    scores: bool = False,
+    ties: str | None = None,
+    seed: int = 0,
+) -> SampleReader:
+    """Return what reads files by these options."""
+    from podium import sampled
+
+    return sampled.SampleReader(
+        n_items=samples.items,
+        n_negatives=samples.negatives,
+        replacement=not samples.no_replacement,
+        stages=_stages(samples.stages),
+        mixed=samples.mixed,
+        negatives=samples.negatives_file,
+        own_target="drop" if samples.drop_own else "error",
+        seen=samples.seen,
+        seen_candidates="drop" if samples.drop_seen else "error",
+        kind="scores" if scores else None,
+        ties=cast("Any", ties),
+        seed=seed,
+        columns=columns.given(),
+    )
+
+
+def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
+    """Read files of ranks or scores, or rank listed candidates by models."""
+    from podium.cli import _messages
+
+    if reader.negatives is not None and reader.candidates.lacks_repeats:
+        _messages.say(
+            f"{reader.negatives}: no line has an item twice; pass --no-replacement if none could."
+        )
+    return [_read(path, reader) for path in paths]
+
+
+def _read(path: Path, reader: SampleReader) -> SampledRanks:
+    from podium.cli import _model_scores
+
+    if not _model_scores.is_model(path):
+        return reader.read(path)
+    if reader.negatives is None:
+        raise ArgumentError(
+            f"{path} is a model, which needs --negatives-file. To rank all items with it: "
+            "podium recommend, then podium measure."
+        )
+    return reader.rank(*_model_scores.of_model(path, reader.pairs, reader.n_items))
+
+
+def _stages(text: str | None) -> list[int] | None:
+    return None if text is None else read_numbers(text, "--stages", "100,200,400")
+
+
+def read_numbers(text: str, option: str, example: str) -> list[int]:
+    """Return numbers that stand between commas."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise ArgumentError(f"{option} must be numbers with commas, as {example}, got {text!r}.")
+    return [int(word) for word in words]

@@ -101,26 +101,25 @@ def estimate(
     _check.seed(seed)
     _check.open_fraction(level, "level")
     from podium import sampled
-    from podium.cli import _compared, _estimates, _sampled
-    from podium.cli._same_users import same_users
-    from podium.sampled._measures import read_measure
+    from podium.cli import _compared, _estimates
+    from podium.cli._samples import read_all, reader
 
     with _estimates.own_words():
-        options: dict[str, Any] = {"estimator": sampled.get(method), "level": level, "seed": seed}
+        estimator = sampled.get(method)
+        options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
-        wanted = [read_measure(each) for each in measures or _DEFAULT]
-        reader = _sampled.Reader(samples, columns, scores, ties, seed)
-        found = [reader.read(path) for path in files]
+        asked = measures or _DEFAULT
+        found = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
         if resamples is not None:
-            _estimates.refuse_resamples(options["estimator"], found)
+            _estimates.refuse_resamples(estimator, found)
         if len(files) == 1:
-            result = sampled.evaluate(found[0], wanted, **options).to_dict()
+            result = sampled.evaluate(found[0], asked, **options).to_dict()
         else:
-            _compared.refuse_other_histories(options["estimator"], files, found)
-            found = same_users(list(zip(files, found, strict=True)))
-            named = dict(zip(run_names(files), found, strict=True))
+            found = sampled.comparable(found, list(map(str, files)), estimator, noun="file")
+            models = dict(zip(run_names(files), found, strict=True))
             with progress("comparing") as show:
-                result = _compared.compare(named, wanted, show, **options)
+                compared = sampled.compare_all(models, asked, progress=show, **options)
+            result = compared.to_dict()
     given = _estimates.Given(samples, ties, None if level == _LEVEL else level)
     if len(files) == 1:
         _estimates.show(result, format, given)

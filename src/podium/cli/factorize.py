@@ -128,7 +128,7 @@ def _memory() -> int:
 def _read_valid(
     path: Path | None, columns: PairColumns, learned: Events, low: float | None
 ) -> Events | None:
-    from podium.data.ratings import is_rating
+    from podium.data.columns import is_rating
 
     if path is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,9 +58,9 @@ def measure(
     """
     output.check()
     scoring.check()
-    from podium import report
+    from podium import data, report
     from podium.cli import _render
-    from podium.evaluation import divide
+    from podium.evaluation import coverage_and_novelty, divide
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
@@ -71,7 +70,9 @@ def measure(
     evaluation = divide(evaluation, by or [], users, user=columns.user_col)
     result = evaluation.to_dict(pooled=pooled)
     if catalogue is not None:
-        result["run"] = shown(listed, catalogue, measures, columns)
+        past = data.read_interactions(catalogue, user=columns.user_col, item=columns.item_col)
+        cutoffs = {m.k for m in measures if m.k is not None}
+        result["run"] = coverage_and_novelty(listed, past, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
     write_users({"": evaluation}, output.per_user)
@@ -128,30 +129,6 @@ def write_users(evaluations: dict[str, Evaluation], path: Path | None) -> None:
     data.write_table(
         {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}, path
     )
-
-
-def shown(run: Run, path: Path, measures: list[Measure], columns: Columns) -> dict[str, float]:
-    """Return coverage and mean novelty of the run at each cutoff of the measures.
-
-    The catalogue is every item that the interactions or the run name.
-    """
-    from podium import data, metrics
-    from podium.data.ids import share
-    from podium.data.overlap import Side, check_met
-
-    past = data.read_interactions(path, user=columns.user_col, item=columns.item_col)
-    items = share(run.item, past.item)
-    sides = Side("the run", run.name, run.item), Side("--catalogue", str(path), past.item)
-    met = check_met(items, "item", *sides)
-    n_items = met.n_left + met.right.size
-    items = items.by_value()  # equal scores: the lower id first, 9 before 10 whatever their kind
-    coded = replace(run, item=items.left)
-    result: dict[str, float] = {}
-    for k in sorted({m.k for m in measures if m.k is not None}):
-        groups, codes, ids = data.top_items(coded, k)
-        result[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
-        result[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
-    return result
 
 
 def _check_request(

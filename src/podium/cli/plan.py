@@ -108,13 +108,15 @@ def plan(
     from podium.cli import _plans
     from podium.cli._estimates import own_words
     from podium.cli._progress import progress
+    from podium.cli._samples import read_numbers
 
     with own_words(_plans.as_options):
         options: dict[str, Any] = {} if repeats is None else {"n_repeats": repeats}
         options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
         options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
         options |= {"pilot": _plans.read_pilot(pilot, samples, columns, seed)}
-        options |= {"sizes": _plans.read_sizes(sizes)}
+        asked = None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
+        options |= {"sizes": asked}
         if repeats is not None and pilot is None:
             _plans.refuse_repeats(sampled.get(method))
         with progress("planning") as show:

@@ -22,12 +22,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from podium.data import splits
     from podium.data.build import RankingOptions, ranking, top_items
     from podium.data.features import Features, read_features
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
-    from podium.data.publishers import Letor, letor, movielens
-    from podium.data.retail import OnlineRetail, load_onlineretail
+    from podium.data.publishers import Letor, OnlineRetail, letor, load_onlineretail, movielens
     from podium.data.runs import (
         Interactions,
         Run,
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
         read_interactions,
         read_run,
         read_truth,
-    )
-    from podium.data.splits import (
-        Split,
-        by_group,
-        by_time,
-        by_time_per_user,
-        leave_last_out,
-        random,
     )
     from podium.data.streaming import stream_features
     from podium.data.users import user_column
@@ -53,10 +45,8 @@ _HOME = {
     "features": ("Features", "read_features"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
-    "publishers": ("Letor", "letor", "movielens"),
-    "retail": ("OnlineRetail", "load_onlineretail"),
+    "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
-    "splits": ("Split", "by_group", "by_time", "by_time_per_user", "leave_last_out", "random"),
     "streaming": ("stream_features",),
     "users": ("user_column",),
     "write": ("atomic", "to_frame", "write_table"),
@@ -71,25 +61,20 @@ __all__ = [
     "Pooling",
     "RankingOptions",
     "Run",
-    "Split",
     "Truth",
     "atomic",
-    "by_group",
-    "by_time",
-    "by_time_per_user",
-    "leave_last_out",
     "letor",
     "load_onlineretail",
     "movielens",
     "normalize_by_query",
     "pool",
     "pooled_relevance",
-    "random",
     "ranking",
     "read_features",
     "read_interactions",
     "read_run",
     "read_truth",
+    "splits",
     "stream_features",
     "to_frame",
     "top_items",
@@ -100,6 +85,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name's module when it is first asked for: polars takes its time."""
+    if name == "splits":
+        return import_module("podium.data.splits")
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULE[name]), name)

@@ -10,10 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._pool import POLARS
 from podium.data.columns import ITEM, USER, there
 from podium.data.convert import one_chunk, to_numbers
-from podium.data.source import Column, Source
+from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
 
 # Not watch_time, which is how long, nor valid.

@@ -11,7 +11,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import polars as pl
 
-from podium.data._pool import POLARS
+from podium.data.source import POLARS
 from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
 from podium.errors import ArgumentError
 

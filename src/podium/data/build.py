@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,15 +10,19 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
-from podium.data import _kernels, ratings
-from podium.data.hints import warn_of_samples
+from podium.data import _kernels
+from podium.data.columns import threshold
 from podium.data.ids import codes_of
 from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged
 from podium.data.runs import read_run, read_truth
-from podium.errors import DataError
+from podium.errors import DataError, PodiumWarning
 from podium.groups import Groups
-from podium.ranking import TIES, Ranking
+from podium.ranking import TIES, Ranking, count_between
 from podium.types import Labels, Ties
+
+_LEAST_USERS = 20  # fewer may all have their item in a short list by chance
+_OF_ONE_LENGTH = 0.9  # a few lists lose items that were drawn twice, or were the target
+_SHORT = 0.5  # of all items that a run names: longer lists may be a catalogue without seen items
 
 
 class RankingOptions(TypedDict, total=False):
@@ -115,22 +120,22 @@ def ranking(
     total = _check.cutoff(n_items, name="n_items", required=False)
     judged = read_truth(truth, user=user, item=item, relevance=relevance)
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
-    threshold = ratings.threshold(judged.name, min_relevance, ratings=judged.is_rating)
+    positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, absence, ids_ordered=rule == "id")
-    rows = join.look_up(judged, listed, threshold, outside, wants_item=rule in ("id", "random"))
+    rows = join.look_up(judged, listed, positive, outside, wants_item=rule in ("id", "random"))
     result = Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
         rows.score,
         rows.relevance,
         ideal=rows.ideal,
         n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
-        min_relevance=threshold,
+        min_relevance=positive,
         ties=rule,
         item=join.drawn_from(rows.item) if rule == "random" else rows.item,
         absent=join.run_group < 0 if absence == "zero" else None,
         seed=seed,
     )
-    warn_of_samples(result, join.met.n_right, listed.name)
+    _warn_of_samples(result, join.met.n_right, listed.name)
     return result
 
 
@@ -193,3 +198,26 @@ def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels)
         user = _check.label(top.labels[group[twice[0]]])
         shown = _check.label(ids[item[twice[0]]])
         raise DataError(f"{name} lists item {shown} twice for user {user}. Keep one.")
+
+
+def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:
+    """Warn where lists look like a target among sampled items, as in 1 + 99.
+
+    That is: nine in ten lists are of one length, none is longer than half of the n_items that the
+    run names, and each holds the user's one positive.
+    """
+    sizes = ranking.groups.sizes
+    if sizes.size < _LEAST_USERS or not 1 < sizes.max() <= _SHORT * n_items:
+        return
+    counts = np.bincount(sizes)
+    if counts.max() < _OF_ONE_LENGTH * sizes.size or not (ranking.n_pos == 1).all():
+        return
+    positive = ranking.relevance >= ranking.min_relevance
+    if (count_between(positive, ranking.groups.offsets) == 1).all():
+        warnings.warn(
+            f"{name} lists {counts.argmax()} of {n_items} items for each user, and always the one "
+            "that is relevant. Such lists look like sampled candidates, and their measures are not "
+            "those of ranking all items: podium estimate (podium.sampled) estimates these.",
+            PodiumWarning,
+            stacklevel=3,
+        )

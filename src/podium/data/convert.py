@@ -9,8 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._pool import POLARS
-from podium.data.source import Column, Source
+from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
 
 Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from podium.data._pool import POLARS
 from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
-from podium.data.source import Column, Kind, Source
+from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
 _SEPARATORS = {"\t": ("tabs", ".tsv"), ";": ("semicolons", ""), ",": ("commas", ".csv")}

@@ -14,9 +14,8 @@ from podium import _check
 from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
 from podium.data._letor_rows import Piece, Rows
-from podium.data.columns import ANY_ITEM, RELEVANCE, USER, resolve, there
+from podium.data.columns import ANY_ITEM, RELEVANCE, USER, is_rating, resolve, there
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
-from podium.data.ratings import is_rating
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
@@ -45,7 +44,7 @@ class Features:
         Whether the source names items, so that equal ones in two queries are one item.
     is_rating : bool
         Whether y comes from a column named rating: what learns from positives must then be told
-        the rating from which a row is one (`podium.data.ratings`).
+        the rating from which a row is one (`podium.data.columns`).
     left_out : tuple of str
         Columns of times and ids, which are no features unless they are named.
     """

@@ -19,9 +19,8 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium.data._pool import POLARS
 from podium.data._swelling import ROOM, SWELLS, refuse_swollen, refuse_texts, texts, whole
-from podium.data.source import FORMATS, Column, Kind, Source
+from podium.data.source import FORMATS, POLARS, Column, Kind, Source
 from podium.errors import DataError
 
 # Polars panics, which is no PolarsError, on some damaged files.

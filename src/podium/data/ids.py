@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium._kernels import read_only
-from podium.data._pool import POLARS
 from podium.data.convert import Ids, as_integers, one_chunk
+from podium.data.source import POLARS
 
 _FIRST_BITS = 16  # of the first table that distinct codes are collected in
 
@@ -119,3 +119,8 @@ def strings(ids: Ids) -> pl.Series:
 def as_text(names: pl.Series) -> NDArray[np.str_]:
     """Return strings as a NumPy array of fixed width, the form of group labels."""
     return names.to_numpy().astype(np.str_)
+
+
+def label_array(ids: Ids) -> NDArray[Any]:
+    """Return ids as an array of integers or strings, the form of group labels."""
+    return ids if isinstance(ids, np.ndarray) else as_text(ids)

@@ -17,6 +17,7 @@ from podium.data.columns import (
     TIMESTAMP,
     USER,
     VALUE,
+    is_rating,
     missing,
     resolve,
     there,
@@ -30,9 +31,8 @@ from podium.data.convert import (
     to_scores,
     to_times,
 )
-from podium.data.ratings import is_rating
 from podium.data.source import Kind, Source
-from podium.data.tables import open_table
+from podium.data.tables import fetch, open_table
 from podium.errors import DataError
 
 
@@ -152,7 +152,7 @@ def read_run(
     # Where neither is named, the one that counts must not say otherwise than the other.
     both = by == "score" and score is None and "rank" in found
     kinds: dict[str, Kind] = {"user": "id", "item": "id", by: "number"}
-    columns = _fetch(table, found, {**kinds, "rank": "any"} if both else kinds)
+    columns = fetch(table, found, {**kinds, "rank": "any"} if both else kinds)
     users = to_ids(columns["user"], found["user"], table)
     values = to_scores(table, found[by], columns[by], users)
     if by == "rank":
@@ -206,7 +206,7 @@ def read_truth(
     found = resolve(table.names, roles, explicit, table.name)
     if "relevance" not in found:
         _all_positive(table)
-    columns = _fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
+    columns = fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
     users = to_ids(columns["user"], found["user"], table)
     items = to_ids(columns["item"], found["item"], table, guess=not table.text_ids)
     if "relevance" not in found:
@@ -259,7 +259,7 @@ def read_interactions(
     explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
     found = resolve(table.names, roles, explicit, table.name)
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
-    columns = _fetch(table, found, kinds)
+    columns = fetch(table, found, kinds)
     values, times = columns.get("value"), columns.get("timestamp")
     return Interactions(
         to_ids(columns["user"], found["user"], table),
@@ -269,16 +269,6 @@ def read_interactions(
         else finite(to_numbers(values, found["value"], table), found["value"], None, table),
         None if times is None else to_times(times, found["timestamp"], table),
     )
-
-
-def _fetch(table: Source, found: dict[str, str], kinds: dict[str, Kind]) -> dict[str, Any]:
-    """Return the columns by role."""
-    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
-    result = {role: columns[found[role]] for role in kinds if role in found}
-    lengths = {len(column) for column in result.values()}
-    if lengths == {0}:
-        raise DataError(f"{table.name} has no rows.")
-    return result
 
 
 def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:

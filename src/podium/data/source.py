@@ -10,7 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium._forks import Pool, thread_named
 from podium.errors import DataError
+
+# Polars' threads. What uses them calls `POLARS.enter` first: see `podium._forks`. They read and
+# write files, collect lazy frames, sort, filter and look into texts. Types of columns are
+# converted, and strings are numbered, without them.
+POLARS = Pool("Polars", lambda: thread_named("polars-0"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any"]

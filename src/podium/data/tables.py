@@ -15,11 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data._pool import POLARS
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
-from podium.data.source import FORMATS, Column, Kind, Source, as_column
+from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError
@@ -59,6 +58,15 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
     if isinstance(source, Mapping):
         return _open_columns(name, cast("Mapping[str, Any]", source))
     return _open_frame(source, name, what)
+
+
+def fetch(table: Source, found: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return columns by role; `found` has the name of each, where the table has it."""
+    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
+    result = {role: columns[found[role]] for role in kinds if role in found}
+    if {len(column) for column in result.values()} == {0}:
+        raise DataError(f"{table.name} has no rows.")
+    return result
 
 
 def _open_frame(source: Any, name: str, what: str) -> Source:

@@ -6,21 +6,28 @@ so that "9" comes after "10".
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import IO, Any, cast
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from podium.data._pool import POLARS
 from podium.data.delimited import explain_lines
 from podium.data.files import BROKEN, first_line, read_bytes, unreadable
-from podium.data.source import Column, Kind, Source
+from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.write import atomic
 from podium.errors import DataError
 
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "iteration", "docid", "relevance")
+
+_TAG = "podium"  # of the runs that are written
 
 # What podium's roles find in them; rank and tag are there, but score counts.
 _SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
@@ -76,3 +83,43 @@ def _single_blanks(content: bytes) -> bytes:
     if b"  " in content or b" \n" in content or b"\n " in content or b"\n\n" in content:
         content = re.sub(rb" *\n[ \n]*", b"\n", re.sub(rb" {2,}", b" ", content))
     return content.strip(b" \n") + b"\n"
+
+
+@contextmanager
+def append_trec(path: Path) -> Generator[Callable[[Mapping[str, Any]], None]]:
+    """Give a function that adds rows to a run, ``qid Q0 docid rank score tag``, ranks from 1.
+
+    It is called with columns of users, items and scores, best first. A user's rows come at once,
+    and users one after another.
+    """
+    with atomic(path) as place, place.open("wb") as raw:
+        packed = path.suffix.lower() == ".gz"
+        # Without a name and a time in its header, equal runs give equal files.
+        zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw)
+        with zipped as file:
+            target = cast("IO[bytes]", file)
+            yield lambda columns: (target.write(_run_lines(columns, path)), None)[1]
+
+
+def _run_lines(columns: Mapping[str, Any], path: Path) -> bytes:
+    users, items, scores = (np.asarray(column) for column in columns.values())
+    for name, ids in zip(columns, (users, items), strict=False):
+        _refuse_blanks(ids, name, path)
+    first = np.append(True, users[1:] != users[:-1])[: users.size]
+    starts = np.flatnonzero(first)
+    ranks = np.arange(users.size) - np.repeat(starts, np.diff(starts, append=users.size)) + 1
+    # The shortest text that reads back as the same number, of 32 bits or of 64.
+    texts = scores.astype(np.str_).tolist()
+    rows = zip(users.tolist(), items.tolist(), ranks.tolist(), texts, strict=True)
+    return "".join(f"{u} Q0 {i} {rank} {score} {_TAG}\n" for u, i, rank, score in rows).encode()
+
+
+def _refuse_blanks(ids: NDArray[Any], name: str, path: Path) -> None:
+    if ids.dtype.kind not in "UO":
+        return
+    for text in dict.fromkeys(ids.tolist()):
+        if len(str(text).split()) != 1:
+            raise DataError(
+                f"{path}: {name} {text!r} has a blank or no letter, and blanks divide the fields "
+                "of a TREC run. Write .csv or .parquet."
+            )

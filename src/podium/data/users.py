@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from podium import _check
-from podium.data._pool import POLARS
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import to_ids
 from podium.data.ids import share
 from podium.data.overlap import Side, check_met
+from podium.data.source import POLARS
 from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.groups import find

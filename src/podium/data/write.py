@@ -16,7 +16,7 @@ import polars as pl
 
 from podium import _check
 from podium._files import is_plain_stream, replacing
-from podium.data._pool import POLARS
+from podium.data.source import POLARS
 from podium.errors import ArgumentError, DataError
 
 

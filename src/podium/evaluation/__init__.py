@@ -8,6 +8,7 @@ from podium.evaluation.comparison import Comparison, compare, compare_evaluation
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_runs import divide, evaluate, measure
 from podium.evaluation.segments import BUILT_IN, Segment
+from podium.evaluation.shown import coverage_and_novelty
 
 __all__ = [
     "BUILT_IN",
@@ -16,6 +17,7 @@ __all__ = [
     "Segment",
     "compare",
     "compare_evaluations",
+    "coverage_and_novelty",
     "divide",
     "evaluate",
     "measure",

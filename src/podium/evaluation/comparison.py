@@ -10,9 +10,9 @@ import numpy as np
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation._json import as_json, number
 from podium.evaluation.evaluation import Evaluation, fill
 from podium.evaluation.from_runs import measure
+from podium.evaluation.json_form import as_json, number
 from podium.evaluation.stats import IntervalMethod, PairedTest
 from podium.metrics import ByMeasure, Measure, parse, parse_all
 from podium.types import Labels, Undefined

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation._json import as_json
+from podium.evaluation.json_form import as_json
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse

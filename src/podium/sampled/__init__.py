@@ -3,18 +3,26 @@
 `SampledRanks` holds what a sampled evaluation observed. An estimator, made with `get` from a text
 such as ``bv(gamma=0.1)``, turns it into a `RankDistribution`, whose `expect` gives any measure
 that the rank of the target determines, or into the estimate of one measure. `sample_ranks` makes
-sampled ranks from scores, `read_ranks`, `read_candidate_scores` and `read_negatives` from files;
-`read_seen` reads what users had seen before, which samples leave out.
+sampled ranks from scores, `read` from tables and files; `read_seen` reads what users had seen
+before, which samples leave out. `evaluate` estimates measures of one model, `compare_all` of
+several and their differences, and `plan` finds how many items to sample.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from podium.sampled._request import comparable
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
-from podium.sampled.comparing import Difference, SampledComparison, compare
+from podium.sampled.candidates import Candidates, draw_candidates
+from podium.sampled.comparing import (
+    Difference,
+    SampledComparison,
+    SampledComparisons,
+    compare,
+    compare_all,
+)
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.draws import Candidates, draw_candidates, sample_ranks, simulate_ranks
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.cls import CLS
 from podium.sampled.estimators.least_squares import BV, MN, BVPrior
@@ -25,22 +33,26 @@ from podium.sampled.estimators.recall_map import RecallMap
 from podium.sampled.estimators.registry import REGISTRY, get, parse, register
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.wmle import WMLE
-from podium.sampled.evaluating import Estimate, SampledEvaluation, evaluate
+from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, evaluate
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sampling import sample_ranks, simulate_ranks
 
 if TYPE_CHECKING:
-    from podium.sampled.reading import read_negatives, read_ranks
-    from podium.sampled.scored import read_candidate_scores
-    from podium.sampled.seen import Seen, read_seen
+    from podium.sampled.reading.negatives import CandidatePairs, read_negatives, read_pair_scores
+    from podium.sampled.reading.ranks import read_ranks
+    from podium.sampled.reading.reader import SampleReader, read
+    from podium.sampled.reading.scores import read_candidate_scores
+    from podium.sampled.reading.seen import Seen, read_seen
 
 _HOME = {
-    "Seen": "podium.sampled.seen",
-    "read_candidate_scores": "podium.sampled.scored",
-    "read_negatives": "podium.sampled.reading",
-    "read_ranks": "podium.sampled.reading",
-    "read_seen": "podium.sampled.seen",
+    "negatives": ("CandidatePairs", "read_negatives", "read_pair_scores"),
+    "ranks": ("read_ranks",),
+    "reader": ("SampleReader", "read"),
+    "scores": ("read_candidate_scores",),
+    "seen": ("Seen", "read_seen"),
 }
+_MODULE = {name: f"podium.sampled.reading.{at}" for at, names in _HOME.items() for name in names}
 
 __all__ = [
     "BV",
@@ -52,6 +64,7 @@ __all__ = [
     "WMLE",
     "BVPrior",
     "Bounds",
+    "CandidatePairs",
     "Candidates",
     "Design",
     "Difference",
@@ -63,15 +76,20 @@ __all__ = [
     "PlannedDesign",
     "RankDistribution",
     "RecallMap",
+    "SampleReader",
     "SampledComparison",
+    "SampledComparisons",
     "SampledEvaluation",
     "SampledRanks",
     "Seen",
     "Smooth",
     "SmoothFit",
     "UnbiasedRank",
+    "comparable",
     "compare",
+    "compare_all",
     "draw_candidates",
+    "error_from",
     "evaluate",
     "get",
     "identification_bounds",
@@ -80,8 +98,10 @@ __all__ = [
     "parse",
     "plan",
     "population_bounds",
+    "read",
     "read_candidate_scores",
     "read_negatives",
+    "read_pair_scores",
     "read_ranks",
     "read_seen",
     "register",
@@ -92,6 +112,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Polars takes its time, so only who reads a table pays for it.
-    if name not in _HOME:
+    if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_MODULE[name]), name)

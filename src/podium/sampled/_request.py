@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, listed_measures
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.registry import get
 from podium.sampled.estimators.smooth.data import has_history
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Pair = tuple[SampledRanks, SampledRanks]
+
+_WHY = "Models are compared on the same users"
 
 
 def read_request(
@@ -83,19 +85,9 @@ def _extent(size: int | NDArray[np.int64]) -> int | list[int]:
     return low if low == high else [low, high]
 
 
-def same_users(a: SampledRanks, b: SampledRanks) -> Pair:
+def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
     """Return both if they are of the same users and catalogue."""
-    if (a.user is None) != (b.user is None):
-        raise ArgumentError("a and b must both have user labels, or neither: one has none.")
-    if a.user is None or b.user is None:
-        if a.n_rows != b.n_rows:
-            raise ArgumentError(
-                f"a and b must be of the same users, got {a.n_rows} and {b.n_rows} ranks. Give "
-                "both their users' labels (user)."
-            )
-    else:
-        a, b = with_labels_alike((a, b))
-        _refuse_others(np.unique(np.asarray(a.user)), np.unique(np.asarray(b.user)))
+    a, b = same_users((a, b), ("a", "b"))
     if a.most_items != b.most_items:
         raise ArgumentError(
             f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
@@ -104,7 +96,64 @@ def same_users(a: SampledRanks, b: SampledRanks) -> Pair:
     return a, b
 
 
-def with_labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
+def comparable(
+    samples: Sequence[SampledRanks],
+    names: Sequence[str],
+    estimator: str | Estimator = "auto",
+    *,
+    noun: str = "sample",
+) -> list[SampledRanks]:
+    """Return samples with users' labels of one type, if their models can be compared.
+
+    Parameters
+    ----------
+    samples : sequence of SampledRanks
+        One for each model.
+    names : sequence of str
+        What messages call the samples.
+    estimator : str or Estimator
+        Where it reads histories, all samples must have one or none.
+    noun : str
+        What messages call a sample.
+
+    Raises
+    ------
+    ArgumentError
+        If one sample has users and another has none, if their users differ, or the numbers of
+        rows where there are no users; if a history is read that others lack.
+    """
+    method = get(estimator)
+    without = [name for name, ranks in zip(names, samples, strict=True) if ranks.history is None]
+    if method.reads_history and 0 < len(without) < len(samples):
+        raise ArgumentError(
+            f"{', '.join(without)}: no column of users' history, and other {noun}s have one, which "
+            f"{method.name} reads. Add it, or leave it out of all {noun}s."
+        )
+    return same_users(samples, names, noun=noun)
+
+
+def same_users(
+    samples: Sequence[SampledRanks], names: Sequence[str], *, noun: str = "sample"
+) -> list[SampledRanks]:
+    """Return samples with users' labels of one type, if they are of the same users."""
+    without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
+    if without and len(without) < len(samples):
+        raise ArgumentError(
+            f"{without[0]} has no column of users, and another {noun} has one. {_WHY}: add it, or "
+            "name it by columns['user']."
+        )
+    if without:
+        _refuse_lengths(samples, names)
+        return list(samples)
+    alike = _labels_alike(samples)
+    users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in alike]
+    for there, name in zip(users[1:], names[1:], strict=True):
+        _refuse_others(users[0], names[0], there, name, noun)
+        _refuse_others(there, name, users[0], names[0], noun)
+    return alike
+
+
+def _labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
     """Return samples whose users are text in all where they are text in one: 7 is '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
     if len({each.dtype.kind in "iu" for each in labels}) == 1:
@@ -115,11 +164,23 @@ def with_labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
     ]
 
 
-def _refuse_others(a: NDArray[Any], b: NDArray[Any]) -> None:
-    for one, other, name in ((a, b, "b"), (b, a, "a")):
-        lost = one[~np.isin(one, other)]
-        if lost.size:
+def _refuse_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> None:
+    first = samples[0].n_rows
+    for ranks, name in zip(samples[1:], names[1:], strict=True):
+        if ranks.n_rows != first:
             raise ArgumentError(
-                f"a and b must be of the same users, but {name} lacks {lost.size} of them, first "
-                f"{_check.label(lost[0])}. Keep the users that both have."
+                f"{name} has {ranks.n_rows} ranks and {names[0]} has {first}, without a column of "
+                f"users. {_WHY}: add one."
             )
+
+
+def _refuse_others(
+    users: NDArray[Any], name: str, others: NDArray[Any], other: str, noun: str
+) -> None:
+    """Refuse users that the other sample lacks."""
+    lost = users[~np.isin(users, others)]
+    if lost.size:
+        raise ArgumentError(
+            f"{other} lacks {lost.size} of the {users.size} users of {name}, first "
+            f"{_check.label(lost[0])}. {_WHY}: keep those that all {noun}s have."
+        )

@@ -16,12 +16,12 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
 from podium.sampled._bootstrap import Resampler
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

@@ -1,8 +1,8 @@
-"""Two models by sampled ranks of the same users: how they differ, and whether that is known."""
+"""Models by sampled ranks of the same users: how they differ, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,25 +12,28 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation._json import number
+from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
-from podium.metrics import ByMeasure, Measure
+from podium.metrics import ByMeasure, Measure, listed_measures
+from podium.progress import or_silent
 from podium.sampled import _uncertainty
 from podium.sampled._measures import read_measure
 from podium.sampled._request import (
     Pair,
+    comparable,
     conventions,
     read_request,
     read_resamples,
-    same_users,
+    same_catalogue,
 )
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.evaluating import N_BOOTSTRAP
+from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
 from podium.sampled.ranks import SampledRanks
+from podium.types import Progress
 
 Floats = NDArray[np.float64]
 
@@ -136,6 +139,54 @@ class SampledComparison:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, eq=False)
+class SampledComparisons:
+    """Estimates of several models, and how each but the first differs from the first.
+
+    Attributes
+    ----------
+    evaluations : dict of str to SampledEvaluation
+        By the model's name; the first is the baseline.
+    comparisons : dict of str to SampledComparison
+        Of the baseline, as "a", with each of the others, as "b".
+    """
+
+    evaluations: dict[str, SampledEvaluation]
+    comparisons: dict[str, SampledComparison]
+
+    @property
+    def baseline(self) -> str:
+        return next(iter(self.evaluations))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/estimate-comparison.json); nan becomes None."""
+        means = {name: each.to_dict()["measures"] for name, each in self.evaluations.items()}
+        tests = {name: each.to_dict() for name, each in self.comparisons.items()}
+        first = next(iter(tests.values()))["conventions"]["a"]
+        return {
+            "runs": list(means),
+            "baseline": self.baseline,
+            "measures": {
+                measure: {
+                    "higher_is_better": True,  # as all measures are that a rank determines
+                    "means": {name: each[measure] for name, each in means.items()},
+                    "differences": [
+                        self._difference(name, each["measures"][measure])
+                        for name, each in tests.items()
+                    ],
+                }
+                for measure in means[self.baseline]
+            },
+            "conventions": {self.baseline: first}
+            | {name: each["conventions"]["b"] for name, each in tests.items()},
+        }
+
+    def _difference(self, run: str, test: dict[str, Any]) -> dict[str, Any]:
+        """Name both models; their estimates stand among the means."""
+        rest = {key: value for key, value in test.items() if key not in ("a", "b")}
+        return {"run": run, "baseline": self.baseline, **rest}
+
+
 def compare(
     a: SampledRanks,
     b: SampledRanks,
@@ -185,7 +236,7 @@ def compare(
     method, wanted = read_request(estimator, measures, (a, b))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
-    pair = same_users(a, b)
+    pair = same_catalogue(a, b)
     with _uncertainty.said_once():
         means, deviations, source, prior = _differences(method, pair, wanted, n_bootstrap, seed)
         limits = [_bounds(pair, each, level) if bounds else None for each in wanted]
@@ -210,6 +261,46 @@ def compare(
             for name, each in zip("ab", pair, strict=True)
         },
     )
+
+
+def compare_all(
+    models: Mapping[str, SampledRanks],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> SampledComparisons:
+    """Estimate measures of several models, and compare each with the first.
+
+    Parameters
+    ----------
+    models : mapping of str to SampledRanks
+        Two or more, by name, of the same users.
+    measures : str, Measure, or several
+    progress : callable, optional
+        Called with (done, total, name) before each model's turn.
+    **options
+        As in `evaluate`: estimator, level, n_bootstrap, bounds, seed.
+
+    Raises
+    ------
+    ArgumentError
+        As `comparable` and `compare`; if there is one model.
+    """
+    if len(models) < 2:
+        raise ArgumentError(f"models must be at least two, got {len(models)}. See evaluate.")
+    alike = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
+    named = dict(zip(models, alike, strict=True))
+    asked, show = listed_measures(measures), or_silent(progress)
+    baseline, *_ = named
+    evaluations: dict[str, SampledEvaluation] = {}
+    comparisons: dict[str, SampledComparison] = {}
+    for done, (name, ranks) in enumerate(named.items()):
+        show(done, len(named), name)
+        evaluations[name] = evaluate(ranks, asked, **options)
+        if name != baseline:
+            comparisons[name] = compare(named[baseline], ranks, asked, **options)
+    return SampledComparisons(evaluations, comparisons)
 
 
 def _differences(

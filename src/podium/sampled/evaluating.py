@@ -8,7 +8,7 @@ from typing import Any
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation._json import number
+from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
@@ -17,6 +17,8 @@ from podium.sampled._request import conventions, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.estimators.base import Estimator
+from podium.sampled.estimators.registry import get
+from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.ranks import SampledRanks
 
 N_BOOTSTRAP = 200
@@ -126,6 +128,14 @@ class SampledEvaluation:
             prior = ", the prior decides" if e.prior_decides else ""
             lines.append(f"{name:20s} {e.mean:.4f}  {_span(e.interval)}{of}{open_}{prior}")
         return "\n".join(lines)
+
+
+def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
+    """Return where the standard error of an estimate comes from, as in `Estimate.error_from`."""
+    method = get(estimator)
+    if _uncertainty.linear_form(method, ranks) is not None:
+        return "users"
+    return "posterior" if isinstance(method, Smooth) else "bootstrap"
 
 
 def evaluate(

@@ -88,14 +88,14 @@ def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> lis
     if times is not None:
         _check.equal_length(y=rows.y, time=times)
     if split == "time":
-        parts = data.by_time(cast("Any", times), test=share)
+        parts = data.splits.by_time(cast("Any", times), test=share)
     elif split == "time-per-user":
         qid = _needed(rows.qid, split)
-        parts = data.by_time_per_user(qid, cast("Any", times), test=share)
+        parts = data.splits.by_time_per_user(qid, cast("Any", times), test=share)
     elif split == "users":
-        parts = data.by_group(_needed(rows.qid, split), test=share, seed=seed)
+        parts = data.splits.by_group(_needed(rows.qid, split), test=share, seed=seed)
     else:
-        parts = data.random(len(rows.y), user=rows.qid, test=share, seed=seed)
+        parts = data.splits.random(len(rows.y), user=rows.qid, test=share, seed=seed)
     if not parts.test.size:
         raise ArgumentError(
             f"valid={share:g} sets nothing aside: shares are rounded down. Pass a larger one."

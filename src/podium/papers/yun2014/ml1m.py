@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium import data
 from podium.catalogue import rank_blocks
+from podium.data import splits
 from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import Evaluation, evaluate
@@ -59,9 +59,9 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
         load(name)  # what is not installed shall not be told after half of the cells
     user, item = _pairs(recipe, paths[given["folder"]])
     shape = int(user.max()) + 1, int(item.max()) + 1
-    split = data.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
+    split = splits.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
     other = seed_of(recipe, "validation")
-    again = data.random(split.train.size, user=user[split.train], test=given["valid"], seed=other)
+    again = splits.random(split.train.size, user=user[split.train], test=given["valid"], seed=other)
 
     def part(rows: Ints) -> Pairs:
         table = (np.ones(rows.size, np.float32), (user[rows], item[rows]))

@@ -13,10 +13,10 @@ from scipy.optimize import lsq_linear
 
 from podium.errors import ConvergenceWarning
 from podium.metrics import Measure
-from podium.sampled._likelihood.moments import moments, project
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import LinearEstimator
+from podium.sampled.estimators.moments import moments, project
 from podium.sampled.estimators.registry import register
 
 _SLACK = 1e-12  # of the optimality test, as a share of the gradient's terms

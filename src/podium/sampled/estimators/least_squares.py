@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.metrics import Measure
-from podium.sampled._likelihood.moments import (
+from podium.sampled._measures import rank_weights, read_measure
+from podium.sampled.design import Design
+from podium.sampled.distribution import RankDistribution
+from podium.sampled.estimators.base import Estimator, LinearEstimator
+from podium.sampled.estimators.moments import (
     Moments,
     moments,
     project,
@@ -18,10 +22,6 @@ from podium.sampled._likelihood.moments import (
     solve,
     spread,
 )
-from podium.sampled._measures import rank_weights, read_measure
-from podium.sampled.design import Design
-from podium.sampled.distribution import RankDistribution
-from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.registry import get, register
 from podium.sampled.ranks import SampledRanks
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ConvergenceWarning
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.newton import Maximum, maximise
-from podium.sampled._likelihood.observed import Likelihood, likelihood
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators.base import Estimator
+from podium.sampled.estimators.newton import Maximum, maximise
 from podium.sampled.estimators.registry import register
+from podium.sampled.likelihood import Likelihood, em, likelihood
 from podium.sampled.ranks import SampledRanks
 
 TOLERANCE = 1e-8

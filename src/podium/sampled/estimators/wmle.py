@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.mle import climb
 from podium.sampled.estimators.registry import register
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.metrics import Measure
-from podium.sampled._likelihood.observed import Likelihood
 from podium.sampled._measures import all_rank_weights
 from podium.sampled.design import Design
+from podium.sampled.likelihood import Likelihood
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

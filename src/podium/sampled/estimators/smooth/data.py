@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from podium.sampled._likelihood.observed import Likelihood
 from podium.sampled.estimators.smooth.cells import Cells
+from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,6 @@ import numpy as np
 
 from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.mle import climb
@@ -23,6 +22,7 @@ from podium.sampled.estimators.smooth.fit import Sample, modes
 from podium.sampled.estimators.smooth.fitted import SmoothFit
 from podium.sampled.estimators.smooth.prior import plain, with_history
 from podium.sampled.estimators.smooth.state import State, together
+from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 _LEFT_OUT = 1e-3  # weight of fits that may be off without a warning

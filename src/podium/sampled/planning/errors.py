@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from podium.metrics import Measure
 from podium.sampled._bootstrap import Tally
-from podium.sampled._likelihood.observed import Likelihood
-from podium.sampled._plan.ranks import Expected
 from podium.sampled._uncertainty import linear_form
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator
 from podium.sampled.estimators.smooth.estimator import Smooth
+from podium.sampled.likelihood import Likelihood
+from podium.sampled.planning.expected import Expected
 from podium.sampled.ranks import SampledRanks
 
 Floats = NDArray[np.float64]

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import label_keys
-from podium.catalogue.passes import random_bits
+from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled.draws import _kernels
-from podium.sampled.draws._plan import draw_bits, read_plan, thin_bits
-from podium.sampled.draws.sampling import from_twice, parts, refuse_score, tie_rule
+from podium.sampled import _kernels
+from podium.sampled._draws import draw_bits, read_plan, thin_bits
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sampling import from_twice, parts, refuse_score, tie_rule
 from podium.types import Labels, Offsets, Ties
+
+_TELLING = 10  # repeated items to be expected, before their absence says something
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,22 @@ class Candidates:
         sizes = np.diff(self.offsets)
         first = int(sizes[0])
         return first if (sizes == first).all() else sizes
+
+    @property
+    def repeated(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Targets and items of candidates that are among the target's candidates before."""
+        owner = np.repeat(np.arange(self.target.size), np.diff(self.offsets))
+        order = np.lexsort((self.items, owner))
+        a, b = order[:-1], order[1:]
+        again = a[(owner[a] == owner[b]) & (self.items[a] == self.items[b])]
+        return owner[again], self.items[again]
+
+    @property
+    def lacks_repeats(self) -> bool:
+        """Whether no candidate is repeated, although draws with replacement repeat some."""
+        sizes = np.diff(self.offsets).astype(float)
+        expected = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
+        return self.replacement and expected > _TELLING and not self.repeated[0].size
 
     def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its candidates.

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from podium.sampled._likelihood.grid import cell_edges
-from podium.sampled._likelihood.sweep import at_places, expected, is_swept
 from podium.sampled.design import Design
+from podium.sampled.sums import at_places, cell_edges, expected, is_swept
 
 _NODES = 12  # of a cell
 _FACTORS = 4  # as if so many probabilities were multiplied: cells are shorter

@@ -13,16 +13,15 @@ from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
 from podium.data.convert import finite, to_ids, to_numbers, to_scores
-from podium.data.ids import codes_of
+from podium.data.ids import codes_of, label_array
 from podium.data.source import Kind
-from podium.data.tables import open_table
+from podium.data.tables import fetch, open_table
 from podium.errors import DataError
-from podium.sampled._tables import fetch, labels
-from podium.sampled.draws import _kernels
-from podium.sampled.draws.sampling import from_twice
+from podium.sampled import _kernels
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading import HISTORY, own_items, refuse_history
-from podium.sampled.seen import OnSeen, read_seen, warn_of_lost, whole
+from podium.sampled.reading.ranks import HISTORY, own_items, refuse_history
+from podium.sampled.reading.seen import OnSeen, read_seen, warn_of_lost, whole
+from podium.sampled.sampling import from_twice
 
 SCORE = Role("score", USUAL_SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
@@ -110,7 +109,7 @@ def read_candidate_scores(
     target = finite(target, found["target"], user, table)
     if seen is not None:
         refuse_history(columns, values, table.name)
-    rows = _Rows.of(labels(user), labels(item), score, target > 0)
+    rows = _Rows.of(label_array(user), label_array(item), score, target > 0)
     again = _check.flag(replacement, "replacement")
     _refuse_twice(rows, codes_of(item)[0], table.name, replacement=again)
     _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)

@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.sampled._bounds.ball import Ball, Part
-from podium.sampled._bounds.dual import Cloud, best_prices, distance
-from podium.sampled._likelihood.curves import MISSED, Curves
-from podium.sampled._likelihood.sweep import expected, is_swept
+from podium.sampled.bounds.ball import Ball, Part
+from podium.sampled.bounds.curves import MISSED, Curves
+from podium.sampled.bounds.dual import Cloud, best_prices, distance
 from podium.sampled.design import Design
+from podium.sampled.sums import expected, is_swept
 
 _FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
 _ALIKE = 0.05  # in the log of a size

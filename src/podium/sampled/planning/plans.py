@@ -11,15 +11,14 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._plan.errors import Question
-from podium.sampled._plan.ranks import Expected, layout, of_pilot, of_value
-from podium.sampled._plan.search import ladders, largest
-from podium.sampled._plan.table import Kind, PlannedDesign, Table
 from podium.sampled._request import read_request
 from podium.sampled._uncertainty import said_once
 from podium.sampled.design import Design
 from podium.sampled.estimators.base import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth.cells import Cells
+from podium.sampled.planning.designs import Kind, PlannedDesign, Table, ladders, largest
+from podium.sampled.planning.errors import Question
+from podium.sampled.planning.expected import Expected, layout, of_pilot, of_value
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
 

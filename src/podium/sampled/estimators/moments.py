@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from podium.errors import ArgumentError
-from podium.sampled._likelihood.grid import grid
-from podium.sampled._likelihood.sweep import expected
 from podium.sampled.design import Design
+from podium.sampled.sums import expected, grid
 
 _MOST_BYTES = 2**27  # of what is kept: 1,600 designs of 100 negatives, 1 of 4,000
 _CELLS = 2**20  # of a block of probabilities

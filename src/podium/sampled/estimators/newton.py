@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from podium.sampled._likelihood.grid import spaced
-from podium.sampled._likelihood.observed import Likelihood
+from podium.sampled.likelihood import Likelihood
+from podium.sampled.sums import spaced
 
 _START = 4  # ranks in each standard deviation of a sampled rank that the search begins with
 _DENSE = 16  # as many in the search for ranks that would add to the likelihood

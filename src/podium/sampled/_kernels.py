@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, mix
-from podium.catalogue._kernels import AVERAGE, BEST, WORST, _key
+from podium._kernels import AVERAGE, BEST, WORST, kernel, mix, tie_key
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _TINY = 2.0**-53
@@ -143,7 +142,7 @@ def _compare(score, own, item, target, rule, tie_stream):
         return 2
     if rule == AVERAGE:
         return 1
-    return 2 * (_key(rule, 0.0, item, tie_stream) > _key(rule, 0.0, target, tie_stream))
+    return 2 * (tie_key(rule, 0.0, item, tie_stream) > tie_key(rule, 0.0, target, tie_stream))
 
 
 @kernel

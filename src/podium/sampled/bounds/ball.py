@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f
 
-from podium.sampled._likelihood.em import em
-from podium.sampled._likelihood.grid import spaced
-from podium.sampled._likelihood.observed import likelihood
 from podium.sampled.design import Design
+from podium.sampled.likelihood import em, likelihood
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sums import spaced
 
 _STEPS = 25  # of expectation maximisation, for the distribution that functions are chosen by
 _NODES = 4  # ranks in each standard deviation of a sampled rank, to choose functions by

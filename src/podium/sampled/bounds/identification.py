@@ -12,13 +12,13 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled._bounds import ball, moments
-from podium.sampled._bounds.search import Places, Worth, extremes
-from podium.sampled._likelihood.grid import spaced
 from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
+from podium.sampled.bounds import ball, moments
+from podium.sampled.bounds.search import Places, Worth, extremes
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.sums import spaced
 
 _DENSE = 16  # ranks in each standard deviation of a sampled rank that a search begins with
 _DENSEST = 1024  # sample size beyond which ranks are as dense as for it: more join where needed

@@ -14,11 +14,10 @@ from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.ids import codes_of, share
 from podium.data.overlap import Side, check_met, meet
-from podium.data.tables import open_table
+from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import find
-from podium.sampled._tables import fetch
-from podium.sampled.draws.candidates import Candidates
+from podium.sampled.candidates import Candidates
 
 OnSeen = Literal["error", "drop"]
 

@@ -1,0 +1,65 @@
+"""What a run shows, whatever is relevant, against the interactions of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from podium import metrics
+
+if TYPE_CHECKING:
+    from podium.data import Interactions, Run
+
+
+def coverage_and_novelty(
+    run: Run, catalogue: Interactions, cutoffs: Iterable[int], *, name: str = "the catalogue"
+) -> dict[str, float]:
+    """Return coverage and mean novelty of a run's lists at each cutoff.
+
+    The catalogue is every item that the pairs or the run name.
+
+    Parameters
+    ----------
+    run : Run
+    catalogue : Interactions
+        Past pairs of users and items.
+    cutoffs : iterable of int
+        Items of each list that count, each at least 1.
+    name : str
+        What messages call the table of these pairs.
+
+    Returns
+    -------
+    dict of str to float
+        ``coverage@k`` and ``novelty@k`` of each cutoff k, rising.
+
+    Raises
+    ------
+    DataError
+        If no item is in both.
+
+    Examples
+    --------
+    >>> from podium import data
+    >>> run = data.read_run({"user": [1, 1], "item": [5, 6], "score": [0.9, 0.1]})
+    >>> past = data.read_interactions({"user": [1, 2], "item": [5, 7]})
+    >>> coverage_and_novelty(run, past, [1])
+    {'coverage@1': 0.3333333333333333, 'novelty@1': 1.0}
+    """
+    from podium.data import top_items
+    from podium.data.ids import share
+    from podium.data.overlap import Side, check_met
+
+    items = share(run.item, catalogue.item)
+    sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
+    met = check_met(items, "item", *sides)
+    n_items = met.n_left + met.right.size
+    items = items.by_value()  # equal scores: the lower id first, 9 before 10 whatever their kind
+    coded: Any = replace(run, item=items.left)
+    found: dict[str, float] = {}
+    for k in sorted(set(cutoffs)):
+        groups, codes, ids = top_items(coded, k)
+        found[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
+        found[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
+    return found

@@ -1,1 +1,0 @@
-"""Distributions of ranks that fit what was observed, and proofs that none is beyond."""

@@ -1,1 +1,0 @@
-"""The errors of designs that were not drawn yet, and the search among them."""

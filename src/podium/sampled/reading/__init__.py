@@ -1,0 +1,1 @@
+"""Sampled ranks, candidates and seen items from tables and files."""
