@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from podium import data
 from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.data.archive import members, pick
