@@ -129,7 +129,7 @@ def _folded(recipe: names.Recipe, study: Any, cells: Mapping[str, Any]) -> list[
     rows += [f"{standing}: {claim.text}" for claim, _, standing in verdict.claims]
     for kind in ("tables", "plots"):
         for made in getattr(study, kind)(recipe, cells, figures):
-            text = json.dumps(made, default=str)
+            text = json.dumps(made, default=str, sort_keys=True)
             rows.append(f"{kind}: {digest(text.encode())} {made.get('title', '')}")
             rows += [str(row)[:110] for row in made.get("rows", ())[:8]] if kind == "tables" else []
     return rows
