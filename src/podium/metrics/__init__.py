@@ -8,6 +8,7 @@ ranks and the law tests find it.
 
 from typing import TYPE_CHECKING
 
+from podium.metrics._one_relevant import rank_weights
 from podium.metrics._registry import REGISTRY, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
@@ -50,6 +51,7 @@ __all__ = [
     "pauc",
     "precision",
     "r_precision",
+    "rank_weights",
     "rbp",
     "recall",
     "register",

@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
+from podium.metrics.measures import Measure
 from podium.ranking import Ranking
 from podium.types import PerRow
-
-if TYPE_CHECKING:
-    from podium.metrics.measures import Measure
 
 _DEEPEST = 1000
 """The largest cutoff at which values are derived: lists hold up to 2 * 1000 items, at each rank."""
 
 
-def derived(measure: Measure, n_items: int) -> PerRow:
+def rank_weights(measure: Measure, n_items: int) -> PerRow:
+    """Return the value of lists with one relevant item, of grade 1, by the rank of that item.
+
+    Parameters
+    ----------
+    measure : Measure
+    n_items : int
+        Length of the lists.
+
+    Returns
+    -------
+    float64, (min(k, n_items),)
+        For ranks from 1; at all ranks below the value is 0.
+
+    Raises
+    ------
+    ArgumentError
+        If this holds of no rank below the cutoff, or the values cannot be derived.
+
+    Examples
+    --------
+    >>> rank_weights(parse("rr@3"), 100).tolist() == [1 / 1, 1 / 2, 1 / 3]
+    True
+    """
+    n_ranks = n_items if measure.k is None else min(measure.k, n_items)
+    weigh = measure.metric.rank_weights
+    if weigh is None:
+        return _derived(measure, n_items)[:n_ranks]
+    return weigh(n_ranks, n_items, **{**measure.metric.options, **measure.arguments()})
+
+
+def _derived(measure: Measure, n_items: int) -> PerRow:
     """Return the values at the ranks up to twice the cutoff, or say why ranks give none.
 
     Parameters

@@ -9,11 +9,10 @@ from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.metrics import _one_relevant
 from podium.metrics._registry import REGISTRY, Metric, lookup
 from podium.ranking import Ranking
 from podium.registry import read, write
-from podium.types import PerGroup, PerRow
+from podium.types import PerGroup
 
 V = TypeVar("V")
 
@@ -47,46 +46,17 @@ class Measure:
 
     def __call__(self, ranking: Ranking) -> PerGroup:
         """Return each group's value, float64, (n_groups,), nan where undefined."""
-        return self.metric.function(ranking, **self._arguments())
+        return self.metric.function(ranking, **self.arguments())
 
     def weights(self, ranking: Ranking) -> PerGroup | None:
         """Return what each value is divided by, for the pooled form, or None without one."""
         weigh = self.metric.weights
-        return None if weigh is None else weigh(ranking, **self._arguments())
-
-    def rank_weights(self, n_items: int) -> PerRow:
-        """Return the value of lists with one relevant item, of grade 1, by the rank of that item.
-
-        Parameters
-        ----------
-        n_items : int
-            Length of the lists.
-
-        Returns
-        -------
-        float64, (min(k, n_items),)
-            For ranks from 1; at all ranks below the value is 0.
-
-        Raises
-        ------
-        ArgumentError
-            If this holds of no rank below the cutoff, or the values cannot be derived.
-
-        Examples
-        --------
-        >>> parse("rr@3").rank_weights(100).tolist() == [1 / 1, 1 / 2, 1 / 3]
-        True
-        """
-        n_ranks = n_items if self.k is None else min(self.k, n_items)
-        weigh = self.metric.rank_weights
-        if weigh is None:
-            return _one_relevant.derived(self, n_items)[:n_ranks]
-        return weigh(n_ranks, n_items, **{**self.metric.options, **self._arguments()})
+        return None if weigh is None else weigh(ranking, **self.arguments())
 
     def __str__(self) -> str:
         return write(self.name, dict(self.options), self.k)
 
-    def _arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         cutoff = {} if self.metric.cutoff == "none" else {"k": self.k}
         return {**cutoff, **dict(self.options)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import _check
+from podium import _check, metrics
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
 
@@ -30,15 +30,17 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
         return Measure(RANK_AUC, parse(f"recall{at}{cutoff}").k)
     found = parse(measure)
     if found.metric.rank_weights is None:
-        found.rank_weights(2 * (found.k or 1) + 1)  # raises where ranks do not determine it
+        metrics.rank_weights(
+            found, 2 * (found.k or 1) + 1
+        )  # raises where ranks do not determine it
     return found
 
 
 def rank_weights(measure: Measure, n_items: int) -> NDArray[np.float64]:
     """Return what a target at each rank is worth: float64, (min(k, n_items),), 0 below."""
     if measure.name != RANK_AUC:
-        return measure.rank_weights(n_items)
-    return parse("auc").rank_weights(n_items)[: measure.k]
+        return metrics.rank_weights(measure, n_items)
+    return metrics.rank_weights(parse("auc"), n_items)[: measure.k]
 
 
 def all_rank_weights(measure: Measure, n_items: int) -> NDArray[np.float64]:

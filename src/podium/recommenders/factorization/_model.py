@@ -242,7 +242,7 @@ class Factorization(FactorRecommender):
         begun = resumed(saved) if _check.flag(resume, "resume") else None
         state, history = begun or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, workers, state)
-        factors = run(descent, history, judge, saved, shown)
+        factors = run(descent, history, judge, saved and saved.write, shown)
         self._finish(pairs, settings, factors, history)
         if unlearned is not None:
             self._hold(_pairs.together(pairs, unlearned.matrix()), factors)

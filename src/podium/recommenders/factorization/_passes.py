@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure
 from podium.recommenders._best import with_bias
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._descent import Descent, Factors
+from podium.recommenders.factorization._descent import Descent, Factors, State
 from podium.types import Progress
-
-if TYPE_CHECKING:
-    from podium.recommenders.factorization._checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +55,13 @@ def run(
     descent: Descent,
     history: History,
     judge: Judge | None,
-    checkpoint: Checkpoint | None,
+    keep: Callable[[State, History], None] | None,
     progress: Progress,
 ) -> Factors:
     """Make the passes that are left; return the factors of the last good one, or of the best one.
 
-    `history` goes on from the passes that it has, and tells why they ended.
+    `history` goes on from the passes that it has, and says why they ended. `keep` is called after
+    each pass.
     """
     total = descent.settings.n_epochs
     try:
@@ -78,8 +76,8 @@ def run(
                 break
             history.costs.append(cost)
             note = f"cost {cost:.4f}" + _judged(history, descent, judge)
-            if checkpoint is not None:
-                checkpoint.write(descent.state, history)
+            if keep is not None:
+                keep(descent.state, history)
             progress(epoch + 1, total, note)
             if descent.interrupted:
                 raise KeyboardInterrupt
