@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,9 +58,10 @@ class Pool:
             self._home = os.getpid()
 
 
-def thread_named(start: str) -> bool:
-    """Return whether Linux shows a thread of this process whose name has this start."""
-    return any(_name(thread).startswith(start) for thread in Path("/proc/self/task").glob("*/comm"))
+def thread_named(pattern: str) -> bool:
+    """Return whether Linux shows a thread of this process whose name begins with a pattern."""
+    names = (_name(thread) for thread in Path("/proc/self/task").glob("*/comm"))
+    return any(re.match(pattern, name) for name in names)
 
 
 def _name(thread: Path) -> str:

@@ -196,7 +196,7 @@ def test_pairs_that_are_none_are_refused(
         (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got 40"),
         (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to show"),
         (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, as user_items is"),
-        (lambda model: model.ranks(LIKES), "targets"),
+        (lambda model: model.ranks(LIKES), "held_out"),
         (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the model's users and items"),
         (lambda model: model.recommend([0], k=41), "k must be at most the model's 40 items"),
         (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),

@@ -16,7 +16,8 @@ from podium.errors import DataError
 # Polars' threads. What uses them calls `POLARS.enter` first: see `podium._forks`. They read and
 # write files, collect lazy frames, sort, filter and look into texts. Types of columns are
 # converted, and strings are numbered, without them.
-POLARS = Pool("Polars", lambda: thread_named("polars-0"))
+# A thread gets its name when it first runs, so on a busy machine the first may come last.
+POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any"]

@@ -38,6 +38,7 @@ def rank_weights(measure: Measure, n_items: int) -> PerRow:
 
     Examples
     --------
+    >>> from podium.metrics import parse
     >>> rank_weights(parse("rr@3"), 100).tolist() == [1 / 1, 1 / 2, 1 / 3]
     True
     """
