@@ -10,6 +10,7 @@ from tests.fuzz.calls import odd
 from tests.fuzz.case import Case, Corpus
 
 from podium import rankers
+from podium.papers.hiranandani2020 import baselines
 from podium.recommenders import Factorization
 
 # Parameters that are work to do, which may be as much as is asked for.
@@ -18,8 +19,8 @@ _WORK |= {"n_threads", "n_jobs", "patience", "batch_size", "n_blocks", "n_steps"
 _FEW = {
     rankers.LinearRanker: {"max_iter": 3},
     rankers.LogisticRanker: {},
-    rankers.GreedyPAp: {},
-    rankers.SVMpAUC: {},
+    baselines.GreedyPAp: {},
+    baselines.SVMpAUC: {},
     rankers.NeuralRanker: {"max_iter": 1},
     rankers.LightGBMRanker: {"n_trees": 2},
     rankers.XGBoostRanker: {"n_trees": 2},
