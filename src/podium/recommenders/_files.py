@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
-from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
+from podium._arrays import Arrays, check_arrays, params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.recommenders._pairs import Pairs
@@ -69,7 +69,7 @@ class Saved(abc.ABC):
         header, arrays = read_arrays(path, cls._kind, FORMAT, what=what)
         try:
             _check.choice(header["class"], "class", [cls.__name__, *cls._names])
-            model = cls(**header["params"])
+            model = cls(**params_of(header))
             model._restore(header["fitted"], arrays)
         except (AttributeError, KeyError, TypeError, ValueError) as wrong:
             raise DataError(
