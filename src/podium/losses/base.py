@@ -204,8 +204,8 @@ class Target(Protocol):
 class GroupLoss(Loss):
     """A loss that one pass over all groups computes; a subclass has `_target` and `_run`.
 
-    `_run` adds to values that are 0 for defined groups, and to a gradient and a curvature that
-    are 0; it leaves out the curvature where that array is empty.
+    `_run` fills values that are 0 for defined groups, and a gradient and a curvature that are 0; it
+    leaves out the curvature where that array is empty.
     """
 
     _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # by that of a group's mean

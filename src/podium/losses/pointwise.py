@@ -195,9 +195,9 @@ class Squared(RowLoss):
         curvature: PerRow,
     ) -> None:
         error, n_defined = scores - target.relevance, count_of(target)
-        slope = target.share * error
+        np.multiply(target.share, error, out=grad)
         with np.errstate(over="ignore"):
-            values += np.bincount(target.groups.index, slope * error, values.size)
-        grad += slope * (2.0 / n_defined)
+            values += np.bincount(target.groups.index, grad * error, values.size)
+        grad *= 2.0 / n_defined
         if curvature.size:
-            curvature += 2.0 * target.share / n_defined
+            np.divide(2.0 * target.share, n_defined, out=curvature)
