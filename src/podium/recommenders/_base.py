@@ -240,20 +240,22 @@ class Recommender(Saved, BaseEstimator):
                 f"held_out must have the model's users and items, {shape}, got {held_out.shape}."
             )
         targets: Any = held_out.tocsr()
-        n_fitted = 0 if hidden is None else ((targets != 0).multiply(hidden != 0)).nnz
-        if n_fitted:
-            raise ArgumentError(
-                f"held_out has {n_fitted} of {targets.nnz} pairs that the model was fitted to. "
-                "Take them out, or pass exclude_seen=False to rank them among all items."
-            )
         users = np.flatnonzero(np.diff(targets.indptr))
-        return target_ranks(
+        ranks = target_ranks(
             self.as_scores(users),
             targets[users],
             exclude=None if hidden is None else hidden[users],
+            overlap="drop",
             ties=ties,
             seed=seed,
         )
+        n_fitted = int(np.count_nonzero(np.isnan(ranks)))
+        if n_fitted:
+            raise ArgumentError(
+                f"held_out has {n_fitted} of {ranks.size} pairs that the model was fitted to. "
+                "Take them out, or pass exclude_seen=False to rank them among all items."
+            )
+        return ranks
 
     def as_scores(
         self, rows: Ints | None = None, columns: Ints | None = None
