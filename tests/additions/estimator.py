@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse, rank_weights
 from podium.sampled import Design, LinearEstimator, register
 
 
@@ -27,5 +27,5 @@ class Stretched(LinearEstimator):
         """Return what the place of each sampled rank is worth."""
         step = (design.n_items - 1) / design.n_negatives
         place = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
-        top = parse(measure).rank_weights(design.n_items)
+        top = rank_weights(parse(measure), design.n_items)
         return np.where(place < top.size, top[np.minimum(place, top.size - 1)], 0.0)

@@ -89,7 +89,7 @@ def test_metric_scores_estimators_and_stops_fits() -> None:
 
 
 def test_metric_is_estimated_and_planned_for() -> None:
-    weights = metrics.parse("f1@5").rank_weights(N_ITEMS)
+    weights = metrics.rank_weights(metrics.parse("f1@5"), N_ITEMS)
     np.testing.assert_allclose(weights, np.full(5, 2 / (5 + 1)))
     for method in ("auto", "bv", "naive", "stretched-1"):
         recall = sampled.get(method).estimate(RANKS, "recall@5")

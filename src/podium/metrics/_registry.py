@@ -63,7 +63,7 @@ class Metric:
     rank_weights : callable, optional
         ``rank_weights(n_ranks, n_items, k=..., **options)``: the value, float64, (n_ranks,), of a
         list of n_items items whose only relevant item, of grade 1, is at rank 1, 2, .... Without
-        it, values up to a cutoff are computed from such lists (`Measure.rank_weights`).
+        it, values up to a cutoff are computed from such lists (`podium.metrics.rank_weights`).
     """
 
     name: str
