@@ -33,11 +33,7 @@ def next_bits(state):
 
 @kernel
 def below(state, n):
-    """Return a number in [0, n) from the upper bits of a state, n < 2**31.
-
-    By a multiplication (Lemire's), where a remainder would cost a division. The upper bits of
-    xorshift64* are its good ones.
-    """
+    """Return a number in [0, n) from the upper bits of a state, n < 2**31, without a division."""
     high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
 
@@ -51,11 +47,7 @@ def stream(seed, number):
 
 @kernel
 def shuffle(order, n, state):
-    """Put 0 .. n - 1 into `order`, in random order; return the state after it.
-
-    Fisher and Yates's shuffle, inside out: number i goes to a place up to i, whose number moves
-    to the end.
-    """
+    """Put 0 .. n - 1 into `order`, shuffled (Fisher and Yates); return the state after it."""
     for i in range(n):
         j = below(state, i + 1)
         state = next_bits(state)
@@ -88,8 +80,7 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
         odds = (p * r + _ONE) * power[k]
         gaps[k] = odds / (_ONE + odds)
         cost[k] = _ONE + odds
-    # 1 + odds = 2**exponent * m, with m from 1 / sqrt(2) to sqrt(2): around 1, where the series
-    # below is short.
+    # 1 + odds = 2**exponent * m, with m from 1 / sqrt(2) to sqrt(2): there the series is short.
     for k in range(gaps.size):
         shifted = cost_bits[k] + (_ONE_BITS - _SQRT_HALF_BITS)
         power[k] = np.float32((shifted >> np.int32(23)) - np.int32(127))
@@ -387,11 +378,7 @@ def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
 
 @kernel
 def _sum_of_costs(scores, power, seen, score, top):
-    """Return the sum of log2(1 + 2**(score' - score)) over the scores of items that are not seen.
-
-    A sum of logarithms is the logarithm of a product: one is taken when the product nears the
-    largest double.
-    """
+    """Return the sum of log2(1 + 2**(score' - score)) over unseen items: logs of long products."""
     total = 0.0
     # So far below the top, a factor could overflow the product. Then term by term, where
     # log2(1 + 2**g) = max(g, 0) + log2(1 + 2**-|g|) does not.
