@@ -131,7 +131,7 @@ def _moves(
     bits = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     block = Block(moved.items, moved.bias)
     state = (pairs, mean, moved.users, block)
-    descend(settings, rate, bits, N_ITEMS, (cells, 0), *state, np.zeros(2))
+    descend(settings, (cells, 0), *state, np.zeros(2), rate=rate, seed=bits)
     return moved, mean
 
 

@@ -7,6 +7,8 @@ items that reach it, 64 to a vectorised test, which also finds scores that are n
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
@@ -17,61 +19,75 @@ _HALVINGS = 24  # of the interval that a floor is looked for in, before it is fo
 _HALF = np.float32(0.5)
 
 
+class _Space(NamedTuple):
+    """Memory that all rows share."""
+
+    lanes: Any  # the greatest score of each set of items
+    hidden: Any
+    chosen: Any
+    spare: Any
+
+
 @kernel
-def best_items(scores, lowest, below, seen_offsets, seen, k, items, best):
+def best_items(scores, limits, seen, k, items, best):
     """Write each user's visible items in order of falling score, then rising item: k at most.
 
     `items` and `best` stay as they are where a user has no more items. Returns the (user, item)
     of the first visible score that is not finite, or (-1, -1).
     """
+    seen_offsets, seen_items, _ = seen
     n_users, n_items = scores.shape
-    lanes = np.empty(CHUNK * (_LANES * min(k, n_items) // CHUNK + 1), scores.dtype)
-    chosen, spare = np.empty(n_items + 1, np.int64), np.empty(n_items, np.int64)
-    hidden = np.zeros(n_items, np.bool_)
+    space = _Space(
+        np.empty(CHUNK * (_LANES * min(k, n_items) // CHUNK + 1), scores.dtype),
+        np.zeros(n_items, np.bool_),
+        np.empty(n_items + 1, np.int64),
+        np.empty(n_items, np.int64),
+    )
     copy = np.empty(n_items, scores.dtype)
     for u in range(n_users):
         row = scores[u]
-        ours = seen[seen_offsets[u] : seen_offsets[u + 1]]
-        if ours.size:  # hidden scores become the lowest in a copy: the block is the caller's
+        excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
+        if excluded.size:  # hidden scores become the lowest in a copy: the block is the caller's
             for i in range(n_items):
                 copy[i] = row[i]
-            for s in range(ours.size):
-                copy[ours[s]] = lowest
-            bad = _best_of_row(
-                copy, ours, lowest, below, k, lanes, hidden, chosen, spare, items[u], best[u]
-            )
+            for s in range(excluded.size):
+                copy[excluded[s]] = limits.lowest
+            bad = _best_of_row(copy, excluded, limits, k, space, items[u], best[u])
         else:
-            bad = _best_of_row(
-                row, ours, lowest, below, k, lanes, hidden, chosen, spare, items[u], best[u]
-            )
+            bad = _best_of_row(row, excluded, limits, k, space, items[u], best[u])
         if bad != NONE:
             return u, bad
     return NONE, NONE
 
 
 @kernel
-def _best_of_row(row, ours, lowest, below, k, lanes, hidden, chosen, spare, items, best):
+def _best_of_row(row, excluded, limits, k, space, items, best):
     """Write one user's best items; return an item whose score is not finite, or -1."""
-    n_best = min(k, row.size - ours.size)
+    lowest, below = limits
+    lanes, hidden, chosen, spare = space
+    n_best = min(k, row.size - excluded.size)
     under = below
-    if n_best == k:
+    if n_best == k:  # the number before the floor: above it is what reaches the floor
         under = np.nextafter(_floor(row, k, lowest, lanes), below)
-    if under < lowest:  # then hidden items are above it too
-        for s in range(ours.size):
-            hidden[ours[s]] = True
-    found = np.empty(CHUNK, np.int64)
+    # Hidden items have the lowest score. Only where the floor is that low too do they pass the
+    # test, and only then are they looked up.
+    if under < lowest:
+        for s in range(excluded.size):
+            hidden[excluded[s]] = True
+    outside = np.empty(CHUNK, np.int64)
     count = start = ZERO
     while start < row.size:
-        start, n_found = advance(row, start, lowest, under, found)
-        for f in range(n_found):
-            score = row[found[f]]
+        start, n_outside = advance(row, start, lowest, under, outside)
+        for i in range(n_outside):
+            score = row[outside[i]]
             if not (score >= lowest and score <= -lowest):
-                return found[f]
-            chosen[count] = found[f]
-            count += not hidden[found[f]]
+                return outside[i]
+            chosen[count] = outside[i]  # a hidden one is overwritten by the next
+            count += not hidden[outside[i]]
     if under < lowest:
-        for s in range(ours.size):
-            hidden[ours[s]] = False
+        for s in range(excluded.size):
+            hidden[excluded[s]] = False
+    # The items rise, and the sort is stable: of equal scores the lower item comes first.
     sort_falling(row, chosen, count, spare)
     for i in range(n_best):
         items[i] = chosen[i]
@@ -100,14 +116,15 @@ def _floor(row, k, lowest, lanes):
 def _about_kth(values, k):
     """Return a number that k to 1.25 k of the values reach, or the k-th greatest value.
 
-    By halving an interval: without a branch for each value, unlike a selection.
+    By bisection, which has no branch for each value, unlike a selection. At least k values reach
+    `low` throughout.
     """
     low, high = values[0], values[0]
     for j in range(values.size):
         low = min(low, values[j])
         high = max(high, values[j])
     for _ in range(_HALVINGS):
-        middle = low * _HALF + high * _HALF
+        middle = low * _HALF + high * _HALF  # (low + high) / 2 could overflow
         n = 0
         for j in range(values.size):
             n += values[j] >= middle
@@ -117,4 +134,5 @@ def _about_kth(values, k):
             low = middle
             if 4 * n <= 5 * k:
                 return low
+    # Many equal values, or scores of very different sizes: no number in reach will do.
     return select(values, values.size, k)

@@ -170,7 +170,6 @@ class _Plan:
         floors = passes.kth_best(self.scores, start, block, seen, wanted)
         found = passes.lists(
             self.scores,
-            start,
             block,
             seen,
             truth,
@@ -179,8 +178,7 @@ class _Plan:
             passes.n_reaching(block, seen, floors)
             if self.ties == "average"
             else np.minimum(n_items, wanted),
-            rule=passes.RULES[self.ties],
-            bits=self.bits,
+            passes.Tie(passes.RULES[self.ties], start, self.bits),
         )
         return Ranking(
             Groups(np.arange(start, stop), found.offsets),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST
 from podium.catalogue import _best_kernels, _kernels
+from podium.catalogue._kernels import Tie
 from podium.catalogue.source import Floats, Source
 from podium.catalogue.sparse import Rows
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
@@ -21,8 +22,7 @@ RULES: dict[Ties, int] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
+class Lists(NamedTuple):
     """Items and their relevances, list after list, best first; see `Ranking.tied`."""
 
     offsets: Offsets
@@ -35,9 +35,7 @@ def best_items(
     source: Source, start: int, block: Floats, seen: Rows, items: RowIndex, best: Floats
 ) -> None:
     """Write each user's best items and their scores, as many as there are and columns hold."""
-    user, item = _best_kernels.best_items(
-        block, source.lowest, source.below, seen.offsets, seen.items, items.shape[1], items, best
-    )
+    user, item = _best_kernels.best_items(block, source.limits, seen, items.shape[1], items, best)
     if user >= 0:
         source.refuse(start + user, item, block[user, item])
 
@@ -45,9 +43,7 @@ def best_items(
 def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
     """Return each user's k-th best score, -inf where there are no more than k items to list."""
     floors = np.empty(block.shape[0], source.dtype)
-    user, item = _kernels.kth_best(
-        block, source.lowest, source.below, seen.offsets, seen.items, k, floors
-    )
+    user, item = _kernels.kth_best(block, source.limits, seen, k, floors)
     if user >= 0:
         source.refuse(start + user, item, block[user, item])
     return floors
@@ -56,21 +52,18 @@ def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> F
 def n_reaching(block: Floats, seen: Rows, floors: Floats) -> Counts:
     """Count the items of each user whose score is at least the user's floor."""
     counts = np.empty(block.shape[0], np.int64)
-    _kernels.count_reaching(block, seen.offsets, seen.items, floors, counts)
+    _kernels.count_reaching(block, seen, floors, counts)
     return counts
 
 
 def lists(
     source: Source,
-    start: int,
     block: Floats,
     seen: Rows,
     truth: Rows,
     floors: Floats,
     sizes: Counts,
-    *,
-    rule: int,
-    bits: np.uint64,
+    tie: Tie,
 ) -> Lists:
     """List the items whose scores reach the floors, in order, as many as sizes says."""
     offsets = row_offsets(sizes)
@@ -79,26 +72,9 @@ def lists(
         offsets,
         np.empty(n_rows, np.int64),
         np.empty(n_rows),
-        np.zeros(n_rows if rule == AVERAGE else 0, np.bool_),
+        np.zeros(n_rows if tie.rule == AVERAGE else 0, np.bool_),
     )
-    _kernels.fill_lists(
-        block,
-        source.lowest,
-        source.below,
-        seen.offsets,
-        seen.items,
-        truth.offsets,
-        truth.items,
-        truth.values,
-        floors,
-        rule,
-        start,
-        bits,
-        offsets,
-        result.items,
-        result.relevance,
-        result.tied,
-    )
+    _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, result)
     return result
 
 

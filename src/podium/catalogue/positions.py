@@ -76,29 +76,23 @@ def target_ranks(
     """
     table = read(scores)
     seen = read_excluded(exclude, table.shape)
-    wanted = read_relevant(targets, "targets", table.shape)
-    _, hidden = split_overlap(wanted, "targets", seen, overlap)
+    true = read_relevant(targets, "targets", table.shape)
+    _, hidden = split_overlap(true, "targets", seen, overlap)
     rule = RULES[_check.choice(ties, "ties", TIES)]
     bits = random_bits(seed)
-    found = np.empty(hidden.size)
+    ranks = np.empty(hidden.size)
     for start, block in table.blocks(table.block_size(block_size)):
         stop = start + block.shape[0]
-        ours, own = seen.block(start, stop), wanted.block(start, stop)
         user, item = _kernels.target_ranks(
             block,
-            table.lowest,
-            ours.offsets,
-            ours.items,
-            own.offsets,
-            own.items,
-            own.values,
-            rule,
-            start,
-            bits,
-            found[wanted.offsets[start] : wanted.offsets[stop]],
+            table.limits.lowest,
+            seen.block(start, stop),
+            true.block(start, stop),
+            _kernels.Tie(rule, start, bits),
+            ranks[true.offsets[start] : true.offsets[stop]],
         )
         if user >= 0:
             table.refuse(start + user, item, block[user, item])
-    result = np.empty_like(found)
-    result[storage_order(targets)] = found
+    result = np.empty_like(ranks)
+    result[storage_order(targets)] = ranks
     return result

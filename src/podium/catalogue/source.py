@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
+from podium.catalogue._kernels import Limits
 from podium.errors import ArgumentError
 
 Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
@@ -74,14 +75,9 @@ class Source(abc.ABC):
         return self.n_users, self.n_items
 
     @property
-    def lowest(self) -> Any:
-        """The least finite number of the scores' type, in that type."""
-        return np.finfo(self.dtype).min
-
-    @property
-    def below(self) -> Any:
-        """Minus infinity, in the scores' type."""
-        return self.dtype.type(-np.inf)
+    def limits(self) -> Limits:
+        """The least finite number and minus infinity, in the scores' type."""
+        return Limits(np.finfo(self.dtype).min, self.dtype.type(-np.inf))
 
     def block_size(self, asked: int | None) -> int:
         """Return the users of a block: as asked, or what the shape (never the machine) tells."""

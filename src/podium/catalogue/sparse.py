@@ -6,8 +6,7 @@ SciPy's matrices are read by their attributes, so that nothing here imports SciP
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,7 @@ Overlap: TypeAlias = Literal["error", "drop"]
 _SLICE = 2**14  # users whose overlap is looked for at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """Items of each user, rising and distinct within a user, and a value of each."""
 
     offsets: NDArray[Any]
@@ -55,8 +53,7 @@ class Rows:
     def without(self, entries: NDArray[np.bool_]) -> Rows:
         """Return the rows without some of their entries."""
         kept = np.concatenate([[0], np.cumsum(~entries)])
-        return replace(
-            self,
+        return self._replace(
             offsets=kept[self.offsets],
             items=self.items[~entries],
             values=self.values[~entries],
@@ -111,7 +108,7 @@ def split_overlap(
     for start, stop in _slices(truth.offsets.size - 1):
         seen, true = exclude.block(start, stop), truth.block(start, stop)
         part = common[truth.offsets[start] : truth.offsets[stop]]
-        _kernels.common_items(seen.offsets, seen.items, true.offsets, true.items, part)
+        _kernels.common_items(seen, true, part)
     if not common.any():
         return truth, common
     if overlap == "error":

@@ -110,7 +110,7 @@ def _top(
     width = _check.cutoff(k)
     hidden = read_excluded(exclude, scores.shape)
     items = np.full((scores.n_users, width), -1)
-    best = np.full((scores.n_users, width), scores.below)
+    best = np.full((scores.n_users, width), scores.limits.below)
     for start, block in scores.blocks(scores.block_size(block_size)):
         stop = start + block.shape[0]
         seen = hidden.block(start, stop)

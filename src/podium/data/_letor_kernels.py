@@ -2,119 +2,156 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from podium._kernels import kernel
 
 NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID = 1, 2, 3, 4, 5, 6
 
-_EXACT = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
+_POWERS = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
+_MOST_EXACT = 2**53  # below it, doubles hold every integer
+
+_NO_NUMBER, _READ, _INEXACT = 0, 1, 2  # what became of a number
+
+_TAB, _NEWLINE, _RETURN, _SPACE, _HASH, _COLON = 9, 10, 13, 32, 35, 58
+_PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
+_SMALL_E, _LARGE_E, _Q, _I, _D = 101, 69, 113, 105, 100
 
 
 @kernel
 def _blank(byte):
-    return byte == 32 or byte == 9 or byte == 13
+    return byte == _SPACE or byte == _TAB or byte == _RETURN
+
+
+@kernel
+def _after_blanks(data, i, stop):
+    while i < stop and _blank(data[i]):
+        i += 1
+    return i
 
 
 @kernel
 def _number(data, i, end):
-    """Return (value, where it ends, state): 0 is no number, 1 exact, 2 to be read again."""
+    """Return (value, where it ends, what became of it).
+
+    Clinger's fast path: digits * 10**power, where doubles hold both factors exactly, rounds once
+    and is the nearest double. Other numbers (_INEXACT) are left to Python.
+    """
     sign = 1.0
-    if i < end and (data[i] == 45 or data[i] == 43):
-        if data[i] == 45:
+    if i < end and (data[i] == _MINUS or data[i] == _PLUS):
+        if data[i] == _MINUS:
             sign = -1.0
         i += 1
     mantissa = np.int64(0)
     n_digits = 0
     power = 0
-    seen = False
-    point = False
+    has_digit = False
+    has_point = False
     while i < end:
         byte = data[i]
-        if 48 <= byte <= 57:
-            seen = True
+        if _ZERO <= byte <= _NINE:
+            has_digit = True
             if n_digits < 18:
-                mantissa = mantissa * 10 + np.int64(byte - 48)
-                if mantissa > 0:
+                mantissa = mantissa * 10 + np.int64(byte - _ZERO)
+                if mantissa > 0:  # zeros before the first digit count for nothing
                     n_digits += 1
-                if point:
+                if has_point:
                     power -= 1
-            else:
+            else:  # more than an int64 holds: the number is left to Python in any case
                 n_digits += 1
-        elif byte == 46 and not point:
-            point = True
+        elif byte == _POINT and not has_point:
+            has_point = True
         else:
             break
         i += 1
-    if not seen:
-        return 0.0, i, 0
-    if i < end and (data[i] == 101 or data[i] == 69):
+    if not has_digit:
+        return 0.0, i, _NO_NUMBER
+    if i < end and (data[i] == _SMALL_E or data[i] == _LARGE_E):
         i += 1
         negative = False
-        if i < end and (data[i] == 45 or data[i] == 43):
-            negative = data[i] == 45
+        if i < end and (data[i] == _MINUS or data[i] == _PLUS):
+            negative = data[i] == _MINUS
             i += 1
-        if i >= end or not 48 <= data[i] <= 57:
-            return 0.0, i, 0
+        if i >= end or not _ZERO <= data[i] <= _NINE:
+            return 0.0, i, _NO_NUMBER
         exponent = 0
-        while i < end and 48 <= data[i] <= 57:
-            exponent = min(exponent * 10 + np.int64(data[i] - 48), 100_000)
+        while i < end and _ZERO <= data[i] <= _NINE:
+            exponent = min(exponent * 10 + np.int64(data[i] - _ZERO), 100_000)  # no overflow
             i += 1
         power += -exponent if negative else exponent
-    # One exact operand and one rounding, or the digits are left to Python (Clinger's fast path).
-    if mantissa == 0 and n_digits == 0:
-        return sign * 0.0, i, 1
-    if n_digits > 18 or mantissa >= 9007199254740992 or power > 22 or power < -22:
-        return 0.0, i, 2
+    if mantissa == 0 and n_digits == 0:  # zero, whatever its exponent
+        return sign * 0.0, i, _READ
+    if n_digits > 18 or mantissa >= _MOST_EXACT or power > 22 or power < -22:
+        return 0.0, i, _INEXACT
     value = float(mantissa)
-    value = value / _EXACT[-power] if power < 0 else value * _EXACT[power]
-    return sign * value, i, 1
+    value = value / _POWERS[-power] if power < 0 else value * _POWERS[power]
+    return sign * value, i, _READ
+
+
+class Lines(NamedTuple):
+    """Output by row: its label, qid and line in the file (from 0), and where its values end."""
+
+    labels: Any
+    qids: Any
+    lines: Any
+    ends: Any
+
+
+class Features(NamedTuple):
+    """Output by stored value: its feature, from 0, and itself."""
+
+    indices: Any
+    values: Any
 
 
 @kernel
-def parse_svmlight(data, labels, qids, lines, ends, indices, values, hard, problem):
+def parse_svmlight(data, rows, features, hard, problem):
     """Read "label qid:n id:value … # comment" lines; return (rows, values, hard ones) written.
 
-    `lines` holds the line of each row, from 0, and `ends` where its values end. `hard` lists
-    numbers that one rounding can't give: (place in values, or -1 - row for a label; first byte;
-    byte after the last).
+    `hard` lists numbers that one rounding can't give: (place in values, or -1 - row for a label;
+    first byte; byte after the last). `problem` becomes (kind, byte) at what is no such line.
     """
+    labels, qids, lines, ends = rows
+    indices, values = features
     n_rows, n_values, n_hard = 0, 0, 0
     i = 0
     line = -1
     while i < data.size:
         line += 1
+        # The line's end, and where its comment begins: nothing beyond `stop` is read.
         end = i
-        while end < data.size and data[end] != 10:
+        while end < data.size and data[end] != _NEWLINE:
             end += 1
         stop = i
-        while stop < end and data[stop] != 35:
+        while stop < end and data[stop] != _HASH:
             stop += 1
-        while i < stop and _blank(data[i]):
-            i += 1
+        i = _after_blanks(data, i, stop)
         if i == stop:
             i = end + 1
             continue
+        # The label.
         begin = i
         labels[n_rows], i, state = _number(data, i, stop)
-        if state == 0 or (i < stop and not _blank(data[i])):
+        if state == _NO_NUMBER or (i < stop and not _blank(data[i])):
             problem[0], problem[1] = NO_LABEL, begin
             return n_rows, n_values, n_hard
-        if state == 2:
+        if state == _INEXACT:
             hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = -1 - n_rows, begin, i
             n_hard += 1
-        while i < stop and _blank(data[i]):
-            i += 1
+        # "qid:" and a whole number, which must end at a blank.
+        i = _after_blanks(data, i, stop)
         begin = i
-        good = i + 4 < stop and data[i] == 113 and data[i + 1] == 105 and data[i + 2] == 100
-        good = good and data[i + 3] == 58
+        good = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
+        good = good and data[i + 3] == _COLON
         qid = np.int64(0)
         i += 4
         n_digits = 0
         while good and i < stop and not _blank(data[i]):
-            good = 48 <= data[i] <= 57
-            if n_digits < 18:
-                qid = qid * 10 + np.int64(data[i] - 48)
+            good = _ZERO <= data[i] <= _NINE
+            if n_digits < 18:  # the digits that an int64 holds, whichever they are
+                qid = qid * 10 + np.int64(data[i] - _ZERO)
             n_digits += 1
             i += 1
         if not good or n_digits == 0:
@@ -125,21 +162,21 @@ def parse_svmlight(data, labels, qids, lines, ends, indices, values, hard, probl
             return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line
+        # "id:value" until the line stops, ids rising: CSR form without a sort.
         previous = np.int64(0)
         while True:
-            while i < stop and _blank(data[i]):
-                i += 1
+            i = _after_blanks(data, i, stop)
             if i >= stop:
                 break
             begin = i
             index = np.int64(0)
             n_digits = 0
-            while i < stop and 48 <= data[i] <= 57:
-                if n_digits < 9:
-                    index = index * 10 + np.int64(data[i] - 48)
+            while i < stop and _ZERO <= data[i] <= _NINE:
+                if n_digits < 9:  # the digits that an int32 holds
+                    index = index * 10 + np.int64(data[i] - _ZERO)
                 n_digits += 1
                 i += 1
-            if n_digits == 0 or i >= stop or data[i] != 58:
+            if n_digits == 0 or i >= stop or data[i] != _COLON:
                 problem[0], problem[1] = NO_FEATURE, begin
                 return n_rows, n_values, n_hard
             if n_digits > 9:
@@ -147,13 +184,13 @@ def parse_svmlight(data, labels, qids, lines, ends, indices, values, hard, probl
                 return n_rows, n_values, n_hard
             start = i + 1
             values[n_values], i, state = _number(data, start, stop)
-            if state == 0 or (i < stop and not _blank(data[i])):
+            if state == _NO_NUMBER or (i < stop and not _blank(data[i])):
                 problem[0], problem[1] = NO_FEATURE, begin
                 return n_rows, n_values, n_hard
             if index <= previous:
                 problem[0], problem[1] = NOT_RISING, begin
                 return n_rows, n_values, n_hard
-            if state == 2:
+            if state == _INEXACT:
                 hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n_values, start, i
                 n_hard += 1
             indices[n_values] = index - 1
@@ -179,7 +216,9 @@ def fill_rows(ends, indices, values, out):
 def scale_groups(offsets, order, low, high, X):
     """Bring each column of X to [0, 1] within each group, in place; a constant one becomes 0.
 
-    `low` and `high` are space for one row. nan takes no part and stays.
+    (value - low) / (high - low), LETOR's normalisation by query. `low` and `high` are space for
+    one row: two passes over a group's rows read them as they lie in memory, where one pass per
+    column would not. nan takes no part and stays.
     """
     for g in range(offsets.size - 1):
         for column in range(X.shape[1]):
@@ -196,7 +235,7 @@ def scale_groups(offsets, order, low, high, X):
             row = order[i] if order.size else i
             for column in range(X.shape[1]):
                 value = X[row, column]
-                if value != value:
+                if value != value:  # nan
                     continue
                 span = high[column] - low[column]
                 if span == np.inf:  # of finite numbers: half of it is finite

@@ -99,26 +99,12 @@ class Join:
         ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
         problem = np.zeros(3, np.int64)
         written, positives = _kernels.join_groups(
-            self.run_group,
-            self.runs.offsets,
-            NOTHING if self.runs.order is None else self.runs.order,
-            read_only(self.items.right),
-            read_only(run.score),
-            self.truth_group,
-            self.truths.offsets,
-            NOTHING if self.truths.order is None else self.truths.order,
-            read_only(self.items.left),
-            read_only(truth.relevance),
+            _table(self.run_group, self.runs, self.items.right, run.score),
+            _table(self.truth_group, self.truths, self.items.left, truth.relevance),
             bool((truth.relevance < threshold).any()),
             UNJUDGED.index(unjudged),
-            offsets,
-            score,
-            relevance,
-            item,
-            ideal_offsets,
-            ideal,
-            counts[0],
-            counts[1],
+            _kernels.Joined(offsets, score, relevance, item, counts[0], counts[1]),
+            _kernels.Ideal(ideal_offsets, ideal),
             problem,
         )
         if problem[0]:
@@ -173,6 +159,13 @@ class Join:
             f"{table.name} lists item {item} twice for user {user} "
             f"(rows {same[0]} and {same[1]}). Keep one."
         )
+
+
+def _table(
+    group: NDArray[np.int64], groups: Groups, item: NDArray[np.int64], value: NDArray[np.float64]
+) -> _kernels.Table:
+    order = NOTHING if groups.order is None else groups.order
+    return _kernels.Table(group, groups.offsets, order, read_only(item), read_only(value))
 
 
 def _sides(truth: Truth, run: Run, what: Literal["user", "item"]) -> tuple[Side, Side]:

@@ -141,7 +141,11 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
     indices, values = np.empty(n_colons, np.int32), np.empty(n_colons)
     hard, problem = np.empty((n_colons + n_lines, 3), np.int64), np.zeros(2, np.int64)
     n_rows, n_values, n_hard = _letor_kernels.parse_svmlight(
-        np.frombuffer(text, np.uint8), labels, qids, lines, ends, indices, values, hard, problem
+        np.frombuffer(text, np.uint8),
+        _letor_kernels.Lines(labels, qids, lines, ends),
+        _letor_kernels.Features(indices, values),
+        hard,
+        problem,
     )
     if problem[0]:
         raise _malformed(text, name, line, int(problem[0]), int(problem[1]))

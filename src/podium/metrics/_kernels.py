@@ -8,43 +8,51 @@ LINEAR, EXP2, BINARY = 0, 1, 2
 
 
 @kernel
-def _worth(relevance, gain, min_relevance):
-    if gain == LINEAR:
+def _gain(relevance, kind, min_relevance):
+    """Return what a grade is worth: itself, 2**grade - 1, or 1 for a positive and 0 otherwise."""
+    if kind == LINEAR:
         return relevance
-    if gain == BINARY:
+    if kind == BINARY:
         return 1.0 if relevance >= min_relevance else 0.0
     return 2.0**relevance - 1.0
 
 
 @kernel
 def discounted_gain(offsets, relevance, gain, min_relevance, weights, depth, out):
-    """Sum of gain times weight over the first depth[g] ranks."""
+    """Discounted cumulative gain: the sum of gain times rank weight, to depth[g]."""
     for g in range(offsets.size - 1):
         lo = offsets[g]
         total = 0.0
+        # A list may be shorter than its depth: the ranks that it lacks hold nothing.
         for i in range(min(depth[g], offsets[g + 1] - lo)):
-            total += _worth(relevance[lo + i], gain, min_relevance) * weights[i]
+            total += _gain(relevance[lo + i], gain, min_relevance) * weights[i]
         out[g] = total
 
 
 @kernel
 def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
-    """Sum of precision at each hit's rank over the first depth[g] ranks, and the hits."""
+    """Sum of precision@i over the ranks i of the positives, to depth[g]; and their number.
+
+    The numerator of average precision, whose several norms the caller divides by.
+    """
     for g in range(offsets.size - 1):
         lo = offsets[g]
         total = 0.0
-        found = 0
+        n_hits = 0
         for i in range(min(depth[g], offsets[g + 1] - lo)):
             if relevance[lo + i] >= min_relevance:
-                found += 1
-                total += found / (i + 1.0)
+                n_hits += 1
+                total += n_hits / (i + 1.0)
         out[g] = total
-        hits[g] = found
+        hits[g] = n_hits
 
 
 @kernel
 def first_hit(offsets, relevance, min_relevance, depth, out):
-    """Rank of the first hit among the first depth[g] ranks; inf without one."""
+    """Rank of the first positive among the first depth[g] ranks.
+
+    Infinite without one, so that its reciprocal is 0.
+    """
     for g in range(offsets.size - 1):
         lo = offsets[g]
         out[g] = float("inf")
@@ -56,15 +64,19 @@ def first_hit(offsets, relevance, min_relevance, depth, out):
 
 @kernel
 def cascade(offsets, relevance, top_grade, depth, out):
-    """Expected reciprocal rank at which a reader who tires with each good item stops."""
+    """Expected reciprocal rank: the sum over ranks i of P(the reader stops at i) / i.
+
+    A reader who gets to a rank stops there with probability
+    R(grade) = (2**grade - 1) / 2**top_grade (chapelle2009).
+    """
     for g in range(offsets.size - 1):
         lo = offsets[g]
-        reading = 1.0
+        reaches = 1.0  # P(the reader gets to this rank): the product of 1 - R above it
         total = 0.0
         for i in range(min(depth[g], offsets[g + 1] - lo)):
-            stop = (2.0 ** relevance[lo + i] - 1.0) / 2.0**top_grade
-            total += reading * stop / (i + 1.0)
-            reading *= 1.0 - stop
+            stops = (2.0 ** relevance[lo + i] - 1.0) / 2.0**top_grade
+            total += reaches * stops / (i + 1.0)
+            reaches *= 1.0 - stops
         out[g] = total
 
 
@@ -75,13 +87,15 @@ def differs_from_ideal(offsets, relevance, ideal_offsets, ideal, depth, out):
     Ranks below the list's end hold nothing, ranks below the ideal's end hold grade 0.
     """
     for g in range(offsets.size - 1):
-        lo, best = offsets[g], ideal_offsets[g]
-        n, n_best = offsets[g + 1] - lo, ideal_offsets[g + 1] - best
+        lo, ideal_lo = offsets[g], ideal_offsets[g]
+        n, n_ideal = offsets[g + 1] - lo, ideal_offsets[g + 1] - ideal_lo
         out[g] = 0.0
-        for i in range(min(depth[g], max(n, n_best))):
-            got = relevance[lo + i] if i < n else 0.0
-            wanted = ideal[best + i] if i < n_best else 0.0
-            if got != wanted:
+        # The ideal list has grades above 0 alone and may include items that were not retrieved,
+        # so that either list may be the longer one.
+        for i in range(min(depth[g], max(n, n_ideal))):
+            grade = relevance[lo + i] if i < n else 0.0
+            ideal_grade = ideal[ideal_lo + i] if i < n_ideal else 0.0
+            if grade != ideal_grade:
                 out[g] = 1.0
                 break
 
@@ -90,15 +104,18 @@ def differs_from_ideal(offsets, relevance, ideal_offsets, ideal, depth, out):
 def ordered_pairs(offsets, relevance, tied, min_relevance, top_pos, top_neg, out, settled):
     """Correctly ordered pairs of the top_pos[g] best positives and top_neg[g] best negatives.
 
-    A positive at which q of those negatives have shown is above the rest of them. Where `tied`
-    is not empty, pairs of one score count one half. settled[g] tells whether the list was long
-    enough: all those positives or all those negatives have shown.
+    The pairs that equation 1 of hiranandani2020 does not count as errors. Where `tied` is not
+    empty, pairs of one score count one half. settled[g] is whether the list was long enough: all
+    those positives or all those negatives have appeared.
     """
     for g in range(offsets.size - 1):
         correct = 0.0
         pos = neg = 0
         i, hi = offsets[g], offsets[g + 1]
+        # Below the last positive that counts there are no pairs left to find, and below the last
+        # negative that counts every positive is beaten by all of them.
         while i < hi and pos < top_pos[g] and neg < top_neg[g]:
+            # The next run of equal scores; without `tied`, the next rank.
             new_pos = new_neg = 0
             while True:
                 if relevance[i] >= min_relevance:
@@ -108,8 +125,11 @@ def ordered_pairs(offsets, relevance, tied, min_relevance, top_pos, top_neg, out
                 i += 1
                 if tied.size == 0 or i == hi or not tied[i - 1]:
                     break
+            # A run may hold more than are left to count; which of its rows count makes no
+            # difference, as they share their score.
             new_pos = min(new_pos, top_pos[g] - pos)
             new_neg = min(new_neg, top_neg[g] - neg)
+            # Each new positive is above the negatives still to come, and ties with the run's.
             correct += new_pos * (top_neg[g] - neg - 0.5 * new_neg)
             pos += new_pos
             neg += new_neg

@@ -50,11 +50,11 @@ def ideal_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> 
 
 def hit_precisions(ranking: Ranking, depth: Counts) -> tuple[PerGroup, PerGroup]:
     """Return the sum of precisions at the hits of the first depth[g] ranks, and the hits."""
-    total, found = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
+    total, n_hits = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
     _kernels.hit_precisions(
-        ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, total, found
+        ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, total, n_hits
     )
-    return total, found
+    return total, n_hits
 
 
 def first_hit(ranking: Ranking, depth: Counts) -> PerGroup:

@@ -239,9 +239,9 @@ def ap(
     array([ True])
     """
     _check.choice(norm, "norm", ("n_pos", "min", "retrieved"))
-    total, found = _passes.hit_precisions(ranking, _passes.depths(ranking, k))
+    total, n_hits = _passes.hit_precisions(ranking, _passes.depths(ranking, k))
     if norm == "retrieved":
-        return total / np.maximum(found, 1)
+        return total / np.maximum(n_hits, 1)
     return total / _reachable(ranking, k, norm)
 
 

@@ -35,44 +35,40 @@ def best_products(
     What a user is shown follows from its own factors and the items' alone: neither from the other
     users nor from the number of threads. Equal scores: the lower item first.
     """
-    found: Ints = np.full((users.shape[0], k), -1)
-    best: Floats = np.full((users.shape[0], k), -np.inf, np.float32)
-    slack = _slack(users, items)
+    best_items: Ints = np.full((users.shape[0], k), -1)
+    best_scores: Floats = np.full((users.shape[0], k), -np.inf, np.float32)
+    best = _best_kernels.Best(best_items, best_scores)
+    factors = _best_kernels.Factors(users, items, _slack(users, items))
     doubtful = np.arange(users.shape[0], dtype=np.int64)
     width = k + _SPARE
     while doubtful.size:
         settled = np.empty(doubtful.size, np.bool_)
         step = max(1, _MOST // width)
         for start in range(0, doubtful.size, step):
-            asked = doubtful[start : start + step]
-            proposed, scores = _proposals(users, items, width, hidden, asked)
-            _best_kernels.settle(
-                users,
-                items,
-                slack,
-                asked,
-                proposed,
-                scores,
-                found,
-                best,
-                settled[start : start + step],
-            )
+            part = doubtful[start : start + step]
+            proposed, scores = _proposals(users, items, width, hidden, part)
+            proposals = _best_kernels.Proposals(part, proposed, scores)
+            _best_kernels.settle(factors, proposals, best, settled[start : start + step])
         doubtful = np.compress(~settled, doubtful)
         width = min(_WIDER * width, items.shape[0] + 1)  # one more is one too many: -1 says so
-    return found, best
+    return best_items, best_scores
 
 
 def _proposals(
-    users: Floats, items: Floats, width: int, hidden: sparse.csr_array[Any] | None, asked: Ints
+    users: Floats, items: Floats, width: int, hidden: sparse.csr_array[Any] | None, part: Ints
 ) -> tuple[Ints, Floats]:
     block = _BLOCK if items.shape[0] <= _FEW else None
-    if asked.size < users.shape[0]:
-        users, hidden = users[asked], None if hidden is None else hidden[asked]
+    if part.size < users.shape[0]:
+        users, hidden = users[part], None if hidden is None else hidden[part]
     return top_k_factors(users, items, width, exclude=hidden, block_size=block)
 
 
 def _slack(users: Floats, items: Floats) -> Floats:
-    """Return by how much two ways of adding up a user's score may differ."""
+    """Return by how much two ways of adding up a user's score may differ.
+
+    The bound on a dot product's rounding, terms x eps x |u| |v| by Cauchy-Schwarz, for the longest
+    item. Each order of adding up is off by at most half of that eps per term.
+    """
     longest = np.sqrt(np.einsum("ij,ij->i", items, items).max(initial=0.0))
     lengths = np.sqrt(np.einsum("ij,ij->i", users, users))
     terms = np.count_nonzero(users, axis=1)

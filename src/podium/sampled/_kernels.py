@@ -5,48 +5,91 @@ and its item: neither order nor number of targets changes it. Items that a targe
 hold (itself, and what is hidden for its user) come as `gaps`: the items, rising, minus their
 places, so that the number of gaps not above i is what has to be added to the i-th item left.
 
-`cumulative`, where not empty, makes items as likely as its steps. Items are then drawn from the
-whole catalogue, and drawn again where they may not be held.
+Numbers above a target are doubled, so that half a tie is a whole number and sums are exact.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium._kernels import AVERAGE, BEST, WORST, kernel, mix, tie_key
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: SplitMix64's increment
 _TINY = 2.0**-53
 _NONE = -1
+
+
+class Targets(NamedTuple):
+    """Held-out items: the key of each one's user, its row in scores and hidden items, and it."""
+
+    keys: Any
+    rows: Any
+    items: Any
+
+
+class Draws(NamedTuple):
+    """How candidates are drawn.
+
+    `cumulative`, where not empty, makes items as likely as its steps. Items are then drawn from
+    the whole catalogue, and drawn again where they may not be held.
+    """
+
+    bits: Any
+    n_items: int
+    replacement: bool
+    cumulative: Any
+
+
+class Given(NamedTuple):
+    """Candidates of target t: ``items[offsets[t] : offsets[t + 1]]``."""
+
+    offsets: Any
+    items: Any
+
+
+class Scores(NamedTuple):
+    """Scores of rows x items; or two factors, where `right` is not empty."""
+
+    left: Any
+    right: Any
+
+
+class Tie(NamedTuple):
+    """How equal scores are ordered, and the bits of random orders."""
+
+    rule: int
+    bits: Any
 
 
 @kernel
 def _fill_gaps(hidden, target, gaps):
     """Write the gaps of the hidden items, which rise, and the target; return how many."""
     n = 0
-    placed = False
+    has_target = False
     for h in range(hidden.size):
-        if not placed and hidden[h] >= target:
+        if not has_target and hidden[h] >= target:  # the target's place among the hidden items
             gaps[n] = target - n
             n += 1
-            placed = True
-            if hidden[h] == target:
+            has_target = True
+            if hidden[h] == target:  # it is hidden itself, and counts once
                 continue
         gaps[n] = hidden[h] - n
         n += 1
-    if not placed:
+    if not has_target:
         gaps[n] = target - n
         n += 1
     return n
 
 
 @kernel
-def _places_up_to(values, n, wanted):
-    """Return how many of the first n rising values are not above `wanted`."""
+def _count_up_to(values, n, limit):
+    """Return how many of the first n rising values are not above `limit`, by bisection."""
     low, high = 0, n
     while low < high:
         middle = (low + high) // 2
-        if values[middle] <= wanted:
+        if values[middle] <= limit:
             low = middle + 1
         else:
             high = middle
@@ -55,14 +98,14 @@ def _places_up_to(values, n, wanted):
 
 @kernel
 def _unit(stream, turn):
-    """Return the turn-th number of a stream, in [0, 1)."""
+    """Return the turn-th number of a stream, in [0, 1): SplitMix64's, of which 53 bits stay."""
     return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
 
 
 @kernel
-def _held(item, gaps, n_gaps):
-    """Return whether an item is one of the gaps."""
-    low, high = 0, n_gaps  # gaps[p] + p is the p-th item left out
+def _is_gap(item, gaps, n_gaps):
+    """Return whether an item is left out, by bisection: gaps[p] + p is the p-th one that is."""
+    low, high = 0, n_gaps
     while low < high:
         place = (low + high) // 2
         if gaps[place] + place < item:
@@ -74,21 +117,26 @@ def _held(item, gaps, n_gaps):
 
 @kernel
 def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
-    """Draw the next item; return it and the stream's next turn.
+    """Draw the next item; return it and the stream's turn.
 
     `marks`, where not empty, has `mark` for the items that were drawn before: without
-    replacement they are drawn again.
+    replacement they are drawn again. Each target has a mark of its own, so that no target has to
+    clear what the one before it marked.
     """
     while True:
         turn += 1
         unit = _unit(stream, turn)
         if cumulative.size:
-            item = _places_up_to(cumulative, cumulative.size - 1, unit * cumulative[-1])
-            if _held(item, gaps, n_gaps):
+            # The inverse of the distribution; the last step is left out of the search, so that a
+            # product that rounds up to the total still gives an item.
+            item = _count_up_to(cumulative, cumulative.size - 1, unit * cumulative[-1])
+            if _is_gap(item, gaps, n_gaps):
                 continue
         else:
-            index = min(np.int64(unit * (n_items - n_gaps)), n_items - n_gaps - 1)
-            item = index + _places_up_to(gaps, n_gaps, index)
+            # A place among the items left, which no rounding may carry beyond the last, and then
+            # the item at that place.
+            place = min(np.int64(unit * (n_items - n_gaps)), n_items - n_gaps - 1)
+            item = place + _count_up_to(gaps, n_gaps, place)
         if marks.size:
             if marks[item] == mark:
                 continue
@@ -98,22 +146,22 @@ def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
 
 @kernel
 def _stream(bits, key, target):
+    """Return the first state of the stream that seed, user and target determine."""
     return mix(mix(bits ^ mix(key)) ^ np.uint64(target))
 
 
 @kernel
-def draw_items(
-    bits, keys, rows, targets, hidden_offsets, hidden, n_items, n_negatives, replacement,
-    cumulative, out,
-):  # fmt: skip
-    """Write the candidates of each target; targets[t] belongs to user rows[t]."""
+def draw_items(draws, targets, hidden, n_negatives, out):
+    """Write the candidates of each target; `hidden` are `podium.catalogue.sparse.Rows`."""
+    bits, n_items, replacement, cumulative = draws
+    keys, rows, target_items = targets
+    hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
-    gaps = np.empty(hidden.size + 1, np.int64)
-    for t in range(targets.size):
-        u = rows[t]
-        ours = hidden[hidden_offsets[u] : hidden_offsets[u + 1]]
-        n_gaps = _fill_gaps(ours, targets[t], gaps)
-        stream = _stream(bits, keys[u], targets[t])
+    gaps = np.empty(hidden_items.size + 1, np.int64)
+    for t in range(target_items.size):
+        excluded = hidden_items[hidden_offsets[rows[t]] : hidden_offsets[rows[t] + 1]]
+        n_gaps = _fill_gaps(excluded, target_items[t], gaps)
+        stream = _stream(bits, keys[t], target_items[t])
         turn = 0
         for c in range(n_negatives):
             item, turn = _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, t)
@@ -122,7 +170,7 @@ def draw_items(
 
 @kernel
 def _score(left, right, row, item):
-    """Return a score: of a matrix, or of two factors where `right` is not empty."""
+    """Return a score; factors are multiplied in one order, so that equal items tie exactly."""
     if right.size == 0:
         return np.float64(left[row, item])
     total = 0.0
@@ -132,11 +180,11 @@ def _score(left, right, row, item):
 
 
 @kernel
-def _compare(score, own, item, target, rule, tie_stream):
+def _compare(score, target_score, item, target, rule, tie_stream):
     """Return twice what a candidate adds to the target's rank: 2 above, 1 for half a tie."""
-    if score > own:
+    if score > target_score:
         return 2
-    if score < own or rule == BEST:
+    if score < target_score or rule == BEST:
         return 0
     if rule == WORST:
         return 2
@@ -146,70 +194,81 @@ def _compare(score, own, item, target, rule, tie_stream):
 
 
 @kernel
-def rank_drawn(
-    left, right, bits, tie_bits, keys, rows, targets, hidden_offsets, hidden, n_items, stages,
-    replacement, rule, out, sizes,
-):  # fmt: skip
+def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes):
     """Draw candidates and write twice the number above each target, and how many were drawn.
 
-    `rows` are places in `left`, `keys` and `hidden_offsets`. Returns the (row, item) of the first
-    score that is not finite, or (-1, -1).
+    A target's sample grows from one of the rising `stages` to the next while the target comes
+    first in it (li2023). Returns the (row, item) of the first score that is not finite, or
+    (-1, -1).
     """
+    left, right = scores
+    bits, n_items, replacement, cumulative = draws
+    keys, rows, target_items = targets
+    hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
-    gaps = np.empty(hidden.size + 1, np.int64)
-    even = np.empty(0)
-    for t in range(targets.size):
-        u, target = rows[t], targets[t]
-        own = _score(left, right, u, target)
-        if not np.isfinite(own):
-            return u, target
-        ours = hidden[hidden_offsets[u] : hidden_offsets[u + 1]]
-        n_gaps = _fill_gaps(ours, target, gaps)
-        stream, tie_stream = _stream(bits, keys[u], target), mix(tie_bits ^ mix(keys[u]))
-        turn = above = drawn = 0
+    gaps = np.empty(hidden_items.size + 1, np.int64)
+    for t in range(target_items.size):
+        row, target = rows[t], target_items[t]
+        target_score = _score(left, right, row, target)
+        if not np.isfinite(target_score):
+            return row, target
+        excluded = hidden_items[hidden_offsets[row] : hidden_offsets[row + 1]]
+        n_gaps = _fill_gaps(excluded, target, gaps)
+        # Ties are ordered by user and item alone, as in the catalogue: a target that is ranked
+        # among all items has the same rank either way.
+        stream, tie_stream = _stream(bits, keys[t], target), mix(tie.bits ^ mix(keys[t]))
+        turn = above = n_drawn = 0
         for s in range(stages.size):
-            while drawn < stages[s]:
-                item, turn = _next(stream, turn, gaps, n_gaps, n_items, even, marks, t)
-                score = _score(left, right, u, item)
+            while n_drawn < stages[s]:
+                item, turn = _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, t)
+                score = _score(left, right, row, item)
                 if not np.isfinite(score):
-                    return u, item
-                above += _compare(score, own, item, target, rule, tie_stream)
-                drawn += 1
+                    return row, item
+                above += _compare(score, target_score, item, target, tie.rule, tie_stream)
+                n_drawn += 1
             if above > 0:
                 break
-        out[t] = above
-        sizes[t] = drawn
+        doubled_above[t] = above
+        sizes[t] = n_drawn
     return _NONE, _NONE
 
 
 @kernel
-def rank_given(left, right, tie_bits, keys, rows, first, which, targets, offsets, items, rule, out):
+def rank_given(scores, tie, targets, first, which, given, doubled_above):
     """Write twice the number of given candidates above some of the targets, as `rank_drawn`.
 
-    `which` are the targets whose users have their rows here; rows[t] counts from `first`.
+    `which` are the targets whose users have their rows here; rows count from `first`.
     """
+    left, right = scores
+    keys, rows, target_items = targets
+    offsets, items = given
     for w in range(which.size):
         t = which[w]
-        u, target = rows[t] - first, targets[t]
-        own = _score(left, right, u, target)
-        if not np.isfinite(own):
-            return u, target
-        tie_stream = mix(tie_bits ^ mix(keys[t]))
+        row, target = rows[t] - first, target_items[t]
+        target_score = _score(left, right, row, target)
+        if not np.isfinite(target_score):
+            return row, target
+        tie_stream = mix(tie.bits ^ mix(keys[t]))
         above = 0
         for c in range(offsets[t], offsets[t + 1]):
-            score = _score(left, right, u, items[c])
+            score = _score(left, right, row, items[c])
             if not np.isfinite(score):
-                return u, items[c]
-            above += _compare(score, own, items[c], target, rule, tie_stream)
-        out[t] = above
+                return row, items[c]
+            above += _compare(score, target_score, items[c], target, tie.rule, tie_stream)
+        doubled_above[t] = above
     return _NONE, _NONE
 
 
 @kernel
-def thin(bits, keys, rows, targets, offsets, items, weights, least, kept):
-    """Write which candidates stay, each with the chance least / weight."""
-    for t in range(targets.size):
-        stream = _stream(bits, keys[rows[t]], targets[t])
+def thin(bits, targets, given, weights, least, kept):
+    """Write which candidates stay, each with the chance least / weight.
+
+    An item that is drawn in proportion to its weight then stays with the same chance as any other.
+    """
+    keys, _, target_items = targets
+    offsets, items = given
+    for t in range(target_items.size):
+        stream = _stream(bits, keys[t], target_items[t])
         for c in range(offsets[t], offsets[t + 1]):
             kept[c] = _unit(stream, c - offsets[t]) * weights[items[c]] < least
 

@@ -105,22 +105,17 @@ class Candidates:
         source = read(scores)
         self._require_inside(*source.shape)
         twice = np.empty(self.target.size, np.int64)
-        rule, keys = tie_rule(ties, growing=False), label_keys(self.user)
+        tie = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
         for start, left, right in parts(scores, source):
             ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
             row, item = _kernels.rank_given(
-                left,
-                right,
-                random_bits(seed),
-                keys,
-                self.row,
+                _kernels.Scores(left, right),
+                tie,
+                self._targets,
                 start,
                 order[ends[0] : ends[1]],
-                self.target,
-                self.offsets,
-                self.items,
-                rule,
+                _kernels.Given(self.offsets, self.items),
                 twice,
             )
             if row >= 0:
@@ -166,12 +161,13 @@ class Candidates:
                 "the target among them cannot be told. Draw with a popularity above 0."
             )
         kept = np.empty(self.items.size, np.bool_)
-        keys, bits = label_keys(self.user), thin_bits(seed)
-        rows = np.arange(self.target.size)
-        _kernels.thin(
-            bits, keys, rows, self.target, self.offsets, self.items, self.popularity, least, kept
-        )
+        given = _kernels.Given(self.offsets, self.items)
+        _kernels.thin(thin_bits(seed), self._targets, given, self.popularity, least, kept)
         return replace(self.without(~kept), popularity=None)
+
+    @property
+    def _targets(self) -> _kernels.Targets:
+        return _kernels.Targets(label_keys(self.user), self.row, self.target)
 
     def without(self, dropped: NDArray[np.bool_]) -> Candidates:
         """Return what is left without some candidates, and without targets that have none."""
@@ -247,19 +243,10 @@ def draw_candidates(
             "with every draw, and candidates could not be made uniform."
         )
     drawn = np.empty((plan.targets.size, n), np.int64)
-    _kernels.draw_items(
-        draw_bits(seed),
-        plan.keys,
-        plan.rows,
-        plan.targets,
-        plan.hidden.offsets,
-        plan.hidden.items,
-        plan.width,
-        n,
-        _check.flag(replacement, "replacement"),
-        plan.cumulative(popularity),
-        drawn,
-    )
+    replacement = _check.flag(replacement, "replacement")
+    draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, plan.cumulative(popularity))
+    held_out = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets)
+    _kernels.draw_items(draws, held_out, plan.hidden, n, drawn)
     weights = None if popularity is None else _check.weights(popularity, plan.width)
     return Candidates(
         plan.user,

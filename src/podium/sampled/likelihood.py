@@ -183,6 +183,9 @@ def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
     start = mass.copy()
     values = np.empty(n_steps)
     for step in range(n_steps):
+        # Equation 21: the chance of each outcome under the distribution (18), its share in the
+        # log likelihood (19), and the new mass. Chances are transposed once, as both products
+        # then read them row by row.
         mixed = back @ mass
         values[step] = likelihood.shares @ np.log(mixed)
         mass *= chances @ (likelihood.shares / mixed)

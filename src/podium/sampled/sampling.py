@@ -99,28 +99,23 @@ def sample_ranks(
     stages = _stages(n_negatives)
     largest, growing = stages[-1], len(stages) > 1
     plan.need(largest)
-    rule = tie_rule(ties, growing=growing)
-    again = _check.flag(replacement, "replacement")
+    tie = _kernels.Tie(tie_rule(ties, growing=growing), random_bits(seed))
+    replacement = _check.flag(replacement, "replacement")
+    draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, np.empty(0))
     twice, sizes = np.empty((2, plan.targets.size), np.int64)
     for start, left, right in parts(scores, source):
         stop = start + left.shape[0]
-        ours, hidden = plan.part(start, stop), plan.hidden.block(start, stop)
+        part = plan.part(start, stop)
+        rows = plan.rows[part]
         row, item = _kernels.rank_drawn(
-            left,
-            right,
-            draw_bits(seed),
-            random_bits(seed),
-            plan.keys[start:stop],
-            plan.rows[ours] - start,
-            plan.targets[ours],
-            hidden.offsets,
-            hidden.items,
-            plan.width,
+            _kernels.Scores(left, right),
+            draws,
+            tie,
+            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part]),
+            plan.hidden.block(start, stop),
             np.asarray(stages),
-            again,
-            rule,
-            twice[ours],
-            sizes[ours],
+            twice[part],
+            sizes[part],
         )
         if row >= 0:
             refuse_score(source, start, (left, right), row, item)

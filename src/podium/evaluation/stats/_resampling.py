@@ -16,7 +16,11 @@ _BLOCK = 1 << 22  # draws held at once by the bootstrap
 
 
 def bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) -> Interval:
-    """Percentiles of the bootstrap means, shifted for bias and for skewness (acceleration)."""
+    """Percentiles of the bootstrap means, shifted for bias and for skewness (acceleration).
+
+    The BCa interval of efron1987: the percentiles Phi(z0 + (z0 + z) / (1 - a (z0 + z))) at
+    z = Phi^-1((1 -+ level) / 2), with the bias z0 and the acceleration a.
+    """
     from scipy.special import ndtr, ndtri
 
     values = np.sort(values)  # what is drawn must not depend on the order of the groups
@@ -25,8 +29,11 @@ def bca_interval(values: PerGroup, level: float, n_resamples: int, seed: int) ->
             intervals.mean(values), intervals.std_error(values), values.size, level
         )
     mean, means = values.mean(), _bootstrap_means(values, n_resamples, seed)
+    # z0: means that equal the observed one count half, since few distinct values make many equal.
+    # A share of 0 or 1 is held off the ends, where z0 would be infinite.
     below = float((means < mean).mean() + (means <= mean).mean()) / 2
     bias = float(ndtri(min(max(below, 0.5 / n_resamples), 1 - 0.5 / n_resamples)))
+    # a: a sixth of the skewness of the mean, which is what its jackknife gives.
     centred = values - mean
     acceleration = (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
     shifted = bias + np.asarray(ndtri([(1 - level) / 2, (1 + level) / 2]), np.float64)
@@ -44,7 +51,7 @@ def _bootstrap_means(values: PerGroup, n_resamples: int, seed: int) -> NDArray[n
     means = np.empty(n_resamples)
     for start in range(0, n_resamples, rows):
         n = min(rows, n_resamples - start)
-        if few:
+        if few:  # how often each distinct value is drawn, and not which rows
             drawn = rng.multinomial(values.size, counts / values.size, size=n)
             means[start : start + n] = drawn @ distinct / values.size
         else:
@@ -66,6 +73,7 @@ def sign_flip_p_value(differences: PerGroup, n_permutations: int, seed: int) -> 
     if nonzero.size <= _EXACT:
         return float((np.abs(_signed_sums(nonzero)) >= reached).mean())
     sums = _random_signed_sums(nonzero, n_permutations, seed)
+    # The observed pattern is one of those that could be drawn: p is never 0, and the test is valid.
     return (1 + int((np.abs(sums) >= reached).sum())) / (1 + n_permutations)
 
 

@@ -9,7 +9,9 @@ from podium._kernels import kernel
 def layer(inputs, weights, biases, out):
     """Write inputs @ weights + biases; each row is summed in the order of its columns.
 
-    BLAS would sum the last rows of a block in another order, and so part equal rows.
+    BLAS would sum the last rows of a block in another order, and so give equal rows scores that
+    differ in the last digit. The innermost loop runs over the outputs: it vectorises without
+    changing the order of any sum.
     """
     n_out = biases.size
     for i in range(inputs.shape[0]):

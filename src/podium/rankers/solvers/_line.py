@@ -65,7 +65,11 @@ class Place:
 
 
 def lowest(line: Line, start: Place) -> Place:
-    """Return the best of the places that bisection and secants visit, from step 0 on."""
+    """Return the best of the places that bisection and secants visit, from step 0 on.
+
+    The slope along the line rises, as the objective is convex: its zero lies between a place of
+    negative and one of positive slope.
+    """
     low = best = line.begin(start)
     flat, high, step = _FLAT * abs(low.slope), None, 1.0
     for _ in range(_MAX_EVALUATIONS):
@@ -78,12 +82,16 @@ def lowest(line: Line, start: Place) -> Place:
             high = here
         else:
             low = here
+        # No slope is positive yet: further out. Afterwards, inside the bracket.
         step = 2.0 * step if high is None else _between(low, high)
     return best
 
 
 def _between(low: Place, high: Place) -> float:
-    """Return the secant's step, kept off the ends of the bracket."""
+    """Return the secant's step, kept off the ends of the bracket, so that this shrinks each time.
+
+    Slopes of a piecewise linear loss jump: a secant alone could stay beside a kink.
+    """
     width = high.step - low.step
     total = high.slope - low.slope
     share = -low.slope / total if 0.0 < total < float("inf") else 0.5

@@ -49,6 +49,7 @@ def subgradient(
         reason = reason_of(history, settings)
         show(progress, history, settings, done=reason is not None)
         with np.errstate(over="ignore", invalid="ignore"):  # the next objective tells
+            # Algorithm 1: w <- the projection of w - eta / sqrt(t + 1) times the subgradient.
             step = settings.learning_rate / np.sqrt(len(history.objectives))
             parameters = projected(parameters - step * point.grad, objective, settings.radius)
     return finish(objective, history, reason, settings)

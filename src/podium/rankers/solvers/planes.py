@@ -71,6 +71,8 @@ class Planes:
         m, n = self.size, self.n_features
         self.weights[:m] = weights
         self.idle[:m] = np.where(weights > _ACTIVE, 0, self.idle[:m] + 1)
+        # At weights a of the planes (A, b) the least point is -A'a / l2, and the dual objective
+        # a'b - |A'a|**2 / (2 l2) is below the primal one at every point.
         slope = np.sum(weights[:, None] * self.slopes[:m], axis=0)
         bound = dot(weights, self.offsets[:m]) - dot(slope[:n], slope[:n]) / (2.0 * self.l2)
         parameters = -slope / self.l2
@@ -82,17 +84,21 @@ class Planes:
         m = self.size
         if not self.finite:
             return None
+        # The dual: minimise a'Ga / 2 - l2 a'b. Scaled, so that the solver's tolerances mean the
+        # same for every data set; a constant in b changes nothing, as weights sum to 1.
         scale = float(np.diagonal(self.gram)[:m].max()) or 1.0
         offsets = self.offsets[:m]
         linear = -self.l2 / scale * (offsets - offsets.max())
         equal = np.ones((1, m))
+        # An intercept has no penalty: the weighted slopes in it must cancel. The multiplier of
+        # that equation gives the intercept.
         if self.slopes.shape[1] > self.n_features:
             equal = np.vstack([equal, self.slopes[:m, -1]])
         result = solve_qp(self.gram[:m, :m] / scale, linear, equal)
         if result is None:
             return None
         weights, multipliers = result
-        weights = np.maximum(weights, 0.0)
+        weights = np.maximum(weights, 0.0)  # the solver's are off by its tolerance
         if not weights.sum() > 0.0:
             return None
         slope = -scale / self.l2 * float(multipliers[1]) if multipliers.size > 1 else 0.0

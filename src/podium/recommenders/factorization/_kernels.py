@@ -15,7 +15,7 @@ TYPE_1, TYPE_2, IDENTITY, BPR = 0, 1, 2, 3  # what a step weighs a positive by
 _LOG2_E = np.float32(1.4426950408889634)
 _MAGIC = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to a whole number
 _STEEPEST = np.float32(100.0)  # differences of scores beyond are taken as this
-_SQRT_2_BITS = np.int32(0x3F3504F3)
+_SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _ONE_BITS = np.int32(0x3F800000)
 _MANTISSA = np.int32(0x007FFFFF)
 _ONE = np.float32(1.0)
@@ -24,7 +24,7 @@ _FULL = 1e140  # a product to be logged, before the next factors overflow it
 
 @kernel
 def next_bits(state):
-    """Return the next state of a xorshift generator; a state is never 0."""
+    """Return the next state of a xorshift64* generator; a state is never 0."""
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)
     state ^= state >> np.uint64(27)
@@ -33,7 +33,7 @@ def next_bits(state):
 
 @kernel
 def below(state, n):
-    """Return a number in [0, n) from the upper bits of a state, n < 2**31."""
+    """Return a number in [0, n) from the upper bits of a state, n < 2**31, without a division."""
     high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
 
@@ -47,7 +47,7 @@ def stream(seed, number):
 
 @kernel
 def shuffle(order, n, state):
-    """Put 0 .. n - 1 into `order`, in random order; return the state after it."""
+    """Put 0 .. n - 1 into `order`, shuffled (Fisher and Yates); return the state after it."""
     for i in range(n):
         j = below(state, i + 1)
         state = next_bits(state)
@@ -63,11 +63,13 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
     Plain loops without a call vectorise, which library functions do not. `power` and `bits` are
     one memory, as numbers and as bits, and so are `cost` and `cost_bits`.
     """
+    # 2**g = 2**nearest * 2**r, where the exponent's bits make the first factor.
     for k in range(gaps.size):
         g = min(max(gaps[k], -_STEEPEST), _STEEPEST)
         nearest = (g + _MAGIC) - _MAGIC
         gaps[k] = g - nearest
         bits[k] = (np.int32(nearest) + np.int32(127)) << np.int32(23)
+    # 2**r for r in [-1/2, 1/2], by a polynomial.
     for k in range(gaps.size):
         r = gaps[k]
         p = r * np.float32(1.5353362e-4) + np.float32(1.3398874e-3)
@@ -78,10 +80,12 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
         odds = (p * r + _ONE) * power[k]
         gaps[k] = odds / (_ONE + odds)
         cost[k] = _ONE + odds
+    # 1 + odds = 2**exponent * m, with m from 1 / sqrt(2) to sqrt(2): there the series is short.
     for k in range(gaps.size):
-        whole = cost_bits[k] + (_ONE_BITS - _SQRT_2_BITS)
-        power[k] = np.float32((whole >> np.int32(23)) - np.int32(127))
-        cost_bits[k] = (whole & _MANTISSA) + _SQRT_2_BITS
+        shifted = cost_bits[k] + (_ONE_BITS - _SQRT_HALF_BITS)
+        power[k] = np.float32((shifted >> np.int32(23)) - np.int32(127))
+        cost_bits[k] = (shifted & _MANTISSA) + _SQRT_HALF_BITS
+    # ln m = 2 artanh(s) = 2 (s + s**3 / 3 + s**5 / 5 + ...) at s = (m - 1) / (m + 1).
     for k in range(gaps.size):
         s = (cost[k] - _ONE) / (cost[k] + _ONE)
         q = s * s
@@ -204,15 +208,15 @@ class Rows(NamedTuple):
 @inlined
 def score_gaps(u, V, bias, y, drawn, gaps):
     """Write f(x, y') - f(x, y) for each drawn y', where f(x, y) = <U_x, V_y> + bias_y."""
-    good = V[y]
+    positive = V[y]
     score = bias[y]
     for j in range(u.size):
-        score += u[j] * good[j]
+        score += u[j] * positive[j]
     for k in range(drawn.size):
-        bad = V[drawn[k]]
+        negative = V[drawn[k]]
         gap = bias[drawn[k]]
         for j in range(u.size):
-            gap += u[j] * bad[j]
+            gap += u[j] * negative[j]
         gaps[k] = gap - score
 
 
@@ -250,12 +254,12 @@ def descend(how, cell, pairs, rows, sums):
     cost_bits = np.empty(how.n_negatives, np.int32)
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
-    pull = np.empty(d, np.float32)
+    user_move = np.empty(d, np.float32)
     inverse = _ONE / np.float32(how.n_negatives)
-    fall = _ONE - how.shrink if how.learn_items else np.float32(0.0)
-    keep_good = _ONE - fall
-    fall_bad = fall * inverse  # a positive's negatives shrink together as much as it does
-    keep_bad = _ONE - fall_bad
+    decay = _ONE - how.shrink if how.learn_items else np.float32(0.0)
+    keep_positive = _ONE - decay
+    negative_decay = decay * inverse  # a positive's negatives shrink together as much as it does
+    keep_negative = _ONE - negative_decay
     total_cost = 0.0
     n_steps = 0
     shuffle(turn, n_runs, stream(how.seed, -1))
@@ -265,23 +269,23 @@ def descend(how, cell, pairs, rows, sums):
         if r + 2 < n_runs:
             prefetch_row(U, run_users[turn[r + 2]])
         # The user's positives here, and how many items they are held to: |Y| - 1 of the poster.
-        own = positives[run_starts[run] : run_starts[run + 1]]
+        known = positives[run_starts[run] : run_starts[run + 1]]
         n_known = offsets[x + 1] - offsets[x] if how.only_unseen else 1
-        n_free = n_block - (own.size if how.only_unseen else 1)
+        n_free = n_block - (known.size if how.only_unseen else 1)
         n_others = np.float64(how.n_items - n_known)
         if n_free == 0:
             continue
-        state = shuffle(order, own.size, stream(how.seed, x * how.user_step))
-        crowded = how.only_unseen and 2 * own.size > n_block
+        state = shuffle(order, known.size, stream(how.seed, x * how.user_step))
+        crowded = how.only_unseen and 2 * known.size > n_block
         if how.only_unseen:
-            for y in own:
+            for y in known:
                 mark(marks, y)
         if crowded:
             list_unmarked(marks, n_block, free)
         u[:] = U[x]
-        for i in range(own.size):
+        for i in range(known.size):
             # Sample y' uniformly.
-            y = own[order[i]]
+            y = known[order[i]]
             if not how.only_unseen:
                 mark(marks, y)
             state = draw(drawn, V, marks, free, n_free if crowded else 0, state)
@@ -307,28 +311,28 @@ def descend(how, cell, pairs, rows, sums):
                 step[k] *= c
             # V_y moves towards U_x and each V_y' away from it, by what they were; U_x moves last.
             pushed = total(step)
-            good = V[y]
+            positive = V[y]
             for j in range(d):
-                pull[j] = pushed * good[j]
+                user_move[j] = pushed * positive[j]
             if how.learn_items:
                 for j in range(d):
-                    good[j] = keep_good * good[j] + pushed * u[j]
-                bias[y] += how.bias_rate * (pushed - fall * bias[y])
+                    positive[j] = keep_positive * positive[j] + pushed * u[j]
+                bias[y] += how.bias_rate * (pushed - decay * bias[y])
             for k in range(drawn.size):
-                bad = V[drawn[k]]
+                negative = V[drawn[k]]
                 push = step[k]
                 for j in range(d):
-                    pull[j] -= push * bad[j]
+                    user_move[j] -= push * negative[j]
                 if how.learn_items:
                     for j in range(d):
-                        bad[j] = keep_bad * bad[j] - push * u[j]
-                    bias[drawn[k]] -= how.bias_rate * (push + fall_bad * bias[drawn[k]])
+                        negative[j] = keep_negative * negative[j] - push * u[j]
+                    bias[drawn[k]] -= how.bias_rate * (push + negative_decay * bias[drawn[k]])
             for j in range(d):
-                u[j] = how.shrink * u[j] + pull[j]
+                u[j] = how.shrink * u[j] + user_move[j]
             n_steps += 1
         U[x] = u
         if how.only_unseen:
-            for y in own:
+            for y in known:
                 marks[y >> 6] = np.uint64(0)
     sums[0] += total_cost
     sums[1] += n_steps
@@ -336,9 +340,11 @@ def descend(how, cell, pairs, rows, sums):
 
 @kernel
 def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
-    """Write the sum of pair costs of each positive, over all items.
+    """Write T of each positive: the sum of sigma(f(x, y) - f(x, y')) over all y' that it meets.
 
-    Powers are taken once an item, and a logarithm once for many factors of their product.
+    log2(1 + 2**(f(x, y') - f(x, y))) is log2(1 + 2**(top - f(x, y)) * 2**(f(x, y') - top)), whose
+    last power is taken once per item, whichever the positive. `top` is the best score: no power
+    overflows, and those far below it may become 0.
     """
     n_items, d = V.shape
     scores, power = np.empty(n_items), np.empty(n_items)
@@ -365,14 +371,17 @@ def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
             if not only_unseen:
                 seen[y] = True
             sums[i] = _sum_of_costs(scores, power, seen, scores[y], top)
-            seen[y] = only_unseen
+            seen[y] = only_unseen  # a positive meets every other item, or unseen ones alone
         for i in range(lo, hi):
             seen[items[i]] = False
 
 
 @kernel
 def _sum_of_costs(scores, power, seen, score, top):
+    """Return the sum of log2(1 + 2**(score' - score)) over unseen items: logs of long products."""
     total = 0.0
+    # So far below the top, a factor could overflow the product. Then term by term, where
+    # log2(1 + 2**g) = max(g, 0) + log2(1 + 2**-|g|) does not.
     if top - score > 100.0:
         for z in range(scores.size):
             if not seen[z]:

@@ -185,7 +185,7 @@ class Part:
         """Make ready for a pass; return the first block, gathered from those of the last pass."""
         self._own()
         layout = layout.writeable()
-        self._epoch, self._n_items = epoch, before.place.size
+        self._epoch = epoch
         self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
         self._sums = np.zeros(2)
         if self.settings.exact:
@@ -198,15 +198,14 @@ class Part:
         settings = self.settings
         descend(
             settings,
-            settings.rate(self._epoch),
-            task_seed(settings.seed, STEPS, self._epoch, self.number, block_number),
-            self._n_items,
             (self._cells, block_number),
             self.pairs,
             self._mean_costs,
             self._users,
             block,
             self._sums,
+            rate=settings.rate(self._epoch),
+            seed=task_seed(settings.seed, STEPS, self._epoch, self.number, block_number),
         )
         return block
 
@@ -231,9 +230,6 @@ class Part:
 
 def descend(
     settings: Settings,
-    rate: float,
-    seed: np.uint64,
-    n_items: int,
     cell: tuple[Cells, int],
     pairs: Pairs,
     mean_costs: Floats,
@@ -241,6 +237,8 @@ def descend(
     block: Block,
     sums: NDArray[np.float64],
     *,
+    rate: float,
+    seed: np.uint64,
     learn_items: bool = True,
 ) -> None:
     """Take the steps of some users inside a block; users, block, mean costs and sums change."""
@@ -259,7 +257,7 @@ def descend(
         bias_rate=f(settings.item_bias),
         seed=seed,
         user_step=1 if learn_items else 0,
-        n_items=n_items,
+        n_items=pairs.n_items,
     )
     _kernels.descend(
         how,
@@ -320,15 +318,14 @@ def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
             mean_costs[:] = exact_means(settings, pairs, users, items)
         descend(
             settings,
-            settings.rate(epoch),
-            task_seed(settings.seed, FOLD, epoch, 0, 0),
-            pairs.n_items,
             (cells, 0),
             pairs,
             mean_costs,
             users,
             items,
             np.zeros(2),
+            rate=settings.rate(epoch),
+            seed=task_seed(settings.seed, FOLD, epoch, 0, 0),
             learn_items=False,
         )
     return users

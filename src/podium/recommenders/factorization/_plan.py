@@ -12,6 +12,7 @@ blocks that stay, items of two blocks are never compared: on MovieLens-1M 32 suc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +107,7 @@ class Blocks:
         return np.split(at, self.bounds[1:-1])
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(NamedTuple):
     """The pairs of some users in each item block: by user, and a user's by its input order.
 
     Attributes
@@ -143,17 +143,7 @@ class Cells:
             np.empty(int(n_runs.sum()) + blocks.count, np.int64),
         )
         _plan_kernels.fill_cells(
-            offsets,
-            items,
-            blocks.block_of,
-            blocks.place,
-            blocks.bounds,
-            cells.pair_bounds,
-            cells.run_bounds,
-            cells.positives,
-            cells.origins,
-            cells.run_users,
-            cells.run_starts,
+            offsets, items, blocks.block_of, blocks.place, blocks.bounds, cells
         )
         return cells
 

@@ -9,47 +9,37 @@ from podium._kernels import kernel
 
 @kernel
 def count_cells(offsets, items, block_of, n_pairs, n_runs):
-    """Count the pairs in each item block, and the users that have some."""
-    last = np.full(n_pairs.size, -1, np.int64)
+    """Count the pairs in each item block, and its runs: the users that have pairs there."""
+    last_user = np.full(n_pairs.size, -1, np.int64)
     for x in range(offsets.size - 1):
         for i in range(offsets[x], offsets[x + 1]):
             b = block_of[items[i]]
             n_pairs[b] += 1
-            if last[b] != x:
-                last[b] = x
+            if last_user[b] != x:
+                last_user[b] = x
                 n_runs[b] += 1
 
 
 @kernel
-def fill_cells(
-    offsets,
-    items,
-    block_of,
-    place,
-    bounds,
-    pair_bounds,
-    run_bounds,
-    positives,
-    origins,
-    run_users,
-    run_starts,
-):
+def fill_cells(offsets, items, block_of, place, bounds, cells):
     """Write the users of each cell in order, and for each of them the places of its positives.
 
-    `origins` says which of its user's pairs each one is. A cell's starts count from the first
-    pair of the part; the end of the last run follows them: cell b has its starts from
-    ``run_bounds[b] + b`` on.
+    A counting sort by block: users and their pairs come in order, and so each cell gets them.
+    `cells` are `_plan.Cells`, whose bounds are known. `origins` says which of its user's pairs
+    each one is. A cell's starts count from the first pair of the part; the end of the last run
+    follows them: cell b has its starts from ``run_bounds[b] + b`` on.
     """
+    pair_bounds, run_bounds, positives, origins, run_users, run_starts = cells
     n_blocks = pair_bounds.size - 1
-    last = np.full(n_blocks, -1, np.int64)
+    last_user = np.full(n_blocks, -1, np.int64)
     pair = pair_bounds[:-1].copy()
     run = run_bounds[:-1].copy()
     for x in range(offsets.size - 1):
         for i in range(offsets[x], offsets[x + 1]):
             y = items[i]
             b = block_of[y]
-            if last[b] != x:
-                last[b] = x
+            if last_user[b] != x:
+                last_user[b] = x
                 run_users[run[b]] = x
                 run_starts[run[b] + b] = pair[b]
                 run[b] += 1

@@ -63,10 +63,12 @@ def _two_values(design: Design, wanted: NDArray[np.float64]) -> NDArray[np.float
 
     The gradient by the drop after each rank must not be negative, as every drop there is 0.
     """
+    # Normal equations in the two unknowns: the drop after rank 1, and the value of all others.
     gram, right = moments(design, None).gram, project(design, wanted, None)
     small = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
     first, others = np.linalg.solve(small, np.array([right[0], right.sum()]))
     values = np.concatenate([[first + others], np.full(design.n_outcomes - 1, others)])
+    # A drop raises all values up to its rank by as much: its gradient is a running sum.
     by_drop = np.cumsum(gram @ values - right)
     slack = _SLACK * np.cumsum(np.abs(gram @ values) + np.abs(right))
     return values if first >= 0 and (by_drop >= -slack).all() else None

@@ -183,6 +183,7 @@ def within(prior: NDArray[np.float64], n_items: int) -> NDArray[np.float64]:
 
 
 def _trade_off(sums: Moments, gamma: float) -> NDArray[np.float64]:
+    """Return the matrix of equation 11 of jin2021, before its inverse."""
     return (1.0 - gamma) * sums.gram + gamma * np.diag(sums.total)
 
 
@@ -194,6 +195,8 @@ def _fit(
         ours = None if prior is None else within(prior, design.n_items)
         sums = moments(design, ours)
         refuse_impossible(counts, sums.total, name)
+        # Equation 15 of jin2021 for all ranks at once: the matrix is symmetric, so that it is
+        # solved for the one row of counts.
         values = solve(_trade_off(sums, gamma), counts)
         total[: design.n_items] += spread(design, values, ours)
     return RankDistribution(total / ranks.n_users)

@@ -141,6 +141,8 @@ class _Dual:
         outcomes = np.array([design.n_outcomes for design, _ in likelihood.parts])
         users = np.bincount(part, likelihood.shares)
         self.eta = eta
+        # With p the observed shares, the error is sum_r stiffness_r (p(r | pi) - p_r)**2: equation
+        # 25 of jin2021, times the number of outcomes as in its authors' code.
         self.target = likelihood.shares / users[part]
         self.stiffness = outcomes[part] * likelihood.shares
         chances = likelihood.rows(grid.ranks)
@@ -160,8 +162,13 @@ class _Dual:
         return masses / masses.sum()
 
     def value(self, forces: Floats) -> float:
-        pull = forces @ (forces / (4.0 * self.stiffness) + self.target)
-        return -self.eta * self.log_total(forces) - float(pull)
+        """Return -eta log sum_R exp(-(A l)_R / eta) - sum_r (l_r**2 / (4 stiffness_r) + l_r p_r).
+
+        The Lagrange dual of equation 26 of jin2021: the force l_r is the multiplier of outcome r's
+        error.
+        """
+        conjugate = forces @ (forces / (4.0 * self.stiffness) + self.target)
+        return -self.eta * self.log_total(forces) - float(conjugate)
 
     def gap(self, forces: Floats) -> float:
         """Return the primal objective less the dual one."""
@@ -174,8 +181,9 @@ class _Dual:
     def newton_step(self, forces: Floats) -> tuple[Floats, float]:
         """Return the step to the maximum of the quadratic model, and twice the gain there."""
         masses = self.masses(forces)
-        mixed = masses @ self.chances
+        mixed = masses @ self.chances  # p(r | pi), equation 18
         slope = mixed - forces / (2.0 * self.stiffness) - self.target
+        # Minus the second derivative: the covariance of the chances over eta, and a ridge.
         bend = (self.chances.T * masses) @ self.chances - np.outer(mixed, mixed)
         bend /= self.eta
         bend[np.diag_indices_from(bend)] += 1.0 / (2.0 * self.stiffness)
@@ -189,6 +197,7 @@ def _newton(dual: _Dual, forces: Floats) -> tuple[Floats, int]:
         step, promised = dual.newton_step(forces)
         if promised <= _GAP:
             return forces, n_steps
+        # The step is halved until the gain is a share of the promised one (Armijo's rule).
         length = 1.0
         after = dual.value(forces + step)
         while after < value + _RISE * length * promised - _GAP and length > 1e-12:

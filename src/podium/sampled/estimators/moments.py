@@ -23,6 +23,8 @@ _RANK = 1e-13  # eigenvalues below this share of the largest are rounding
 class Moments:
     """Sums over ranks, with the weight D(R) of each, of the outcomes' probabilities A(R, r).
 
+    Equation 12 of jin2021, whose matrix has the root of D in it.
+
     Attributes
     ----------
     gram : float64, (n_outcomes, n_outcomes)
@@ -70,7 +72,11 @@ def _sums(design: Design, weights: NDArray[np.float64]) -> Moments:
 
 
 def _on_nodes(design: Design) -> Moments:
-    """Return the sums under the uniform prior from the few ranks that stand for all."""
+    """Return the sums under the uniform prior from the few ranks that stand for all.
+
+    A product of two probabilities is a smooth function of the rank: its sum over all ranks
+    follows from its values at few.
+    """
     margin = 0 if design.replacement else design.n_negatives
     nodes = grid(design.n_items, design.n_negatives, _FACTORS, margin)
     gram = np.zeros((design.n_outcomes, design.n_outcomes))
@@ -116,6 +122,7 @@ def solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
     try:
         return cho_solve(cho_factor(scaled), right * scale) * scale
     except np.linalg.LinAlgError:
+        # Singular to rounding: the solution of least length, without the directions of no weight.
         values, vectors = eigh(scaled)
         kept = values > _RANK * values[-1]
         basis = vectors[:, kept]

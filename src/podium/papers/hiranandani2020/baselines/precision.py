@@ -56,9 +56,12 @@ class PrecisionAverage(PApLoss):
     def _run(
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.papers.hiranandani2020.baselines.precision_kernels import precision_average
+        from podium.papers.hiranandani2020.baselines.precision_kernels import (
+            Layout,
+            precision_average,
+        )
 
-        layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        precision_average(scores, *layout, self.k, values, grad)
+        layout = Layout(target.rows, target.bounds, target.n_top, target.n_neg, target.share)
+        precision_average(scores, layout, self.k, values, grad)
         if curvature.size:
             curvature[:] = 2.0 * np.abs(grad)  # kinks rounded over one unit of score, as in pAp@k

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from podium._kernels import kernel
@@ -10,12 +12,24 @@ from podium.losses.pap_kernels import select, share_ties
 _EQUAL = 1e-12  # values closer than this, by their size, count as equal: rounding decides nothing
 
 
-@kernel
-def precision_average(scores, rows, bounds, n_top, n_neg, scale, k, values, grad):
-    """Write each group's largest value over k', and the gradient of their mean.
+class Layout(NamedTuple):
+    """Groups as the kernels of `podium.losses` address them, and each group's sizes and weight."""
 
-    Rows and bounds as in the kernels of `podium.losses`; `grad` is zero on entry.
+    rows: Any
+    bounds: Any
+    n_top: Any  # K, the positives and the negatives of a list at most; 0 where undefined
+    n_neg: Any
+    share: Any
+
+
+@kernel
+def precision_average(scores, layout, k, values, grad):
+    """Write each group's max over k' of Delta(k') / k, and the gradient of their mean.
+
+    Delta(k') = K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j) with D = (K - k') / (n_pos - k'),
+    for k' positives in a list of K (kar2015). `grad` is zero on entry.
     """
+    rows, bounds, n_top, n_neg, share = layout
     n_groups = n_top.size
     widest_top = 1
     n_defined = 0
@@ -37,39 +51,43 @@ def precision_average(scores, rows, bounds, n_top, n_neg, scale, k, values, grad
         select(scores, rows, mid, hi, m, 1.0, neg_keys, neg)
         # Differences from the best negative, so that a common shift of scores costs no digits.
         zero = neg_keys[0]
-        below = 0.0
+        pos_sum = 0.0  # sum_{i>k'} s(i)
         for p in range(lo, mid):
-            below += scores[rows[p]] - zero
-        above = 0.0
+            pos_sum += scores[rows[p]] - zero
+        neg_sum = 0.0  # sum_{j<=K-k'} t(j)
         for j in range(m):
-            above += neg_keys[j] - zero
-        # From the fewest true positives (as many negatives as there are) to a list of positives.
+            neg_sum += neg_keys[j] - zero
+        # From the smallest k' (as many negatives as there are) to a list of positives: a step
+        # takes one score out of each sum, so that all k' cost no more than the sums did.
         for i in range(n_list - m):
-            below -= keys[i] - zero
+            pos_sum -= keys[i] - zero
         hits, best, value = n_list - m, 0, -np.inf
         largest = -np.inf
         while hits <= n_list:
             wrong = n_list - hits
-            ratio = wrong / (n_pos - hits) if wrong > 0 else 0.0
-            here = wrong - ratio * below + above
-            largest = max(largest, here)
-            if here > value + _EQUAL * (1.0 + abs(value)) or hits == n_list - m:
-                best, value = hits, here
+            ratio = wrong / (n_pos - hits) if wrong > 0 else 0.0  # D, 0 / 0 for a list of all
+            delta = wrong - ratio * pos_sum + neg_sum
+            largest = max(largest, delta)
+            # The first of equal ones gives the gradient, where rounding must not choose it.
+            if delta > value + _EQUAL * (1.0 + abs(value)) or hits == n_list - m:
+                best, value = hits, delta
             if wrong > 0:
-                below -= keys[hits] - zero
-                above -= neg_keys[wrong - 1] - zero
+                pos_sum -= keys[hits] - zero
+                neg_sum -= neg_keys[wrong - 1] - zero
             hits += 1
         wrong = n_list - best
-        values[g] = scale[g] * largest / k
+        values[g] = share[g] * largest / k
         if wrong == 0:
             continue
-        step = scale[g] / k / n_defined
+        # The subgradient at the best k': -D for the positives below it, 1 for its negatives.
+        step = share[g] / k / n_defined
         for p in range(lo, mid):
             grad[rows[p]] = -step * wrong / (n_pos - best)
         for i in range(best):
             grad[rows[top[i]]] = 0.0
         for j in range(wrong):
             grad[rows[neg[j]]] = step
+        # Rows of equal score at an edge share their gradient: no order of rows may decide.
         if best > 0:
             share_ties(scores, rows, lo, mid, scores[rows[top[best - 1]]], grad)
         share_ties(scores, rows, mid, hi, scores[rows[neg[wrong - 1]]], grad)

@@ -109,6 +109,7 @@ def boost(
 
 def _add(course: Course, rows: Coded, correlation: float, place: int) -> tuple[int, float]:
     feature = rows.feature(place)
+    # alpha = ln((1 + r) / (1 - r)) / 2, which minimises freund2003's bound on the round's loss.
     alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
     course.feature.append(feature)
     course.threshold.append(float(rows.thresholds[place]))

@@ -15,7 +15,11 @@ _EQUAL = 1e-12  # sums closer than this count as equal: rounding decides nothing
 
 @kernel
 def scan(sums, n, start, best, place):
-    """Return the better of `best` and this feature's largest sum of rows above a threshold."""
+    """Return the better of `best` and this feature's largest sum of rows above a threshold.
+
+    From the highest threshold down, each sum is the one before it and the rows in between. Only
+    what is clearly larger replaces the best: of equal ones the first feature's highest stays.
+    """
     above = 0.0
     for b in range(n, 0, -1):
         above += sums[b]
@@ -26,7 +30,12 @@ def scan(sums, n, start, best, place):
 
 @kernel
 def best_of_dense(codes, starts, potential):
-    """Return the largest sum of potentials above a threshold, with its sign, and where it is."""
+    """Return the largest sum of potentials above a threshold, with its sign, and where it is.
+
+    The weak ranker of freund2003 that is 1 above its threshold and 0 below: the sum is r, and
+    the largest abs(r) is searched for. A histogram of the codes first, so that a feature costs one
+    pass over its rows, however many thresholds it has.
+    """
     n_features, n_rows = codes.shape
     sums = np.empty(_most(starts) + 1)
     best, place = 0.0, -1
@@ -44,12 +53,15 @@ def best_of_dense(codes, starts, potential):
 
 @kernel
 def best_of_sparse(codes, rows, columns, zeros, starts, potential):
-    """Do the same for stored entries by column; ``zeros[f]`` is the code of those not stored."""
+    """Do the same for stored entries by column; ``zeros[f]`` is the code of those not stored.
+
+    Their potential is that of all rows less that of the stored ones: none of them is visited.
+    """
     sums = np.empty(_most(starts) + 1)
     best, place = 0.0, -1
-    everything = 0.0
+    total = 0.0
     for i in range(potential.size):
-        everything += potential[i]
+        total += potential[i]
     for f in range(zeros.size):
         n = starts[f + 1] - starts[f]
         if n == 0:
@@ -60,13 +72,14 @@ def best_of_sparse(codes, rows, columns, zeros, starts, potential):
         for e in range(columns[f], columns[f + 1]):
             sums[codes[e]] += potential[rows[e]]
             stored += potential[rows[e]]
-        sums[zeros[f]] += everything - stored
+        sums[zeros[f]] += total - stored
         best, place = scan(sums, n, starts[f], best, place)
     return best, place
 
 
 @kernel
 def _most(starts):
+    """Return the most thresholds that a feature has."""
     most = 0
     for f in range(starts.size - 1):
         most = max(most, starts[f + 1] - starts[f])

@@ -145,12 +145,16 @@ def _near(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Draw pairs of coefficients on either side of a mode: masses and log weights."""
+    # From a t distribution about the mode, whose tails are heavier than the posterior's: importance
+    # weights stay moderate. Each draw comes with its mirror image, which centres the mean.
     size = mode.coefficients.size
     half = rng.standard_normal((n_pairs, size))
     half *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
     drawn = np.concatenate([half, -half])
     root = np.linalg.cholesky(mode.precision)
     points = mode.coefficients + solve_triangular(root.T, drawn.T).T
+    # The log weight: the posterior's density, prior times likelihood, less that of the draw. The
+    # mode's evidence is taken off, as modes were drawn in proportion to it.
     logs = (_FREEDOM + size) / 2.0 * np.log1p((drawn**2).sum(axis=1) / _FREEDOM)
     logs -= ((points @ penalty) * points).sum(axis=1) / 2.0
     logs += np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(root)).sum() - mode.evidence
@@ -201,6 +205,7 @@ def _of_users(masses: Floats, unseen: Floats, n_users: float, rng: np.random.Gen
     """Return distributions over so many users, given those of all users like them."""
     known = int(np.flatnonzero(unseen >= _KNOWN)[-1]) + 1 if (unseen >= _KNOWN).any() else 0
     part = np.clip(unseen[:known], _KNOWN, 1.0)
+    # A Poisson number times `part` has the mean of the users there and `part` of their variance.
     numbers = rng.poisson(masses[:, :known] * n_users / part)
     found = masses.copy()
     found[:, :known] = numbers * part / n_users

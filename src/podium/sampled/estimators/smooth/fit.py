@@ -161,6 +161,8 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
         point = point + length * step
         value, mass, mixed = tried
     slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
+    # Laplace's approximation: the integral of a normal density with this curvature, over the
+    # prior's, whose inverse covariance is the penalty.
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
     left = float(slope @ np.linalg.solve(precision, slope))
     return Mode(point, mass, precision, evidence, left)
@@ -182,10 +184,14 @@ def _second_order(
     prior: Prior, penalty: Floats, sample: Sample, point: Floats, mass: Floats, mixed: Floats
 ) -> tuple[Floats, Floats]:
     """Return the slope of the penalised log likelihood, and its expected curvature."""
+    # How the chance of each outcome changes with each coefficient: cells' masses sum to 1, so the
+    # design counts less its mean.
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
     changes = np.matmul(sample.chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
     slope = np.einsum("jr,jrp->p", sample.counts / mixed, changes) - penalty @ point
+    # Fisher's information of multinomial counts: users / chance, for each outcome. It is never
+    # negative, unlike the observed curvature.
     scaled = changes * np.sqrt(sample.users / mixed)[:, :, None]
     flat = scaled.reshape(-1, scaled.shape[2])
     return slope, flat.T @ flat + penalty
