@@ -27,7 +27,6 @@ from podium.losses.grouped import (
 )
 from podium.losses.listmle import ListMLE, ListMLETarget
 from podium.losses.listnet import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
-from podium.losses.luce import ListNetLuce, LuceTarget
 from podium.losses.pairwise import (
     PairTarget,
     PairwiseExponential,
@@ -38,7 +37,7 @@ from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PAUCHinge
 from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses.rankcosine import CosineTarget, RankCosine
 from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses.structural import PApStruct, PApTightStruct
+from podium.losses.structural import PApTightStruct
 
 __all__ = [
     "REGISTRY",
@@ -49,17 +48,14 @@ __all__ = [
     "ListMLE",
     "ListMLETarget",
     "ListNet",
-    "ListNetLuce",
     "Logistic",
     "Loss",
-    "LuceTarget",
     "PAUCHinge",
     "PApAverage",
     "PApLogistic",
     "PApLogisticTarget",
     "PApMax",
     "PApRamp",
-    "PApStruct",
     "PApTarget",
     "PApTightStruct",
     "PairTarget",

@@ -1,4 +1,4 @@
-"""The surrogates of pAp@k that stay maxima over orderings: tight-struct and the loose one."""
+"""The surrogate of pAp@k that stays a maximum over orderings: tight-struct."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import ClassVar
 
 from podium import _check
 from podium.losses import inputs
-from podium.losses._registry import register, register_as
-from podium.losses.pap import PairLoss, PApLoss, PApTarget
+from podium.losses._registry import register_as
+from podium.losses.pap import PairLoss, PApTarget
 from podium.types import PerGroup, PerRow
-
-__all__ = ["PApStruct", "PApTightStruct"]
 
 
 @register_as("pap-ts-exact", exact=True)
@@ -89,71 +87,21 @@ class PApTightStruct(PairLoss):
         self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
         if self.exact:
-            _run_orderings(False, scores, target, values, grad, curvature)
+            run_orderings(scores, target, values, grad, curvature, whole=False)
         else:
             super()._run(scores, target, values, grad, curvature)
 
 
-@register
-@dataclass(frozen=True)
-class PApStruct(PApLoss):
-    """The loose structural surrogate: errors of the top pairs, margins of all pairs.
-
-    ``max over orderings pi of [errors of pi between its top beta positives and its top k
-    negatives] / (beta k) - sum over i, j of pi_ij (s_i - t_j) / (n_pos n_neg)``: the paper's
-    eq. (4) with its first term replaced as the end of section 3.1 says, and nothing else.
-
-    Parameters
-    ----------
-    k : int
-        Cutoff in items, at least 1.
-    clip : bool
-        Take the n_neg negatives there are for the top of a group with fewer than k, instead of
-        leaving the group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
-
-    Notes
-    -----
-    Convex, and never below pAp@k's risk; the paper starts from it to do better, since margins
-    of pairs far below the top weigh as much as those at the top. Dividing the margins by
-    beta k instead would bound the risk as well. Here a group's margins have weight one in all,
-    so that equal margins of all pairs cost nothing from n_neg / k on, not from 1.
-    A value beyond the range of float64 is inf; gradients are finite at any finite score.
-    Cost: O(n log n) per group, and a gradient on all its rows.
-
-    References
-    ----------
-    hiranandani2020, section 3.1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from podium.groups import Groups
-    >>> loss = PApStruct(k=1)
-    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
-    >>> loss.value_and_grad(np.array([1.0, 0.0, -1.0]), target)
-    (array([0.5]), array([-0.5,  0.5,  0. ]))
-    """
-
-    name: ClassVar[str] = "pap-struct"
-    convex: ClassVar[bool] = True
-    upper_bounds: ClassVar[str | None] = "pap"
-
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        _run_orderings(True, scores, target, values, grad, curvature)
-
-
-def _run_orderings(
-    whole: bool,
+def run_orderings(
     scores: PerRow,
     target: PApTarget,
     values: PerGroup,
     grad: PerRow,
     curvature: PerRow,
+    *,
+    whole: bool,
 ) -> None:
+    """Maximise over orderings of all positives and the top negatives, or the whole group."""
     from podium.losses.structural_kernels import ordering_hinges
 
     layout = (target.rows, target.bounds, target.n_top, target.n_neg, whole, target.share)

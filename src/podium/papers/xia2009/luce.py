@@ -10,8 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses import inputs, register
 from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
@@ -139,7 +138,7 @@ class ListNetLuce(ListwiseLoss):
     def _run(
         self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
     ) -> None:
-        from podium.losses._luce_kernels import luce_entropies
+        from podium.papers.xia2009.luce_kernels import luce_entropies
 
         layout = (target.truth, target.rows, target.groups.offsets, target.depth, target.share)
         luce_entropies(scores, *layout, values, grad, curvature)
