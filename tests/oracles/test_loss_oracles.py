@@ -134,7 +134,7 @@ def test_sums_over_pairs_are_what_their_formulas_say() -> None:
 def test_exact_tight_struct_is_the_dynamic_programme() -> None:
     for s, t, k in many(7):
         expected = loss_oracles.tight_struct_by_rows(s, t, k)
-        assert value("pap-ts-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
+        assert value("pap-tight-struct-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
 
 
 def test_group_logistic_is_the_minimum_over_intercepts() -> None:
@@ -181,10 +181,10 @@ def test_surrogates_are_ordered() -> None:
         for chain in (
             ("pap-ramp", "pauc-hinge", "pap-max"),
             ("pap-avg", "pauc-hinge"),
-            ("pap-ramp", "pap-ts"),
-            ("pap-ts-exact", "pap-ts"),
+            ("pap-ramp", "pap-tight-struct"),
+            ("pap-tight-struct-exact", "pap-tight-struct"),
         ):
             assert all(v[a] <= v[b] + slack for a, b in itertools.pairwise(chain)), chain
         if len(s) <= k:
-            for same in ("pap-max", "pauc-hinge", "pap-ts", "pap-ts-exact"):
+            for same in ("pap-max", "pauc-hinge", "pap-tight-struct", "pap-tight-struct-exact"):
                 assert v[same] == pytest.approx(v["pap-ramp"], abs=slack)

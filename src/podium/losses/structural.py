@@ -12,17 +12,18 @@ from podium.losses.pap import PairLoss, PApTarget
 from podium.types import PerGroup, PerRow
 
 
-@register_as("pap-ts-exact", exact=True)
-@register_as("pap-ts")
+@register_as("pap-tight-struct-exact", exact=True)
+@register_as("pap-tight-struct")
 @dataclass(frozen=True)
 class PApTightStruct(PairLoss):
     """The tight-struct surrogate, as the paper computes it or as its equation reads.
 
-    exact=False, "pap-ts": `PApRamp` plus a hinge without margin for the positives below the
-    top, ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
+    exact=False, "pap-tight-struct": `PApRamp` plus a hinge without margin for the positives
+    below the top,
+    ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
     / (beta k)``: what the paper's algorithm 2 descends on.
 
-    exact=True, "pap-ts-exact": the literal eq. (14), a maximum over orderings. It is
+    exact=True, "pap-tight-struct-exact": the literal eq. (14), a maximum over orderings. It is
     ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, where u is the closest sequence that falls
     (isotonic regression) to s(i) - 1 for i <= beta and s(i) below.
 
@@ -75,8 +76,8 @@ class PApTightStruct(PairLoss):
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Name in the registry: "pap-ts", or "pap-ts-exact"."""
-        return "pap-ts-exact" if self.exact else "pap-ts"
+        """Name in the registry: "pap-tight-struct", or "pap-tight-struct-exact"."""
+        return "pap-tight-struct-exact" if self.exact else "pap-tight-struct"
 
     @property
     def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

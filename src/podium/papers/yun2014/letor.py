@@ -120,7 +120,7 @@ METHODS: dict[str, Method] = {
     "pap-ramp@10": _pap(losses.PApRamp),
     "pap-avg@10": _pap(losses.PApAverage),
     "pap-max@10": _pap(losses.PApMax),
-    "pap-ts@10": _pap(losses.PApTightStruct),
+    "pap-tight-struct@10": _pap(losses.PApTightStruct),
     "pap-struct@10": _pap(PApStruct),
     "pauc-hinge@10": _pap(losses.PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
