@@ -11,7 +11,7 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses._exponential_kernels import falling_exp
+from podium.losses.listwise_kernels import falling_exp
 
 LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
 ALL: tuple[Any, ...] = (

@@ -7,8 +7,10 @@ model that scores whole groups can be trained on it. `get` makes one from its na
 and register it: the law tests find it and test the declarations.
 """
 
-from podium.losses._registry import (
+from podium.losses.base import (
     REGISTRY,
+    Loss,
+    as_loss,
     from_spec,
     get,
     is_registered,
@@ -18,7 +20,6 @@ from podium.losses._registry import (
     spec,
     split,
 )
-from podium.losses.base import Loss, as_loss
 from podium.losses.grouped import (
     GroupLogistic,
     GroupLogisticTarget,
@@ -33,11 +34,10 @@ from podium.losses.pairwise import (
     PairwiseHinge,
     PairwiseLogistic,
 )
-from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PAUCHinge
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PApTightStruct, PAUCHinge
 from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses.rankcosine import CosineTarget, RankCosine
 from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses.structural import PApTightStruct
 
 __all__ = [
     "REGISTRY",

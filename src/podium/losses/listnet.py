@@ -14,7 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses.base import Out, register
 from podium.losses.listwise import (
     TIES,
     DrawnLoss,
@@ -60,13 +60,11 @@ class SoftmaxTarget:
 class SoftmaxLoss(ListwiseLoss):
     """What the cross entropies share; use one of its classes."""
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._listwise_kernels import softmax_entropy
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.listwise_kernels import softmax_entropy
 
         layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
-        softmax_entropy(scores, *layout, values, grad, curvature)
+        softmax_entropy(scores, *layout, out)
 
 
 @register

@@ -129,7 +129,7 @@ class DrawnLoss(ListwiseLoss):
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
     """Return which groups have two rows of different grade."""
-    from podium.losses._listwise_kernels import mark_several
+    from podium.losses.listwise_kernels import mark_several
 
     several = np.zeros(groups.n_groups, np.bool_)
     mark_several(grades, inputs.rows_by_group(groups), groups.offsets, several)
@@ -147,7 +147,7 @@ def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> ND
     Shape (n_orders, n_rows): one order for each column of the keys. Cost: O(n) for a head of up
     to 64 places, which is all that is ordered; a longer one sorts its list.
     """
-    from podium.losses._listwise_kernels import order_heads
+    from podium.losses.listwise_kernels import order_heads
 
     rows = inputs.rows_by_group(groups)
     by_order = np.ascontiguousarray(keys.T)

@@ -57,13 +57,15 @@ def _before(tree, place):
 
 
 @kernel
-def hinge_pairs(scores, rows, bounds, levels, scale, count, margin, values, grad, curvature):
+def hinge_pairs(scores, pairs, margin, out):
     """Sum (margin - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
 
     A sweep over positions p from low to high: a row enters as the upper one of its pairs at
     p = score - margin and leaves as the lower one at p = score; a pair costs the length between.
     Counts are of integers and no length is negative, so nothing cancels.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     longest, most = _longest_group(bounds, levels), _most_levels(levels)
     keys = np.empty(longest)
     level = np.empty(longest, np.int64)
@@ -168,11 +170,13 @@ def _take_logs(excess):
 
 
 @kernel
-def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, grad, curvature):
+def logistic_pairs(scores, pairs, unit, out):
     """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair.
 
     Scores are in that unit, and so are sums over pairs that are far apart.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     longest = _longest_group(bounds, levels)
     odds, excess = np.empty(longest), np.zeros(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
@@ -225,12 +229,14 @@ def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, gra
 
 
 @kernel
-def exponential_pairs(scores, rows, bounds, levels, scale, count, shift, values, grad, curvature):
+def exponential_pairs(scores, pairs, shift, out):
     """Sum exp(t - s + shift) over pairs, s of the more relevant row; two passes over the rows.
 
     The sum over the other level's rows is kept by its largest exponent, so that only what is too
     large itself overflows. Then the value is inf and the gradient held at `_HELD` a row.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     for g in range(levels.size - 1):
         first, last = levels[g], levels[g + 1]
         if last - first < 2:

@@ -102,15 +102,15 @@ def share_ties(scores, rows, lo, hi, edge, out):
 
 
 @kernel
-def pair_hinges(
-    scores, rows, bounds, n_top, n_neg, scale, margin, sign, rest, values, grad, curvature
-):
+def pair_hinges(scores, tops, margin, sign, rest, out):
     """Sum (margin - s + t)+ over chosen positives and top negatives of each group.
 
     sign=1 takes the n_top best positives, sign=-1 the worst. `rest` adds (t - s)+ of the other
     positives. `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`,
     where not empty, the bound of `PApLoss.curvature`; both are zero on entry.
     """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_top = 1
     widest_neg = 1
@@ -199,8 +199,10 @@ def pair_hinges(
 
 
 @kernel
-def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad, curvature):
+def mean_hinges(scores, tops, margin, out):
     """Mean (margin - mean(s) + t)+ over the top negatives t of each group; outputs as above."""
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_neg = 1
     n_defined = 0
@@ -243,23 +245,3 @@ def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad,
             for j in range(k):
                 curvature[rows[neg[j]]] = 2.0 * step
             share_ties(scores, rows, mid, hi, edge, curvature)
-
-
-@kernel
-def logistic_rows(scores, positive, index, scale, values, grad):
-    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write its derivative."""
-    for i in range(scores.size):
-        y = 1.0 if positive[i] else -1.0
-        margin = y * scores[i]
-        small = np.exp(-abs(margin))  # never above 1: no score overflows
-        values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
-        wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
-        grad[i] = -y * wrong * scale[i]
-
-
-@kernel
-def logistic_curvature(scores, scale, floor, out):
-    """Write the second derivative of each row's logistic loss, at least `floor`."""
-    for i in range(scores.size):
-        small = np.exp(-abs(scores[i]))
-        out[i] = max(scale[i] * small / (1.0 + small) ** 2, floor)

@@ -13,9 +13,8 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss, count_of
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.types import Mask, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +105,10 @@ class Logistic(RowLoss):
         share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: BinaryTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
-        from podium.losses.pap_kernels import logistic_curvature, logistic_rows
+    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
+        from podium.losses.logistic_kernels import logistic_curvature, logistic_rows
 
+        values, grad, curvature = out
         n_defined = count_of(target)
         logistic_rows(scores, target.positive, target.index, target.share, values, grad)
         grad /= n_defined
@@ -186,14 +179,8 @@ class Squared(RowLoss):
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SquaredTarget:
         return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: SquaredTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
+    def _run(self, scores: PerRow, target: SquaredTarget, out: Out) -> None:
+        values, grad, curvature = out
         error, n_defined = scores - target.relevance, count_of(target)
         np.multiply(target.share, error, out=grad)
         with np.errstate(over="ignore"):

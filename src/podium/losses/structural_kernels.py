@@ -53,15 +53,15 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 
 
 @kernel
-def ordering_hinges(
-    scores, rows, bounds, n_top, n_neg, whole, scale, margin, values, grad, curvature
-):
+def ordering_hinges(scores, tops, whole, margin, out):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
     whole=False orders the n_neg best negatives, the weight of a pair is 1 / (n_top n_neg), the
     bonus `margin`. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
     bonus is what makes that 1 / (n_top n_neg). Outputs as in `pair_hinges`.
     """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_pos = 1
     widest_neg = 1

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium.losses import register
+from podium.losses.base import HingeLoss, Out
 from podium.losses.pap import PApLoss, PApTarget
-from podium.losses.structural import run_orderings
-from podium.types import PerGroup, PerRow
+from podium.types import PerRow
 
 
 @register
 @dataclass(frozen=True)
-class PApStruct(PApLoss):
+class PApStruct(HingeLoss, PApLoss):
     """The loose structural surrogate: errors of the top pairs, margins of all pairs.
 
     ``max over orderings pi of [errors of pi between its top beta positives and its top k
@@ -22,13 +22,8 @@ class PApStruct(PApLoss):
 
     Parameters
     ----------
-    k : int
-        Cutoff in items, at least 1.
-    clip : bool
-        Take the n_neg negatives there are for the top of a group with fewer than k, instead of
-        leaving the group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
+    k, clip, min_relevance
+        As in `podium.losses.pap.PApLoss`.
 
     Notes
     -----
@@ -57,7 +52,7 @@ class PApStruct(PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = "pap"
 
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        run_orderings(scores, target, values, grad, curvature, whole=True)
+    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+        from podium.losses.structural_kernels import ordering_hinges
+
+        ordering_hinges(scores, target.tops, True, unit, out)

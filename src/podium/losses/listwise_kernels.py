@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses._exponential_kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it
@@ -18,6 +17,10 @@ _SMALLER = 2.0**-60  # times which no sum of differences of scores overflows
 _SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
 _LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
+_MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01  # few enough bits that its multiples are exact
+_LN2_LOW = 1.90821492927058770002e-10
 
 
 @kernel
@@ -105,6 +108,51 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
 
 
 @kernel
+def falling_exp(part, power, bits):
+    """Replace numbers in [-700, 0] by their exponentials, within 1 unit in the last place.
+
+    exp(x) = 2**n * exp(r) with x = n log 2 + r: plain loops without a call, so that they
+    vectorise, which np.exp does not. `power` and `bits` are one memory, as numbers and as bits.
+    """
+    for i in range(part.size):
+        nearest = part[i] * _LOG2_E + _MAGIC
+        power[i] = nearest
+        nearest -= _MAGIC
+        part[i] = (part[i] - nearest * _LN2_HIGH) - nearest * _LN2_LOW
+    for i in range(part.size):
+        bits[i] = (bits[i] + 1023) << 52
+    for i in range(part.size):
+        r = part[i]
+        p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        part[i] = (p * r * r + r + 1.0) * power[i]
+
+
+@kernel
+def four_sums(terms):
+    """Return the sum, every fourth term in a sum of its own: no addition waits for the last."""
+    a = b = c = d = 0.0
+    whole = terms.size - terms.size % 4
+    for i in range(0, whole, 4):
+        a += terms[i]
+        b += terms[i + 1]
+        c += terms[i + 2]
+        d += terms[i + 3]
+    for i in range(whole, terms.size):
+        a += terms[i]
+    return (a + b) + (c + d)
+
+
+@kernel
 def tail_sum(scores, rows, h, part, power, bits):
     """Write exp(score - top) of rows[h:]; return top, the best of these scores, its place, and
     the rest of their sum.
@@ -133,7 +181,7 @@ def tail_sum(scores, rows, h, part, power, bits):
 
 
 @kernel
-def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature):
+def top_likelihood(scores, rows, offsets, depth, scale, out):
     """Add scale * sum_{p < depth} [logsumexp of the scores from place p on - score at p].
 
     `rows[o]` are all lists in their o-th order. The first depth places of a list, fewer than it
@@ -146,6 +194,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
     Forwards, `before` is sum_{q <= p} exp(top_p - logsumexp_q), at most p + 1: what a row of
     score top_p gets from all places up to its own.
     """
+    values, grad, curvature = out
     n_used = 0
     deepest = 1
     for g in range(depth.size):
@@ -210,11 +259,12 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
 
 
 @kernel
-def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, curvature):
+def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
     """Add scale * sum truth * (logsumexp of the list's scores - score); as `top_likelihood`.
 
     `truth` is in the order of `rows`, `total` its sum in each list, 0 for one to leave out.
     """
+    values, grad, curvature = out
     n_used = 0
     for g in range(total.size):
         n_used += total[g] > 0.0
@@ -242,12 +292,13 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
 
 
 @kernel
-def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, grad, curvature):
+def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
     """Add scale * (1 - truth . scores / |scores|) / 2; as `softmax_entropy`.
 
     1 - u . v is taken as (|u - v|^2 + 1 - |u|^2) / 2, which loses nothing near 0; `short` is
     1 - |truth|^2.
     """
+    values, grad, curvature = out
     n_used = 0
     for g in range(defined.size):
         n_used += defined[g]

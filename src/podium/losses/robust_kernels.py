@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, summing_kernel
-from podium.losses._exponential_kernels import four_sums
-from podium.losses._listwise_kernels import longest_list
+from podium.losses.listwise_kernels import four_sums, longest_list
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)
@@ -45,8 +44,10 @@ def one_cost(hinge, d):
 
 
 @kernel
-def robust_rows(scores, positive, index, share, kind, hinge, count, floor, values, grad, curvature):
+def robust_rows(scores, positive, index, share, form, count, floor, out):
     """Add share * rho(sigma(y s)) of each row to its group's value; write its derivative."""
+    kind, hinge = form
+    values, grad, curvature = out
     for i in range(scores.size):
         y = 1.0 if positive[i] else -1.0
         cost, wrong, bend = one_cost(hinge, y * scores[i])
@@ -143,13 +144,15 @@ def _powers(part_scores, up, down):
 
 
 @kernel
-def robust_ranks(scores, rows, offsets, worth, kind, hinge, share, count, values, grad, curvature):
+def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
     """Sum worth * rho(sum of sigma(own score - other's)) over the rows with worth > 0 of a list.
 
     Rows are addressed through `rows`, list after list; `worth` is by row, `share` weighs a list's
     value; a list of share 0 is left as it is. `grad` and `curvature` are zero on entry. The bound
     adds twice that of a pair to both of its rows, hence is one of the Hessian as a matrix.
     """
+    kind, hinge = form
+    values, grad, curvature = out
     longest = longest_list(offsets)
     near, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
     part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
