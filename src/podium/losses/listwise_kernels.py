@@ -1,5 +1,7 @@
 """Compiled listwise losses: one exponential per row, and no sum that loses a small term.
 
+Equations are those of xia2009. `out` is (values, gradient, curvature), and is added to.
+
 A sum of exponentials is kept as its largest score and `rest`, the sum of the other terms
 relative to that one: its logarithm is ``top + log1p(rest)``, exact where a leader dominates and
 where all are tied. Rows are addressed through `rows`, list after list.
@@ -62,6 +64,7 @@ def insert_head(grades, keys, rows, h, out):
             out[after] = last
             after += 1
             place = h - 1
+        # Down to its place among those kept, of which the last may just have left.
         while place > 0:
             above = out[place - 1]
             if grade < grades[above] or (grade == grades[above] and key <= keys[above]):
@@ -83,6 +86,7 @@ def order_heads(grades, keys, rows, offsets, n_head, out):
                 continue
             for i in range(lo, hi):
                 out[o, i] = rows[i]
+            # By key, then stably by grade.
             if n_head[g] > 0:
                 sort_falling(keys[o], out[o, lo:hi], hi - lo, spare)
                 sort_falling(grades, out[o, lo:hi], hi - lo, spare)
@@ -95,6 +99,7 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
         lo, hi, h = offsets[g], offsets[g + 1], n_head[g]
         if h == 0:
             continue
+        # Rows of one grade may lie on both sides of the head's end.
         edge = grades[rows[lo + h - 1]]
         open_edge = False
         for i in range(lo + h, hi):
@@ -114,13 +119,16 @@ def falling_exp(part, power, bits):
     exp(x) = 2**n * exp(r) with x = n log 2 + r: plain loops without a call, so that they
     vectorise, which np.exp does not. `power` and `bits` are one memory, as numbers and as bits.
     """
+    # n is the integer nearest to x / log 2, and r is what is left, with log 2 in two parts.
     for i in range(part.size):
         nearest = part[i] * _LOG2_E + _MAGIC
         power[i] = nearest
         nearest -= _MAGIC
         part[i] = (part[i] - nearest * _LN2_HIGH) - nearest * _LN2_LOW
+    # The low bits are n: moved to where an exponent stands, with its offset, they are 2**n.
     for i in range(part.size):
         bits[i] = (bits[i] + 1023) << 52
+    # exp(r) by its series up to r**13, for |r| <= log(2) / 2.
     for i in range(part.size):
         r = part[i]
         p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0
@@ -174,6 +182,7 @@ def tail_sum(scores, rows, h, part, power, bits):
     else:
         for i in range(h, rows.size):
             part[i] = np.exp(part[i])
+    # The leader's own term, 1, stays out of the rest.
     part[lead] = 0.0
     rest = four_sums(part[h : rows.size])
     part[lead] = 1.0
@@ -216,11 +225,12 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
             behind = 0.0
             product = 0.0  # of the factors 1 + rest, less 1
             total = 0.0
+            # Eq. (9) up to k: logsumexp from each place on, from the last place to the first.
             for p in range(h - 1, -1, -1):
                 gap = scores[listed[p]] - top
                 small = np.exp(-abs(gap))
                 others = 1.0 + rest
-                if gap > 0.0:
+                if gap > 0.0:  # a new leader: the sum so far is rescaled to it
                     top = scores[listed[p]]
                     rest = others * small
                     others = rest
@@ -242,6 +252,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
             if value == np.inf:  # although the weighed sum may be finite
                 value = scale[g] * total + scale[g] * behind / _SMALLER
             values[g] += value
+            # A row's gradient: its chances at all places up to its own, less 1 at its own.
             step = scale[g] / n_used
             before = 0.0
             for p in range(h):
@@ -261,6 +272,8 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
 @kernel
 def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
     """Add scale * sum truth * (logsumexp of the list's scores - score); as `top_likelihood`.
+
+    This is eq. (12) for the first place, up to the entropy of the truth.
 
     `truth` is in the order of `rows`, `total` its sum in each list, 0 for one to leave out.
     """
@@ -282,6 +295,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
         for i in range(hi - lo):
             row, wanted = rows[lo + i], truth[lo + i]
             value += 2.0 * (wanted * (0.5 * top - 0.5 * scores[row]))  # inf * 0 is nan
+            # total * chance - wanted, in terms of one sign each, so that nothing cancels.
             others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
             slope = (total[g] - wanted) * part[i] - wanted * others
             grad[row] += step * slope * inverse
@@ -293,7 +307,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
 
 @kernel
 def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
-    """Add scale * (1 - truth . scores / |scores|) / 2; as `softmax_entropy`.
+    """Add scale * (1 - truth . scores / |scores|) / 2, eq. (10); as `softmax_entropy`.
 
     1 - u . v is taken as (|u - v|^2 + 1 - |u|^2) / 2, which loses nothing near 0; `short` is
     1 - |truth|^2.
@@ -308,6 +322,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
             continue
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo
+        # Scores by their largest, then by their length: no square overflows.
         largest = 0.0
         for i in range(n):
             largest = max(largest, abs(scores[rows[lo + i]]))
@@ -322,6 +337,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
             apart += (truth[lo + i] - unit[i]) ** 2
         value = min(apart / 4.0, 1.0) if largest > 0.0 else 0.5
         values[g] += scale[g] * value
+        # The derivative of u . s / |s| is (u - (u . v) v) / |s| with v = s / |s|.
         norm = max(largest * length, _SMALL_NORM) if largest > 0.0 else 1.0
         step = scale[g] / n_used / norm
         for i in range(n):

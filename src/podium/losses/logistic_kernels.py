@@ -106,6 +106,7 @@ def best_intercept(depth, n, yes, no, near, bracket, odds):
         above, below, above_slope, below_slope = balance(depth, n, factor, yes, no, odds)
         if above == below:
             break
+        # The sides cross at the best b: the larger one says on which side it lies.
         if above > below:
             high = b
         else:
@@ -140,6 +141,7 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
     found between which the balance turns, and b is counted from the one that it is close to. It
     can lie between them and far from both: then any b there is as good.
     """
+    # Bisection over rows by falling score.
     first, last = 0, n - 1
     while last - first > 1:
         middle = (first + last) // 2
@@ -147,6 +149,7 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
             last = middle
         else:
             first = middle
+    # Close together, they bracket b from the upper one; else b is near one of the two.
     upper, lower = keys[order[first]], keys[order[last]]
     if upper - lower <= 2.0 * _APART:
         return upper, log_odds, log_odds + (upper - lower)
@@ -159,9 +162,10 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
 def group_logistic(scores, labels, out):
     """Log-loss of each group at its best intercept: min_b sum no f(s + b) + yes f(-s - b).
 
-    f(x) = log(1 + exp(x)). `yes` and `no`, in the order of `rows`, weigh each row's two labels.
-    `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`, where not
-    empty, its second derivatives with the intercepts held; both are zero on entry.
+    f(x) = log(1 + exp(x)). `labels` is what `GroupLogisticTarget.labels` returns; `yes` and `no`,
+    in the order of `rows`, weigh each row's two labels. The gradient is that of
+    sum(values * defined) / n_defined, the curvature, where not empty, its second derivatives with
+    the intercepts held.
     """
     rows, offsets, defined, yes, no = labels
     values, grad, curvature = out
@@ -186,6 +190,7 @@ def group_logistic(scores, labels, out):
             anchor, worst = max(anchor, keys[i]), min(worst, keys[i])
             y_sum += yes[lo + i]
             z_sum += no[lo + i]
+        # The best b if all scores were the anchor; lower ones raise it by their range at most.
         log_odds = np.log(y_sum) - np.log(z_sum)
         near = anchor - worst + abs(log_odds) < _FAR
         if near:
@@ -203,6 +208,7 @@ def group_logistic(scores, labels, out):
             guess = 0.5 * (low + high)
         bracket = guess, low, high
         b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], near, bracket, odds)
+        # At the best b, which is held: the derivative by b is 0.
         total = 0.0
         for i in range(n):
             x = 0.5 * keys[i] - 0.5 * anchor + 0.5 * b  # half: the whole may overflow
@@ -223,10 +229,7 @@ def group_logistic(scores, labels, out):
 @kernel
 def top_sigmoids(scores, tops, temperature, out):
     """Add scale * sum over top positives s of the mean sigmoid((t - s) / temperature) over the
-    top negatives t; outputs are added to, otherwise as of `group_logistic`.
-
-    `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are where a group's positives begin, its
-    negatives begin, and its negatives end.
+    top negatives t; `tops` as in `podium.losses.pap_kernels`.
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
@@ -250,6 +253,7 @@ def top_sigmoids(scores, tops, temperature, out):
         lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
         select(scores, rows, lo, mid, b, 1.0, top_keys, top)
         select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
+        # Where exponentials keep their digits, odds of pairs are products of two rows'.
         zero = neg_keys[0]
         reach = max(top_keys[0], zero) - min(top_keys[b - 1], neg_keys[k - 1])
         near = reach < _FAR * temperature
@@ -267,6 +271,7 @@ def top_sigmoids(scores, tops, temperature, out):
                 for j in range(k):
                     lead = (neg_keys[j] - top_keys[i]) / temperature
                     neg_odds[j] = np.exp(min(max(lead, -_FAR), _FAR))
+            # p = sigmoid((t(j) - s(i)) / temperature), whose derivative is p q / temperature.
             slope = 0.0
             for j in range(k):
                 o = neg_odds[j] * factor

@@ -3,10 +3,10 @@
 Rows are addressed through `rows`, which lists each group's rows by falling relevance. Rows of a
 group with the same relevance are a level: level v holds ``rows[bounds[v]:bounds[v + 1]]``, group
 g the levels ``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` weighs a
-pair of each group in its value, `count` is the number of groups that the mean is over: `grad`
-receives the gradient of sum(values) / count, `curvature`, where not empty, twice the second
-derivative of each pair on both of its rows. All are zero on entry; groups of one level, or of no
-weight, are left as they are.
+pair of each group in its value, `count` is the number of groups that the mean is over. `pairs`, as
+`PairTarget.pairs` returns it, is all of these. `out` is (values, gradient of sum(values) / count,
+curvature), the last, where not empty, twice the second derivative of each pair on both of its
+rows. All are zero on entry; groups of one level, or of no weight, are left as they are.
 """
 
 from __future__ import annotations
@@ -88,19 +88,23 @@ def hinge_pairs(scores, pairs, margin, out):
         step = scale[g] / count
         total = 0.0
         active = 0  # pairs whose upper row has entered and whose lower one has not left
-        a, b = n - 1, n - 1
+        a, b = n - 1, n - 1  # the next rows to enter and to leave
         last, from_entry = 0.0, False
         while b >= 0:
             here = order[b]
             enters = a >= 0 and margin - (keys[order[a]] - keys[here]) >= 0.0
             if enters:
                 here = order[a]
+            # All active pairs cost the length from the last position to this one. Positions are
+            # compared without forming score - margin, which would lose digits.
             if active > 0:
                 gap = keys[here] - last
                 if enters != from_entry:
                     gap = gap - margin if enters else margin + gap
                 total += active * gap
             last, from_entry = keys[here], enters
+            # Its pairs are with less relevant rows that have not left, or more relevant ones that
+            # have entered; each of these errs by now, and adds its step to the gradient.
             if enters:
                 lower = b + 1 - _before(remaining, level[here] + 1)
                 active += lower
@@ -196,7 +200,7 @@ def logistic_pairs(scores, pairs, unit, out):
                 odds[i] = np.exp((scores[rows[lo + i]] - high) / unit)
         total, growth = 0.0, 0.0
         for v in range(first, last - 1):
-            below = bounds[v + 1] - lo
+            below = bounds[v + 1] - lo  # from here on lie the rows of lower levels
             for i in range(bounds[v] - lo, below):
                 s = scores[rows[lo + i]]
                 if near:
@@ -265,6 +269,7 @@ def exponential_pairs(scores, pairs, shift, out):
                     grad[rows[p]] -= sign * held
                     if curvature.size:
                         curvature[rows[p]] += 2.0 * held
+                # The level joins the sum, which is rescaled to its new largest exponent.
                 total = total * np.exp(most - peak) if i > 0 else 0.0
                 for p in range(bounds[v], bounds[v + 1]):
                     total += np.exp(sign * scores[rows[p]] - peak)
