@@ -65,8 +65,7 @@ class ListMLE(DrawnLoss):
     k : int, optional
         Places that count, at least 1; None, and any k beyond the list, is the whole list.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over n_orders drawn orders.
+        As in `DrawnLoss`; the mean is over n_orders drawn orders.
     n_orders : int, optional
         Of ties="averaged"; 16 without it.
     head : {"k", "relevant"}

@@ -81,8 +81,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     k : int, optional
         Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over all their orders, which is exact and nothing but another P.
+        As in `DrawnLoss`; the mean is over all orders, exact and nothing but another P.
     scale : float
         What the grades are multiplied by before the softmax, above 0.
 

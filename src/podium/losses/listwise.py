@@ -53,7 +53,14 @@ class ListwiseLoss(GroupLoss):
 
 
 class DrawnLoss(ListwiseLoss):
-    """A loss that puts rows of equal grade in an order; a subclass has `_drawn_target`."""
+    """A loss that puts rows of equal grade in an order; a subclass has `_drawn_target`.
+
+    Parameters
+    ----------
+    ties : {"fixed", "redrawn", "averaged"}
+        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
+        can), or the mean over orders.
+    """
 
     ties: GradeTies
 

@@ -42,7 +42,15 @@ class BinaryTarget:
 
 
 class RowLoss(GroupLoss):
-    """What the losses of single rows share: a parameter `per`, which says how rows are weighed."""
+    """What the losses of single rows share; use one of its classes.
+
+    Parameters
+    ----------
+    per : {"row", "group"}
+        "row": every row weighs the same, as in plain logistic regression. A group's value is
+        its sum of losses by the mean group size, so that the mean over groups is the mean over
+        rows. "group": every group weighs the same, its value is the mean of its rows.
+    """
 
     per: Literal["row", "group"]
 
@@ -66,9 +74,7 @@ class Logistic(RowLoss):
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain logistic regression. A group's value is
-        its sum of losses by the mean group size, so that the mean over groups is the mean over
-        rows. "group": every group weighs the same, its value is the mean of its rows.
+        As in `RowLoss`.
     min_relevance : float
         Relevance from which a row is a positive.
 
@@ -147,9 +153,7 @@ class Squared(RowLoss):
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain regression. A group's value is its sum of
-        losses by the mean group size, so that the mean over groups is the mean over rows.
-        "group": every group weighs the same, its value is the mean of its rows.
+        As in `RowLoss`.
 
     Notes
     -----

@@ -58,8 +58,7 @@ class RankCosine(DrawnLoss):
     k : int, optional
         Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over all their orders, which is exact and costs no more.
+        As in `DrawnLoss`; the mean is over all orders, exact and no dearer.
 
     Notes
     -----

@@ -71,9 +71,7 @@ class RobustBinary(Robust, RowLoss):
         ``log2(1 + 2^-t)``, as in logistic regression with base 2, or ``max(1 - t, 0)``, as in a
         support vector machine.
     per : {"row", "group"}
-        "row": every row weighs the same. A group's value is its sum of losses by the mean group
-        size, so that the mean over groups is the mean over rows. "group": every group weighs the
-        same, its value is the mean of its rows.
+        As in `RowLoss`.
     min_relevance : float
         Relevance from which a row is a positive.
 
