@@ -86,8 +86,16 @@ def listed(options: Iterable[str]) -> str:
 def nearest(value: Any, options: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" where one of the options is close, else nothing."""
     known = {option.lower(): option for option in options}
-    close = difflib.get_close_matches(str(value).lower(), list(known), n=1)
+    text = str(value).lower()
+    close = [option for option in known if _abbreviated(option) == text]
+    close = close or difflib.get_close_matches(text, list(known), n=1)
     return f" Did you mean {known[close[0]]!r}?" if close else ""
+
+
+def _abbreviated(name: str) -> str:
+    """Return "pap-ts" for "pap-tight-struct"."""
+    first, *others = name.split("-")
+    return f"{first}-{''.join(word[:1] for word in others)}"
 
 
 def array(values: ArrayLike, name: str) -> NDArray[Any]:

@@ -91,6 +91,7 @@ def read_only(array: NDArray[A]) -> NDArray[A]:
 def counting_order(codes, offsets, order):
     """Write the stable row order that groups equal codes; offsets become the group bounds."""
     n_groups = offsets.size - 1
+    # Sizes, then their sums, then each row to the next place of its code.
     for i in range(codes.size):
         offsets[codes[i] + 1] += 1
     for g in range(n_groups):
@@ -171,6 +172,7 @@ def rank_rows(offsets, scores, tie_keys, sign, values, tied):
         lo, hi = offsets[g], offsets[g + 1]
         if _falls(scores, lo, hi):
             continue
+        # By tie key, then by score: the sort is stable, so equal scores stay by tie key.
         n = hi - lo
         for i in range(n):
             order[i] = i
@@ -238,7 +240,7 @@ def average_ties(offsets, tied, values):
         total = 0.0
         for i in range(start, hi):
             total += values[i]
-            if not tied[i]:
+            if not tied[i]:  # the last row of its tie
                 mean = total / (i + 1 - start)
                 for j in range(start, i + 1):
                     values[j] = mean

@@ -231,7 +231,7 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         ),
         (
             ("--loss", "pap-logistic", "--clip"),
-            r"^--clip has no meaning for pap-logistic\. .* pap-ts-exact, pauc-hinge\.$",
+            r"^--clip has no meaning for pap-logistic\. .* pap-tight-struct-exact, pauc-hinge\.$",
         ),
         (
             ("--loss", "softmax", "--min-relevance", "2"),

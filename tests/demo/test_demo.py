@@ -156,7 +156,7 @@ def test_demo_trains_the_papers_surrogates_at_the_measured_cutoff():
         "pap-ramp",
         "pap-avg",
         "pap-max",
-        "pap-ts",
+        "pap-tight-struct",
     }
 
 

@@ -35,9 +35,11 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "pap-ramp clip": lambda: losses.PApRamp(3, clip=True, min_relevance=2),
     "pap-avg clip": lambda: losses.PApAverage(3, clip=True, min_relevance=2),
     "pap-max clip": lambda: losses.PApMax(3, clip=True, min_relevance=2),
-    "pap-ts clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
-    "pap-ts-exact clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2, exact=True),
-    "pap-struct clip": lambda: losses.PApStruct(3, clip=True, min_relevance=2),
+    "pap-tight-struct clip": lambda: losses.PApTightStruct(3, clip=True, min_relevance=2),
+    "pap-tight-struct-exact clip": lambda: losses.PApTightStruct(
+        3, clip=True, min_relevance=2, exact=True
+    ),
+    "pap-struct clip": lambda: losses.get("pap-struct@3", clip=True, min_relevance=2),
     "pauc-hinge clip": lambda: losses.PAUCHinge(3, clip=True, min_relevance=2),
     "group-logistic per group": lambda: losses.GroupLogistic(per="group", min_relevance=2),
     "group-logistic soft": lambda: losses.GroupLogistic(soft=True),
@@ -51,7 +53,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "listnet top": lambda: losses.ListNet(2, scale=0.5),
     "listnet fixed": lambda: losses.ListNet(ties="fixed"),
     "listnet top redrawn": lambda: losses.ListNet(2, ties="redrawn", scale=2.0),
-    "listnet-luce top": lambda: losses.ListNetLuce(3, scale=0.5),
+    "listnet-luce top": lambda: losses.get("listnet-luce@3", scale=0.5),
     "rankcosine top": lambda: losses.RankCosine(2),
     "rankcosine fixed": lambda: losses.RankCosine(ties="fixed"),
     "rankcosine top redrawn": lambda: losses.RankCosine(2, ties="redrawn"),
@@ -194,7 +196,7 @@ def drawn(loss: Any, groups: Groups) -> dict[str, Any]:
 NOT_CONVEX = {
     # Either of two positives above the negative is enough, both halfway are not.
     "pap-ramp": ([1.0, 0.0], [0.0, 1.0], [0.0]),
-    "pap-ts": ([1.0, 0.0], [0.0, 1.0], [0.0]),
+    "pap-tight-struct": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-logistic": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     # Of two scores of which one is 0, only the other's sign counts.
     "rankcosine": ([-2.0], [1.0], [0.0]),
@@ -208,8 +210,8 @@ NOT_SMOOTH = {
     "pap-ramp": 1.0,
     "pap-avg": 1.0,
     "pap-max": 1.0,
-    "pap-ts": 1.0,
-    "pap-ts-exact": 1.0,
+    "pap-tight-struct": 1.0,
+    "pap-tight-struct-exact": 1.0,
     "pap-struct": 1.0,
     "pauc-hinge": 1.0,
     "pairwise-hinge": 1.0,

@@ -117,7 +117,7 @@ def test_theorem_1_subsets_may_be_chosen_in_either_order(
     assert oracles.pap_risk_exchanged(positives, negatives, k) == risk
 
 
-@pytest.mark.parametrize("surrogate", ["avg", "max", "ts"])
+@pytest.mark.parametrize("surrogate", ["avg", "max", "tight-struct"])
 def test_algorithm_2_thresholds_out_valid_orderings_that_attain_its_loss(surrogate: str) -> None:
     for s, t, k in GRID:
         ranked, worst, beta = s, sorted(t, reverse=True)[:k], min(k, len(s))
@@ -165,10 +165,10 @@ def test_proposition_5_fails_average_below_the_ramp() -> None:
 
 
 def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
-    found = below("pap-ts-exact", "pap-ramp")
+    found = below("pap-tight-struct-exact", "pap-ramp")
     assert found
     assert not any(few(case) for case in found)
-    assert below("pap-ts", "pap-ramp") == []
+    assert below("pap-tight-struct", "pap-ramp") == []
     s, t = fractions(0.5, 0.4, 0.3), fractions(0, 0)
     assert oracles.ramp(s, t, 2) == oracles.tight_struct(s, t, 2) == Fraction(11, 20)
     assert oracles.tight_struct_exact(s, t, 2) == Fraction(2, 5)
@@ -177,15 +177,17 @@ def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
 def test_algorithm_2_does_not_maximise_equation_14() -> None:
     """Its ordering spares the positives below the top, which that ordering then ranks first."""
     s, t, k = (0.5, 0.4, 0.3), (0.0, 0.0), 2
-    pi = oracles.algorithm_2("ts", s, t, k)
+    pi = oracles.algorithm_2("tight-struct", s, t, k)
     assert pi == ((1, 1), (1, 1), (0, 0))
     assert oracles.top_errors(pi, k) == 0 + 2
     lost = 2 * (0.5 - 0) + 2 * (0.4 - 0)
     at_its_ordering = (2 - lost) / (2 * 2)
-    assert at_its_ordering < value("pap-ts-exact", s, t, k) - SLACK
+    assert at_its_ordering < value("pap-tight-struct-exact", s, t, k) - SLACK
 
 
-@pytest.mark.parametrize(("name", "expected"), [("pap-ts", True), ("pap-ts-exact", False)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("pap-tight-struct", True), ("pap-tight-struct-exact", False)]
+)
 def test_tight_struct_is_convex_as_the_equation_only(name: str, expected: bool) -> None:
     """Some midpoint of two score vectors of two positives lies above the mean of the ends."""
     vectors = list(itertools.product(POSITIVE, repeat=2))

@@ -109,22 +109,6 @@ def test_scaled_listnet_is_the_definition(scale: float) -> None:
             assert value == pytest.approx(expected, abs=1e-13)
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.5])
-def test_luce_cross_entropy_is_the_sum_over_all_first_places(scale: float) -> None:
-    for case in cases(2):
-        expected = oracles.luce_cross_entropy(case.scores, case.grades, case.k, scale)
-        value, _ = run(losses.ListNetLuce(case.k, scale), case.scores, case.grades)
-        assert value == pytest.approx(expected, abs=1e-12)
-
-
-def test_luce_of_one_place_is_listnet_of_the_whole_list() -> None:
-    for case in cases(3):
-        luce = run(losses.ListNetLuce(1), case.scores, case.grades)
-        whole = run(losses.ListNet(), case.scores, case.grades)
-        assert luce[0] == pytest.approx(whole[0], abs=1e-14)
-        np.testing.assert_allclose(luce[1], whole[1], atol=1e-15)
-
-
 @pytest.mark.parametrize("name", ["listnet", "rankcosine"])
 def test_ground_truth_scores_keep_the_head_in_order_and_the_tail_below(name: str) -> None:
     tails = 0

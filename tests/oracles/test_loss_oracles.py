@@ -134,23 +134,7 @@ def test_sums_over_pairs_are_what_their_formulas_say() -> None:
 def test_exact_tight_struct_is_the_dynamic_programme() -> None:
     for s, t, k in many(7):
         expected = loss_oracles.tight_struct_by_rows(s, t, k)
-        assert value("pap-ts-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
-
-
-def test_loose_struct_is_a_programme_over_rising_rows() -> None:
-    """As many errors at least as the positive above has: the best of all rising sequences."""
-    for s, t, k in many(8):
-        ranked, worst = sorted(s, reverse=True), sorted(t, reverse=True)
-        n_pairs, n_top = len(s) * len(t), min(k, len(s)) * k
-        best = [0.0] * (len(t) + 1)
-        for i, score in enumerate(ranked):
-            margin = list(itertools.accumulate((b - score for b in worst), initial=0.0))
-            ends = [
-                best[r] + margin[r] / n_pairs + (min(r, k) / n_top if i < k else 0.0)
-                for r in range(len(t) + 1)
-            ]
-            best = list(itertools.accumulate(ends, max))
-        assert value("pap-struct", s, t, k) == pytest.approx(best[-1], abs=1e-12)
+        assert value("pap-tight-struct-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
 
 
 def test_group_logistic_is_the_minimum_over_intercepts() -> None:
@@ -197,22 +181,10 @@ def test_surrogates_are_ordered() -> None:
         for chain in (
             ("pap-ramp", "pauc-hinge", "pap-max"),
             ("pap-avg", "pauc-hinge"),
-            ("pap-ramp", "pap-ts"),
-            ("pap-ts-exact", "pap-ts"),
+            ("pap-ramp", "pap-tight-struct"),
+            ("pap-tight-struct-exact", "pap-tight-struct"),
         ):
             assert all(v[a] <= v[b] + slack for a, b in itertools.pairwise(chain)), chain
         if len(s) <= k:
-            for same in ("pap-max", "pauc-hinge", "pap-ts", "pap-ts-exact"):
+            for same in ("pap-max", "pauc-hinge", "pap-tight-struct", "pap-tight-struct-exact"):
                 assert v[same] == pytest.approx(v["pap-ramp"], abs=slack)
-
-
-def test_loose_struct_with_few_items_is_the_ramp() -> None:
-    """With n_pos and n_neg at most k all pairs are top pairs, and nothing is loose."""
-    for s, t, _ in cases(10):
-        loss = losses.PApStruct(4, clip=True)
-        ramp = losses.PApRamp(4, clip=True)
-        scores, relevance = np.array([*s, *t]), np.repeat([1.0, 0.0], [len(s), len(t)])
-        target = loss.prepare(relevance, Groups.single(scores.size))
-        ours, theirs = (x.value_and_grad(scores, target) for x in (loss, ramp))
-        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-12)
-        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12)

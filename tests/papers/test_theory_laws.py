@@ -95,7 +95,7 @@ def test_hinges_are_zero_exactly_where_their_margin_holds(
     s, t, k, _ = case
     m = one(s, t, k, 1.0)
     assert (value("pap-ramp", s, t, k) == 0) == m.holds("weak")[0]
-    assert (value("pap-ts", s, t, k) == 0) == m.holds("moderate")[0]
+    assert (value("pap-tight-struct", s, t, k) == 0) == m.holds("moderate")[0]
     assert (value("pap-max", s, t, k) == 0) == m.holds("strong")[0]
     assert (value("pauc-hinge", s, t, k) == 0) == m.holds("strong")[0]
     assert (value("risk", s, t, k) == 0) == (m.weak[0] > 0)

@@ -69,8 +69,8 @@ def test_wide_moderate_margin_reaches_the_average() -> None:
 def test_strong_margin_of_a_half_makes_the_exact_tight_struct_zero() -> None:
     # Two positives pay for one hinge: .5 + .5 >= 1.
     found = one([0.5, 0.5], [0.0], 1, delta=0.5).guarantees()
-    assert {name for name in found if found[name][0]} == {"risk", "pap-ts-exact"}
-    loss = losses.get("pap-ts-exact@1")
+    assert {name for name in found if found[name][0]} == {"risk", "pap-tight-struct-exact"}
+    loss = losses.get("pap-tight-struct-exact@1")
     target = loss.prepare(np.array([1.0, 1.0, 0.0]), Groups.single(3))
     assert loss.value_and_grad(np.array([0.5, 0.5, 0.0]), target)[0][0] == 0.0
 

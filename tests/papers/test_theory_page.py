@@ -26,11 +26,11 @@ def test_examples_print_what_the_page_shows() -> None:
         ("plain", 3, 3, 1.0, {"pap-avg"}),
         ("plain", 5, 3, 1.0, {"risk", "pap-ramp", "pap-avg"}),
         ("plain", 3, 1, 1.0, ALL),
-        ("moderate", 3, 2, 1.0, {"risk", "pap-ramp", "pap-ts", "pap-ts-exact"}),
+        ("moderate", 3, 2, 1.0, {"risk", "pap-ramp", "pap-tight-struct", "pap-tight-struct-exact"}),
         ("moderate", 3, 2, 1.5, ALL - {"pap-max", "pauc-hinge"}),
         ("moderate", 3, 3, 1.0, ALL),
         ("strong", 3, 2, 1.0, ALL),
-        ("strong", 4, 2, 0.5, {"risk", "pap-ts-exact"}),
+        ("strong", 4, 2, 0.5, {"risk", "pap-tight-struct-exact"}),
     ],
 )
 def test_table_of_guarantees(

@@ -17,7 +17,7 @@ from pyarrow import ipc, parquet
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from podium import data, rankers, report
+from podium import data, losses, rankers, report
 from podium._arrays import read_arrays, replacing, write_arrays
 from podium.data import read_run
 from podium.data.appending import append_table
@@ -192,6 +192,24 @@ def test_model_of_the_first_version_is_read() -> None:
     assert (model.loss, model.l2, model.stop_reason_) == ("pap-ramp@1", 0.5, "max_iter")
     assert model.eval_metric == "pap@10"  # then eval_measure
     assert model.history_["objective"].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("saved", "loaded"),
+    [
+        ("pap-ts@2", "pap-tight-struct@2"),
+        ("pap-ts-exact(clip=true)@2", "pap-tight-struct-exact(clip=true)@2"),
+        ({"name": "pap-ts", "k": 2}, losses.PApTightStruct(2)),
+        ({"name": "pap-ts-exact", "k": 2}, losses.PApTightStruct(2, exact=True)),
+    ],
+)
+def test_model_with_a_loss_of_an_earlier_name_is_read(
+    saved: Any, loaded: Any, tmp_path: Path
+) -> None:
+    header, arrays = read_arrays(SAVED / "linear.safetensors", "podium", 1)
+    header["params"]["loss"] = saved
+    write_arrays(tmp_path / "model", "podium", header.pop("format"), arrays, header)
+    assert rankers.load(tmp_path / "model").loss == loaded
 
 
 def test_factorization_of_the_first_version_is_read() -> None:

@@ -184,7 +184,7 @@ def test_progress_counts_to_the_end() -> None:
 @quiet
 def test_loss_by_name_is_the_loss() -> None:
     X, y, qid = problem()
-    by_name = LinearRanker("pap-ts@5", max_iter=30).fit(X, y, qid)
+    by_name = LinearRanker("pap-tight-struct@5", max_iter=30).fit(X, y, qid)
     by_value = LinearRanker(losses.PApTightStruct(5), max_iter=30).fit(X, y, qid)
     assert by_name.coef_.tobytes() == by_value.coef_.tobytes()
     assert clone(by_value).loss == losses.PApTightStruct(5)

@@ -11,7 +11,7 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses._exponential_kernels import falling_exp
+from podium.losses.listwise_kernels import falling_exp
 
 LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
 ALL: tuple[Any, ...] = (
@@ -21,7 +21,7 @@ ALL: tuple[Any, ...] = (
     losses.ListMLE(3, head="relevant"),
     losses.ListNet(),
     losses.ListNet(2, ties="fixed"),
-    losses.ListNetLuce(2),
+    losses.get("listnet-luce@2"),
     losses.RankCosine(),
     losses.RankCosine(1, ties="fixed"),
     losses.SoftmaxCrossEntropy(),
@@ -142,16 +142,6 @@ def test_ordered_list_keeps_the_digits_of_small_terms() -> None:
         rest = [math.fsum(np.exp(scores[i + 1 :] - scores[i])) for i in range(6)]
         np.testing.assert_allclose(values, [math.fsum(np.log1p(rest))], rtol=1e-12)
         np.testing.assert_allclose(grad[0], -rest[0] / (1 + rest[0]), rtol=1e-12)
-
-
-@pytest.mark.parametrize("loss", [losses.ListNetLuce(2), losses.ListNetLuce(1)], ids=repr)
-def test_luce_of_a_certain_truth_keeps_its_digits(loss: Any) -> None:
-    # exp(-1000) is 0: the grades rank the first row first for certain, the others by chance.
-    values, grad = run(loss, [40.0, 0.0, 0.0], [1000, 0, 0])
-    rest = 2 * math.exp(-40)
-    certain = math.log1p(rest) + (loss.k - 1) * math.log(2)
-    np.testing.assert_allclose(values, [certain], rtol=1e-14)
-    np.testing.assert_allclose(grad, [-rest, rest / 2, rest / 2], rtol=1e-14)
 
 
 # --- ties of grades ---
@@ -463,7 +453,6 @@ def test_huge_and_close_grades_give_finite_gradients(loss: Any) -> None:
         (lambda: untyped.ListMLE(0), "k must be an integer >= 1 or None"),
         (lambda: untyped.ListNet(k=2.5), "k must be an integer >= 1 or None"),
         (lambda: untyped.RankCosine(k=True), "k must be an integer >= 1 or None"),
-        (lambda: untyped.ListNetLuce(None), "k must be an integer >= 1, got None"),
         (lambda: untyped.ListMLE(ties="average"), "Did you mean 'averaged'"),
         (lambda: untyped.ListNet(ties="first"), "ties must be one of 'fixed', 'redrawn'"),
         (lambda: untyped.RankCosine(ties=None), "ties must be one of"),
@@ -472,24 +461,12 @@ def test_huge_and_close_grades_give_finite_gradients(loss: Any) -> None:
         (lambda: untyped.ListMLE(head="top"), "head must be one of 'k' or 'relevant'"),
         (lambda: untyped.ListMLE(min_relevance=0), "min_relevance must be a number > 0"),
         (lambda: untyped.ListNet(scale=0), "scale must be a number > 0"),
-        (lambda: untyped.ListNetLuce(scale=np.inf), "scale must be a number > 0"),
         (lambda: losses.get("softmax@10"), "softmax has no parameter 'k'"),
     ],
 )
 def test_bad_parameters_are_refused(make: Any, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         make()
-
-
-def test_luce_refuses_lists_that_are_too_long_for_k() -> None:
-    relevance, groups = np.tile([1.0, 0.0], 250), Groups.from_qid(["a"] * 100 + ["b"] * 400)
-    losses.ListNetLuce(2).prepare(relevance, groups)
-    text = r"qid 'b' has 400 rows, so it costs 400\^3 = 6.4e\+07 .* 'listnet@3'"
-    with pytest.raises(ArgumentError, match=text):
-        losses.ListNetLuce(3).prepare(relevance, groups)
-    # One grade costs nothing, and places beyond the list are not places.
-    losses.ListNetLuce(3).prepare(np.ones(500), groups)
-    losses.ListNetLuce(99).prepare(relevance[:6], Groups.single(6))
 
 
 @pytest.mark.parametrize("loss", ALL, ids=repr)
@@ -530,12 +507,6 @@ NAMES_AT_ANY_SCORE = (
     "pairwise-logistic",
     "pairwise-exponential",
 )
-
-
-def test_luce_refuses_many_lists_that_are_dear_together() -> None:
-    groups = Groups.from_sizes(np.full(30, 200))
-    with pytest.raises(ArgumentError, match=r"30 groups, the largest of 200 rows, cost 2\.4e\+08"):
-        losses.get("listnet-luce@3").prepare(np.tile([1.0] + [0.0] * 199, 30), groups)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e300, 1e308])

@@ -50,8 +50,8 @@ def test_names_are_these() -> None:
         "pap-max",
         "pap-ramp",
         "pap-struct",
-        "pap-ts",
-        "pap-ts-exact",
+        "pap-tight-struct",
+        "pap-tight-struct-exact",
         "pauc-hinge",
         "rankcosine",
         "robirank",
@@ -63,16 +63,25 @@ def test_names_are_these() -> None:
 
 def test_a_name_may_stand_for_parameters() -> None:
     exact = losses.PApTightStruct(7, exact=True)
-    assert losses.get("pap-ts-exact@7") == exact == losses.get("pap-ts@7", exact=True)
-    assert (exact.name, losses.PApTightStruct(7).name) == ("pap-ts-exact", "pap-ts")
-    assert losses.spec(exact) == losses.spec(losses.get("pap-ts-exact", k=7, exact=True))
+    assert (
+        losses.get("pap-tight-struct-exact@7")
+        == exact
+        == losses.get("pap-tight-struct@7", exact=True)
+    )
+    assert (exact.name, losses.PApTightStruct(7).name) == (
+        "pap-tight-struct-exact",
+        "pap-tight-struct",
+    )
+    assert losses.spec(exact) == losses.spec(losses.get("pap-tight-struct-exact", k=7, exact=True))
     assert "exact" not in losses.spec(exact)
     assert losses.from_spec(losses.spec(exact)) == exact
 
 
 def test_a_name_contradicted_says_what_it_stands_for() -> None:
-    with pytest.raises(ArgumentError, match=r"pap-ts-exact stands for exact=True, got exact=False"):
-        losses.get("pap-ts-exact@7", exact=False)
+    with pytest.raises(
+        ArgumentError, match=r"pap-tight-struct-exact stands for exact=True, got exact=False"
+    ):
+        losses.get("pap-tight-struct-exact@7", exact=False)
 
 
 def test_declarations_follow_the_parameters() -> None:
@@ -88,6 +97,8 @@ def test_exact_must_be_a_flag() -> None:
 def test_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(ArgumentError, match=r"loss must be one of .* Did you mean 'pap-avg'"):
         losses.get("pap-avrg@10")
+    with pytest.raises(ArgumentError, match=r"Did you mean 'pap-tight-struct'"):
+        losses.get("pap-ts@10")
 
 
 def test_missing_cutoff_says_how_to_give_it() -> None:
@@ -110,7 +121,7 @@ def test_unknown_parameter_lists_the_known() -> None:
     with pytest.raises(ArgumentError, match="logistic has no parameter 'k'"):
         losses.get("logistic@10")
     with pytest.raises(ArgumentError, match="Did you mean 'clip'"):
-        losses.get("pap-ts@10", clp=True)
+        losses.get("pap-tight-struct@10", clp=True)
 
 
 @pytest.mark.parametrize("name", sorted(losses.REGISTRY))

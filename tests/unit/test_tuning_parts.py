@@ -158,7 +158,7 @@ def test_splits_by_time_set_the_last_rows_aside() -> None:
 
 
 def test_default_grid_is_one_that_the_estimator_takes() -> None:
-    for loss in (None, "logistic", "pap-avg@7", "pap-ts@3"):
+    for loss in (None, "logistic", "pap-avg@7", "pap-tight-struct@3"):
         for solver in ("auto", "subgradient", "stochastic", "lbfgs"):
             model = LinearRanker(loss, solver=solver)
             assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()])
@@ -172,7 +172,9 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
     assert "learning_rate" in default_grid(SGDAtK(k=3))
 
 
-@pytest.mark.parametrize("loss", [None, "logistic", "pap-logistic", "pap-avg@7", "pap-ts@3"])
+@pytest.mark.parametrize(
+    "loss", [None, "logistic", "pap-logistic", "pap-avg@7", "pap-tight-struct@3"]
+)
 @pytest.mark.parametrize("solver", ["auto", "subgradient", "stochastic", "lbfgs"])
 @pytest.mark.parametrize("radius", [None, 2.0])
 def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(

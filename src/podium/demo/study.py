@@ -58,7 +58,7 @@ class Settings(NamedTuple):
 # negatives the average one has a say. Wider cutoffs need two surrogates only: where customers have
 # fewer positives than k, ramp, max and tight-struct are the same.
 _SURROGATES = {
-    10: ("pap-ramp", "pap-avg", "pap-max", "pap-ts"),
+    10: ("pap-ramp", "pap-avg", "pap-max", "pap-tight-struct"),
     30: ("pap-ramp", "pap-avg"),
     100: ("pap-ramp", "pap-avg"),
 }

@@ -7,8 +7,10 @@ model that scores whole groups can be trained on it. `get` makes one from its na
 and register it: the law tests find it and test the declarations.
 """
 
-from podium.losses._registry import (
+from podium.losses.base import (
     REGISTRY,
+    Loss,
+    as_loss,
     from_spec,
     get,
     is_registered,
@@ -18,7 +20,6 @@ from podium.losses._registry import (
     spec,
     split,
 )
-from podium.losses.base import Loss, as_loss
 from podium.losses.grouped import (
     GroupLogistic,
     GroupLogisticTarget,
@@ -27,18 +28,16 @@ from podium.losses.grouped import (
 )
 from podium.losses.listmle import ListMLE, ListMLETarget
 from podium.losses.listnet import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
-from podium.losses.luce import ListNetLuce, LuceTarget
 from podium.losses.pairwise import (
     PairTarget,
     PairwiseExponential,
     PairwiseHinge,
     PairwiseLogistic,
 )
-from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PAUCHinge
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PApTightStruct, PAUCHinge
 from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses.rankcosine import CosineTarget, RankCosine
 from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses.structural import PApStruct, PApTightStruct
 
 __all__ = [
     "REGISTRY",
@@ -49,17 +48,14 @@ __all__ = [
     "ListMLE",
     "ListMLETarget",
     "ListNet",
-    "ListNetLuce",
     "Logistic",
     "Loss",
-    "LuceTarget",
     "PAUCHinge",
     "PApAverage",
     "PApLogistic",
     "PApLogisticTarget",
     "PApMax",
     "PApRamp",
-    "PApStruct",
     "PApTarget",
     "PApTightStruct",
     "PairTarget",

@@ -1,4 +1,4 @@
-"""What a loss is: `Loss` declares all that callers may read of one.
+"""What a loss is: `Loss` declares all that callers may read of one, `REGISTRY` holds them by name.
 
 `GroupLoss` turns one pass over all groups into values, gradient and curvature; podium's own
 losses are written on it. A loss of your own may also implement the three methods of `Loss`.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 import inspect
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
+from podium.registry import Classes
 from podium.types import Keys, Mask, PerGroup, PerRow
 
 DECLARED = (
@@ -35,6 +37,13 @@ DECLARED = (
     "redraws",
 )
 """What a loss that wraps another one takes over from it."""
+
+Out: TypeAlias = tuple[PerGroup, PerRow, PerRow]
+"""What a pass over the groups writes: values, gradient and curvature.
+
+The values are 0, or nan for a group that the loss is not defined on; the others are 0. The
+curvature is left out where its array is empty.
+"""
 
 _EMPTY: NDArray[np.float64] = np.empty(0)
 
@@ -204,8 +213,7 @@ class Target(Protocol):
 class GroupLoss(Loss):
     """A loss that one pass over all groups computes; a subclass has `_target` and `_run`.
 
-    `_run` fills values that are 0 for defined groups, and a gradient and a curvature that are 0; it
-    leaves out the curvature where that array is empty.
+    `_run` takes checked scores and the target, and fills `Out`.
     """
 
     _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # by that of a group's mean
@@ -227,7 +235,7 @@ class GroupLoss(Loss):
         """Return values and gradient; see `Loss.value_and_grad`."""
         checked = inputs.scores_of(scores, target.groups)
         values, grad = _zeros(target), np.zeros(checked.size)
-        self._run(checked, target, values, grad, _EMPTY)
+        self._run(checked, target, (values, grad, _EMPTY))
         return values, grad
 
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
@@ -240,7 +248,7 @@ class GroupLoss(Loss):
         """Return all three from one pass."""
         checked = inputs.scores_of(scores, target.groups)
         values, grad, bound = _zeros(target), np.zeros(checked.size), np.zeros(checked.size)
-        self._run(checked, target, values, grad, bound)
+        self._run(checked, target, (values, grad, bound))
         return values, grad, np.maximum(bound, self._least_curvature / count_of(target))
 
     def _check_min_relevance(self) -> None:
@@ -251,9 +259,78 @@ class GroupLoss(Loss):
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> Any: ...
 
     @abc.abstractmethod
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None: ...
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None: ...
+
+
+class HingeLoss(GroupLoss):
+    """A loss of hinges, for scores of any finite size; a subclass has `_target` and `_hinges`.
+
+    `_hinges` takes scores in a unit in which no sum of their differences overflows, and writes
+    values in that unit. It is the margin too.
+    """
+
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        scaled, unit = inputs.in_units(scores)
+        self._hinges(scaled, unit, target, out)
+        inputs.out_of_units(out[0], unit)
+
+    @abc.abstractmethod
+    def _hinges(self, scores: PerRow, unit: float, target: Any, out: Out) -> None: ...
+
+
+def count_of(target: Target) -> int:
+    """Return how many groups the mean is over, at least 1."""
+    return max(1, int(np.count_nonzero(target.defined)))
+
+
+def _zeros(target: Target) -> PerGroup:
+    return np.where(target.defined, 0.0, np.nan)
+
+
+REGISTRY: Classes[Loss] = Classes(
+    "loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss
+)
+"""Every loss class by its name; the law tests loop over it and read the declarations.
+
+A class with several names stands under each: make the loss with `get`, which sets the parameters
+that a name stands for, and read the declarations from that.
+"""
+
+register, register_as = REGISTRY.register, REGISTRY.register_as
+get, parse, split = REGISTRY.make, REGISTRY.parse, REGISTRY.split
+
+
+def is_registered(text: str) -> bool:
+    """Return whether a text begins with a name of `REGISTRY`, however it goes on.
+
+    Examples
+    --------
+    >>> is_registered("listmle(head=relevant)@10"), is_registered("lambdarank")
+    (True, False)
+    """
+    return REGISTRY.find(text.partition("@")[0].partition("(")[0].strip()) is not None
+
+
+def spec(loss: Any) -> dict[str, Any]:
+    """Return a registered loss as a dictionary that JSON can hold; `from_spec` reads it back.
+
+    Examples
+    --------
+    >>> spec(get("logistic"))
+    {'name': 'logistic', 'per': 'row', 'min_relevance': 1.0}
+    """
+    if not isinstance(loss, Loss) or REGISTRY.get(loss.name) is not type(loss):
+        raise ArgumentError(
+            f"loss {loss!r} is not in the registry and cannot be written down. Enter its class "
+            "with podium.losses.register first."
+        )
+    return {"name": loss.name, **REGISTRY.params(loss)}
+
+
+def from_spec(description: Mapping[str, Any]) -> Loss:
+    """Make the loss that `spec` described."""
+    params = dict(description)
+    return get(params.pop("name", ""), **params)
 
 
 def as_loss(loss: Any) -> Loss:
@@ -265,8 +342,6 @@ def as_loss(loss: Any) -> Loss:
         If the name is unknown, or the object is no `Loss`.
     """
     if isinstance(loss, str):
-        from podium.losses import get
-
         return get(loss)
     if isinstance(loss, Loss):
         return loss
@@ -277,12 +352,3 @@ def as_loss(loss: Any) -> Loss:
             f"read of a loss. Write 'class {kind}(Loss)'."
         )
     raise ArgumentError(f"loss must be a loss or its name, as 'pap-avg@10', got {loss!r}.")
-
-
-def count_of(target: Target) -> int:
-    """Return how many groups the mean is over, at least 1."""
-    return max(1, int(np.count_nonzero(target.defined)))
-
-
-def _zeros(target: Target) -> PerGroup:
-    return np.where(target.defined, 0.0, np.nan)

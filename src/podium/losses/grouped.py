@@ -14,8 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss
+from podium.losses.base import GroupLoss, Out, register
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -46,7 +45,7 @@ class GroupLogisticTarget:
     defined: Mask
 
     @property
-    def layout(self) -> tuple[Any, ...]:
+    def labels(self) -> tuple[Any, ...]:
         """The arrays that the kernel of the likelihood takes."""
         return self.rows, self.offsets, self.defined, self.yes, self.no
 
@@ -134,17 +133,10 @@ class GroupLogistic(GroupLoss):
         weight = inputs.row_weights(weights, groups)
         return _weighed(chance, weight, groups, inputs.rows_by_group(groups), self.per)
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: GroupLogisticTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
-        from podium.losses._grouped_kernels import group_logistic
+    def _run(self, scores: PerRow, target: GroupLogisticTarget, out: Out) -> None:
+        from podium.losses.logistic_kernels import group_logistic
 
-        group_logistic(scores, *target.layout, values, grad, curvature)
+        group_logistic(scores, target.labels, out)
 
     def why_undefined(self, target: GroupLogisticTarget) -> str:
         """Say what a group needs, how many lack what, and what to do."""
@@ -183,6 +175,11 @@ class PApLogisticTarget:
     def defined(self) -> Mask:
         """Which groups the loss is defined on."""
         return self.likelihood.defined
+
+    @property
+    def tops(self) -> tuple[Any, ...]:
+        """The arrays that the kernel of the second term takes."""
+        return self.likelihood.rows, self.bounds, self.n_top, self.n_neg, self.scale
 
 
 @register
@@ -278,20 +275,12 @@ class PApLogistic(GroupLoss):
         """Say what a group needs, how many lack it, and what to do."""
         return f"{self.name} needs a positive and a negative {_lacking(target.likelihood)}"
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: PApLogisticTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
-        from podium.losses._grouped_kernels import group_logistic, top_sigmoids
+    def _run(self, scores: PerRow, target: PApLogisticTarget, out: Out) -> None:
+        from podium.losses.logistic_kernels import group_logistic, top_sigmoids
 
-        group_logistic(scores, *target.likelihood.layout, values, grad, curvature)
+        group_logistic(scores, target.likelihood.labels, out)
         if self.weight > 0.0:
-            layout = (target.likelihood.rows, target.bounds, target.n_top, target.n_neg)
-            top_sigmoids(scores, *layout, target.scale, self.temperature, values, grad, curvature)
+            top_sigmoids(scores, target.tops, self.temperature, out)
 
 
 def _weighed(

@@ -12,7 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses.base import Out, register
 from podium.losses.listwise import TIES, DrawnLoss, GradeTies, head_first, heads, several_grades
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow
 
@@ -65,8 +65,7 @@ class ListMLE(DrawnLoss):
     k : int, optional
         Places that count, at least 1; None, and any k beyond the list, is the whole list.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over n_orders drawn orders.
+        As in `DrawnLoss`; the mean is over n_orders drawn orders.
     n_orders : int, optional
         Of ties="averaged"; 16 without it.
     head : {"k", "relevant"}
@@ -131,7 +130,7 @@ class ListMLE(DrawnLoss):
     def _drawn_target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> ListMLETarget:
-        from podium.losses._listwise_kernels import count_drawn
+        from podium.losses.listwise_kernels import count_drawn
 
         n_head = self._heads(grades, groups)
         rows = head_first(grades, keys, groups, n_head)
@@ -150,12 +149,10 @@ class ListMLE(DrawnLoss):
     def _lack(self) -> str:
         return "one grade only" + (" or no relevant row" if self.head == "relevant" else "")
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._listwise_kernels import top_likelihood
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.listwise_kernels import top_likelihood
 
         groups, rows = target.groups, target.rows
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain
         scale = target.share / rows.shape[0]
-        top_likelihood(scores, rows, groups.offsets, depth, scale, values, grad, curvature)
+        top_likelihood(scores, rows, groups.offsets, depth, scale, out)

@@ -14,7 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses.base import Out, register
 from podium.losses.listwise import (
     TIES,
     DrawnLoss,
@@ -60,13 +60,11 @@ class SoftmaxTarget:
 class SoftmaxLoss(ListwiseLoss):
     """What the cross entropies share; use one of its classes."""
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._listwise_kernels import softmax_entropy
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.listwise_kernels import softmax_entropy
 
         layout = (target.rows, target.groups.offsets, target.truth, target.total, target.share)
-        softmax_entropy(scores, *layout, values, grad, curvature)
+        softmax_entropy(scores, *layout, out)
 
 
 @register
@@ -83,8 +81,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     k : int, optional
         Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over all their orders, which is exact and nothing but another P.
+        As in `DrawnLoss`; the mean is over all orders, exact and nothing but another P.
     scale : float
         What the grades are multiplied by before the softmax, above 0.
 

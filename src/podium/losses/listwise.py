@@ -53,7 +53,14 @@ class ListwiseLoss(GroupLoss):
 
 
 class DrawnLoss(ListwiseLoss):
-    """A loss that puts rows of equal grade in an order; a subclass has `_drawn_target`."""
+    """A loss that puts rows of equal grade in an order; a subclass has `_drawn_target`.
+
+    Parameters
+    ----------
+    ties : {"fixed", "redrawn", "averaged"}
+        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
+        can), or the mean over orders.
+    """
 
     ties: GradeTies
 
@@ -129,7 +136,7 @@ class DrawnLoss(ListwiseLoss):
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
     """Return which groups have two rows of different grade."""
-    from podium.losses._listwise_kernels import mark_several
+    from podium.losses.listwise_kernels import mark_several
 
     several = np.zeros(groups.n_groups, np.bool_)
     mark_several(grades, inputs.rows_by_group(groups), groups.offsets, several)
@@ -147,7 +154,7 @@ def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> ND
     Shape (n_orders, n_rows): one order for each column of the keys. Cost: O(n) for a head of up
     to 64 places, which is all that is ordered; a longer one sorts its list.
     """
-    from podium.losses._listwise_kernels import order_heads
+    from podium.losses.listwise_kernels import order_heads
 
     rows = inputs.rows_by_group(groups)
     by_order = np.ascontiguousarray(keys.T)

@@ -13,8 +13,7 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss, count_of
+from podium.losses.base import GroupLoss, HingeLoss, Out, count_of, register
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -55,6 +54,11 @@ class PairTarget:
         """Weight of each pair in its group's value."""
         return self.share / np.maximum(self.n_pairs, 1.0)
 
+    @property
+    def pairs(self) -> tuple[Any, ...]:
+        """What the kernels take."""
+        return self.rows, self.bounds, self.levels, self.scale, float(count_of(self))
+
 
 @dataclass(frozen=True)
 class PairwiseLoss(GroupLoss):
@@ -89,7 +93,7 @@ class PairwiseLoss(GroupLoss):
 
 @register
 @dataclass(frozen=True)
-class PairwiseHinge(PairwiseLoss):
+class PairwiseHinge(HingeLoss, PairwiseLoss):
     """Mean hinge over pairs of different relevance, ``max(0, 1 - d)``: Ranking SVM's loss.
 
     Notes
@@ -118,14 +122,10 @@ class PairwiseHinge(PairwiseLoss):
 
     name: ClassVar[str] = "pairwise-hinge"
 
-    def _run(
-        self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
+    def _hinges(self, scores: PerRow, unit: float, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import hinge_pairs
 
-        scaled, unit = inputs.in_units(scores)
-        hinge_pairs(scaled, *_layout(target), unit, values, grad, curvature)
-        inputs.out_of_units(values, unit)
+        hinge_pairs(scores, target.pairs, unit, out)
 
 
 @register
@@ -161,13 +161,11 @@ class PairwiseLogistic(PairwiseLoss):
     smooth: ClassVar[bool] = True
     _visits_pairs: ClassVar[bool] = True
 
-    def _run(
-        self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
+    def _run(self, scores: PerRow, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import logistic_pairs
 
         scaled, unit = inputs.in_units(scores)
-        logistic_pairs(scaled, *_layout(target), unit, values, grad, curvature)
+        logistic_pairs(scaled, target.pairs, unit, out)
 
 
 @register
@@ -201,17 +199,10 @@ class PairwiseExponential(PairwiseLoss):
     name: ClassVar[str] = "pairwise-exponential"
     smooth: ClassVar[bool] = True
 
-    def _run(
-        self, scores: PerRow, target: PairTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
+    def _run(self, scores: PerRow, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import exponential_pairs
 
-        exponential_pairs(scores, *_layout(target), 0.0, values, grad, curvature)
-
-
-def _layout(target: PairTarget) -> tuple[Any, ...]:
-    scale, count = target.scale, float(count_of(target))
-    return target.rows, target.bounds, target.levels, scale, count
+        exponential_pairs(scores, target.pairs, 0.0, out)
 
 
 def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:

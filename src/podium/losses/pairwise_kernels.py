@@ -3,10 +3,10 @@
 Rows are addressed through `rows`, which lists each group's rows by falling relevance. Rows of a
 group with the same relevance are a level: level v holds ``rows[bounds[v]:bounds[v + 1]]``, group
 g the levels ``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` weighs a
-pair of each group in its value, `count` is the number of groups that the mean is over: `grad`
-receives the gradient of sum(values) / count, `curvature`, where not empty, twice the second
-derivative of each pair on both of its rows. All are zero on entry; groups of one level, or of no
-weight, are left as they are.
+pair of each group in its value, `count` is the number of groups that the mean is over. `pairs`, as
+`PairTarget.pairs` returns it, is all of these. `out` is (values, gradient of sum(values) / count,
+curvature), the last, where not empty, twice the second derivative of each pair on both of its
+rows. All are zero on entry; groups of one level, or of no weight, are left as they are.
 """
 
 from __future__ import annotations
@@ -57,13 +57,15 @@ def _before(tree, place):
 
 
 @kernel
-def hinge_pairs(scores, rows, bounds, levels, scale, count, margin, values, grad, curvature):
+def hinge_pairs(scores, pairs, margin, out):
     """Sum (margin - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
 
     A sweep over positions p from low to high: a row enters as the upper one of its pairs at
     p = score - margin and leaves as the lower one at p = score; a pair costs the length between.
     Counts are of integers and no length is negative, so nothing cancels.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     longest, most = _longest_group(bounds, levels), _most_levels(levels)
     keys = np.empty(longest)
     level = np.empty(longest, np.int64)
@@ -86,19 +88,23 @@ def hinge_pairs(scores, rows, bounds, levels, scale, count, margin, values, grad
         step = scale[g] / count
         total = 0.0
         active = 0  # pairs whose upper row has entered and whose lower one has not left
-        a, b = n - 1, n - 1
+        a, b = n - 1, n - 1  # the next rows to enter and to leave
         last, from_entry = 0.0, False
         while b >= 0:
             here = order[b]
             enters = a >= 0 and margin - (keys[order[a]] - keys[here]) >= 0.0
             if enters:
                 here = order[a]
+            # All active pairs cost the length from the last position to this one. Positions are
+            # compared without forming score - margin, which would lose digits.
             if active > 0:
                 gap = keys[here] - last
                 if enters != from_entry:
                     gap = gap - margin if enters else margin + gap
                 total += active * gap
             last, from_entry = keys[here], enters
+            # Its pairs are with less relevant rows that have not left, or more relevant ones that
+            # have entered; each of these errs by now, and adds its step to the gradient.
             if enters:
                 lower = b + 1 - _before(remaining, level[here] + 1)
                 active += lower
@@ -168,11 +174,13 @@ def _take_logs(excess):
 
 
 @kernel
-def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, grad, curvature):
+def logistic_pairs(scores, pairs, unit, out):
     """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair.
 
     Scores are in that unit, and so are sums over pairs that are far apart.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     longest = _longest_group(bounds, levels)
     odds, excess = np.empty(longest), np.zeros(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
@@ -192,7 +200,7 @@ def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, gra
                 odds[i] = np.exp((scores[rows[lo + i]] - high) / unit)
         total, growth = 0.0, 0.0
         for v in range(first, last - 1):
-            below = bounds[v + 1] - lo
+            below = bounds[v + 1] - lo  # from here on lie the rows of lower levels
             for i in range(bounds[v] - lo, below):
                 s = scores[rows[lo + i]]
                 if near:
@@ -225,12 +233,14 @@ def logistic_pairs(scores, rows, bounds, levels, scale, count, unit, values, gra
 
 
 @kernel
-def exponential_pairs(scores, rows, bounds, levels, scale, count, shift, values, grad, curvature):
+def exponential_pairs(scores, pairs, shift, out):
     """Sum exp(t - s + shift) over pairs, s of the more relevant row; two passes over the rows.
 
     The sum over the other level's rows is kept by its largest exponent, so that only what is too
     large itself overflows. Then the value is inf and the gradient held at `_HELD` a row.
     """
+    rows, bounds, levels, scale, count = pairs
+    values, grad, curvature = out
     for g in range(levels.size - 1):
         first, last = levels[g], levels[g + 1]
         if last - first < 2:
@@ -259,6 +269,7 @@ def exponential_pairs(scores, rows, bounds, levels, scale, count, shift, values,
                     grad[rows[p]] -= sign * held
                     if curvature.size:
                         curvature[rows[p]] += 2.0 * held
+                # The level joins the sum, which is rescaled to its new largest exponent.
                 total = total * np.exp(most - peak) if i > 0 else 0.0
                 for p in range(bounds[v], bounds[v + 1]):
                     total += np.exp(sign * scores[rows[p]] - peak)

@@ -1,4 +1,4 @@
-"""Sums of hinges over pairs: surrogates of pAp@k and of the partial AUC, in closed form.
+"""The surrogates of pAp@k and of the partial AUC: hinges of pairs, in closed form.
 
 With s(1) >= s(2) >= … the positive scores of a group, t(1) >= t(2) >= … its negative scores,
 beta = min(k, n_pos) and (x)+ = max(x, 0), pAp@k's risk is the share of pairs (i <= beta, j <= k)
@@ -8,16 +8,15 @@ a plain sum of hinges, because the best ordering thresholds every pair on its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss
+from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
 _FLOOR = 1e-6  # curvature of a row that the scores did not select, by that of a whole group
@@ -36,7 +35,8 @@ class PApTarget:
     bounds : int64, (2 n_groups + 1,)
         Where each group's positives and negatives begin in `rows`.
     n_top : int64, (n_groups,)
-        beta = min(k, n_pos); 0 for a group that is left out.
+        Positives that count: beta = min(k, n_pos), or all of `PAUCHinge`; 0 for a group that is
+        left out.
     n_neg : int64, (n_groups,)
         Negatives that count: k, or all of a smaller group under clip.
     share : float64, (n_groups,)
@@ -55,11 +55,28 @@ class PApTarget:
         """Which groups the loss is defined on."""
         return self.n_top > 0
 
+    @property
+    def tops(self) -> tuple[Any, ...]:
+        """The arrays that the kernels take."""
+        return self.rows, self.bounds, self.n_top, self.n_neg, self.share
+
 
 @dataclass(frozen=True)
 class PApLoss(GroupLoss):
     """What the surrogates of pAp@k share; use one of its classes.
 
+    Parameters
+    ----------
+    k : int
+        Cutoff in items, at least 1. Of `PAUCHinge`, in negatives.
+    clip : bool
+        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
+        group out.
+    min_relevance : float
+        Relevance from which a row is a positive.
+
+    Notes
+    -----
     At a kink, a pair on the margin counts (the paper's choice). Rows of equal score at the edge
     of a selection share its gradient equally, so that row order never matters: an element of the
     subdifferential where the loss is convex, of Clarke's where it is not.
@@ -108,24 +125,16 @@ class PApLoss(GroupLoss):
         )
 
 
-class PairLoss(PApLoss):
+class PairLoss(HingeLoss, PApLoss):
     """A sum of hinges over pairs; the kernel's switches tell these losses apart."""
 
     _sign: ClassVar[float] = 1.0
     _rest: ClassVar[bool] = False
 
-    def _n_positives(self, target: PApTarget) -> Counts:
-        return target.n_top
-
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
+    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import pair_hinges
 
-        layout = (target.rows, target.bounds, self._n_positives(target), target.n_neg, target.share)
-        scaled, unit = inputs.in_units(scores)
-        pair_hinges(scaled, *layout, unit, self._sign, self._rest, values, grad, curvature)
-        inputs.out_of_units(values, unit)
+        pair_hinges(scores, target.tops, unit, self._sign, self._rest, out)
 
 
 @register
@@ -137,13 +146,8 @@ class PApRamp(PairLoss):
 
     Parameters
     ----------
-    k : int
-        Cutoff in items, at least 1.
-    clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
-        group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
+    k, clip, min_relevance
+        As in `PApLoss`.
 
     Notes
     -----
@@ -171,20 +175,15 @@ class PApRamp(PairLoss):
 
 @register
 @dataclass(frozen=True)
-class PApAverage(PApLoss):
+class PApAverage(HingeLoss, PApLoss):
     """Mean hinge of the average positive against the top negatives.
 
     ``sum_{j<=k} (1 - mean(s) + t(j))+ / k``, the paper's eq. (10).
 
     Parameters
     ----------
-    k : int
-        Cutoff in items, at least 1.
-    clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
-        group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
+    k, clip, min_relevance
+        As in `PApLoss`.
 
     Notes
     -----
@@ -209,15 +208,10 @@ class PApAverage(PApLoss):
     name: ClassVar[str] = "pap-avg"
     convex: ClassVar[bool] = True
 
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
+    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
         from podium.losses.pap_kernels import mean_hinges
 
-        layout = (target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        scaled, unit = inputs.in_units(scores)
-        mean_hinges(scaled, *layout, unit, values, grad, curvature)
-        inputs.out_of_units(values, unit)
+        mean_hinges(scores, target.tops, unit, out)
 
 
 @register
@@ -229,13 +223,8 @@ class PApMax(PairLoss):
 
     Parameters
     ----------
-    k : int
-        Cutoff in items, at least 1.
-    clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
-        group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
+    k, clip, min_relevance
+        As in `PApLoss`.
 
     Notes
     -----
@@ -272,13 +261,8 @@ class PAUCHinge(PairLoss):
 
     Parameters
     ----------
-    k : int
-        Cutoff in negatives, at least 1.
-    clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
-        group out.
-    min_relevance : float
-        Relevance from which a row is a positive.
+    k, clip, min_relevance
+        As in `PApLoss`.
 
     Notes
     -----
@@ -306,5 +290,83 @@ class PAUCHinge(PairLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = "pauc"
 
-    def _n_positives(self, target: PApTarget) -> Counts:
-        return np.where(target.defined, np.diff(target.bounds)[0::2], 0)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:
+        target = super()._target(grades, groups, weights)
+        n_pos = np.where(target.defined, np.diff(target.bounds)[0::2], 0)
+        return replace(target, n_top=n_pos)
+
+
+@register_as("pap-tight-struct-exact", exact=True)
+@register_as("pap-tight-struct")
+@dataclass(frozen=True)
+class PApTightStruct(PairLoss):
+    """The tight-struct surrogate, as the paper computes it or as its equation reads.
+
+    exact=False, "pap-tight-struct": `PApRamp` plus a hinge without margin for the positives
+    below the top,
+    ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
+    / (beta k)``: what the paper's algorithm 2 descends on.
+
+    exact=True, "pap-tight-struct-exact": the literal eq. (14), a maximum over orderings. It is
+    ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, where u is the closest sequence that falls
+    (isotonic regression) to s(i) - 1 for i <= beta and s(i) below.
+
+    Parameters
+    ----------
+    k, clip, min_relevance
+        As in `PApLoss`.
+    exact : bool
+        Take the equation instead of the algorithm.
+
+    Notes
+    -----
+    The equation is convex and never below pAp@k's risk, but may lie below `PApRamp`, against
+    the paper's proposition 5. The algorithm's sum is never below `PApRamp` nor below the
+    equation, and not convex: it takes the top positives by score, the equation by the ordering
+    that it maximises over, which spares the most. With at most k positives all three are equal.
+    A value beyond the range of float64 is inf; gradients are finite at any finite score.
+    Cost of exact=True: O(n log n), a sort of the positives.
+
+    References
+    ----------
+    hiranandani2020, section 4.3 and algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PApTightStruct(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([0.5, 0.0, -9.0]), target)
+    (array([9.5]), array([-1.,  2., -1.]))
+    >>> exact = PApTightStruct(k=1, exact=True)
+    >>> exact.value_and_grad(np.array([0.5, 0.0, 0.25]), target)
+    (array([0.25]), array([-1.,  2., -1.]))
+    """
+
+    exact: bool = False
+
+    upper_bounds: ClassVar[str | None] = "pap"
+    _rest: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "exact", _check.flag(self.exact, "exact"))
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Name in the registry: "pap-tight-struct", or "pap-tight-struct-exact"."""
+        return "pap-tight-struct-exact" if self.exact else "pap-tight-struct"
+
+    @property
+    def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it is convex: the equation is, what the algorithm computes is not."""
+        return self.exact
+
+    def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:
+        from podium.losses.structural_kernels import ordering_hinges
+
+        if self.exact:
+            ordering_hinges(scores, target.tops, False, unit, out)
+        else:
+            super()._hinges(scores, unit, target, out)

@@ -1,8 +1,10 @@
-"""Compiled losses: one pass over groups, no work beyond what the top of each list needs.
+"""Compiled surrogates of pAp@k: one pass over groups, no work beyond what their tops need.
 
-Rows are addressed through `rows`, which lists each group's positives and then its negatives in
-the caller's order; `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are where a group's
-positives begin, its negatives begin, and its negatives end.
+Steps and equations are those of hiranandani2020, whose algorithm 2 says which pairs err and what
+the gradient then is. `tops` is what `PApTarget.tops` returns, `out` is (values, gradient,
+curvature), zero on entry. Rows are addressed through `rows`, which lists each group's positives
+and then its negatives in the caller's order; `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are
+where a group's positives begin, its negatives begin, and its negatives end.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def sift_down(keys, heap, size):
 def insert_best(scores, rows, lo, hi, m, sign, keys, places):
     """Do what `select` does by insertion, O(n m) at worst: the fastest way for a short top."""
     filled = 0
-    floor = -np.inf
+    floor = -np.inf  # what a key must exceed to enter
     for p in range(lo, hi):
         key = sign * scores[rows[p]]
         if filled < m:
@@ -62,6 +64,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
     if m <= 64:
         insert_best(scores, rows, lo, hi, m, sign, keys, heap)
         return
+    # The first m are a heap whose root is the smallest of them.
     for filled in range(m):
         p = lo + filled
         key = sign * scores[rows[p]]
@@ -73,6 +76,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
             keys[i], heap[i] = keys[parent], heap[parent]
             i = parent
         keys[i], heap[i] = key, p
+    # A larger key takes the root's place.
     floor = keys[0]
     for p in range(lo + m, hi):
         key = sign * scores[rows[p]]
@@ -80,6 +84,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
             keys[0], heap[0] = key, p
             sift_down(keys, heap, m)
             floor = keys[0]
+    # Roots taken one after another go to the end: a heap sort.
     for end in range(m - 1, 0, -1):
         keys[0], keys[end] = keys[end], keys[0]
         heap[0], heap[end] = heap[end], heap[0]
@@ -102,15 +107,16 @@ def share_ties(scores, rows, lo, hi, edge, out):
 
 
 @kernel
-def pair_hinges(
-    scores, rows, bounds, n_top, n_neg, scale, margin, sign, rest, values, grad, curvature
-):
+def pair_hinges(scores, tops, margin, sign, rest, out):
     """Sum (margin - s + t)+ over chosen positives and top negatives of each group.
 
-    sign=1 takes the n_top best positives, sign=-1 the worst. `rest` adds (t - s)+ of the other
-    positives. `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`,
-    where not empty, the bound of `PApLoss.curvature`; both are zero on entry.
+    sign=1 takes the n_top best positives, eq. (6), sign=-1 the worst, eq. (24). `rest` adds
+    (t - s)+ of the other positives: tight-struct as algorithm 2 computes it. The gradient is that
+    of sum(values * defined) / n_defined, the curvature, where not empty, the bound of
+    `PApLoss.curvature`.
     """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_top = 1
     widest_neg = 1
@@ -126,14 +132,15 @@ def pair_hinges(
     top = np.empty(widest_top, np.int64)
     neg_keys = np.empty(widest_neg)
     neg = np.empty(widest_neg, np.int64)
-    prefix = np.empty(widest_neg + 1)
-    ends = np.empty(widest_neg + 1, np.int64)
+    prefix = np.empty(widest_neg + 1)  # sums of the best negative scores
+    ends = np.empty(widest_neg + 1, np.int64)  # positives that err against so many negatives
     chosen = np.zeros(widest_pos if rest else 1, np.bool_)
     for g in range(n_groups):
         b, k = n_top[g], n_neg[g]
         if b == 0:
             continue
         lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
+        # Lines 1, 6 and 10: the top negatives, and the top or the bottom positives.
         select(scores, rows, lo, mid, b, sign, top_keys, top)
         select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
         edge_pos = scores[rows[top[b - 1]]]
@@ -148,9 +155,10 @@ def pair_hinges(
         share = scale[g] / (b * k)
         step = share / n_defined
         total = 0.0
+        # Lines 7 and 11: pi_ij = 1 where margin - s(i) + t(j) >= 0. Those are the r best negatives,
+        # and as scores fall a lower positive errs against at least as many.
         r = 0
         for i in range(b):
-            # Falling scores: a lower positive errs against at least the same negatives.
             row = rows[top[i if sign > 0 else b - 1 - i]]
             while r < k and margin - (scores[row] - neg_keys[r]) >= 0.0:
                 r += 1
@@ -161,6 +169,7 @@ def pair_hinges(
                 chosen[top[i] - lo] = True
         n_rest = 0
         if rest and b < mid - lo:
+            # Line 11 for i > beta, without a margin: r by bisection, since these are unsorted.
             n_rest = mid - lo - b
             for p in range(lo, mid):
                 if chosen[p - lo]:
@@ -177,6 +186,7 @@ def pair_hinges(
                 grad[row] = -left * step
                 ends[left] += 1
         values[g] = share * total
+        # Lines 8 and 12: a negative's gradient is the number of positives that err against it.
         errors = 0
         for j in range(k - 1, -1, -1):
             errors += ends[j + 1]
@@ -199,8 +209,13 @@ def pair_hinges(
 
 
 @kernel
-def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad, curvature):
-    """Mean (margin - mean(s) + t)+ over the top negatives t of each group; outputs as above."""
+def mean_hinges(scores, tops, margin, out):
+    """Mean (margin - mean(s) + t)+ over the top negatives t of each group, eq. (10).
+
+    Outputs are as in `pair_hinges`.
+    """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_neg = 1
     n_defined = 0
@@ -224,6 +239,7 @@ def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad,
         mean /= n_pos
         step = scale[g] / k / n_defined
         total = 0.0
+        # Line 3: negatives fall, so the first without an error is followed by none with one.
         r = 0
         for j in range(k):
             hinge = margin - (mean - (neg_keys[j] - zero))
@@ -233,6 +249,7 @@ def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad,
             grad[rows[neg[j]]] = step
             r += 1
         values[g] = scale[g] * total / k
+        # Line 4: the mean stands for all positives, and each has an equal part in it.
         for p in range(lo, mid):
             grad[rows[p]] = -r * step / n_pos
         edge = neg_keys[k - 1]
@@ -243,23 +260,3 @@ def mean_hinges(scores, rows, bounds, n_top, n_neg, scale, margin, values, grad,
             for j in range(k):
                 curvature[rows[neg[j]]] = 2.0 * step
             share_ties(scores, rows, mid, hi, edge, curvature)
-
-
-@kernel
-def logistic_rows(scores, positive, index, scale, values, grad):
-    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write its derivative."""
-    for i in range(scores.size):
-        y = 1.0 if positive[i] else -1.0
-        margin = y * scores[i]
-        small = np.exp(-abs(margin))  # never above 1: no score overflows
-        values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
-        wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
-        grad[i] = -y * wrong * scale[i]
-
-
-@kernel
-def logistic_curvature(scores, scale, floor, out):
-    """Write the second derivative of each row's logistic loss, at least `floor`."""
-    for i in range(scores.size):
-        small = np.exp(-abs(scores[i]))
-        out[i] = max(scale[i] * small / (1.0 + small) ** 2, floor)

@@ -13,9 +13,8 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss, count_of
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.types import Mask, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,15 @@ class BinaryTarget:
 
 
 class RowLoss(GroupLoss):
-    """What the losses of single rows share: a parameter `per`, which says how rows are weighed."""
+    """What the losses of single rows share; use one of its classes.
+
+    Parameters
+    ----------
+    per : {"row", "group"}
+        "row": every row weighs the same, as in plain logistic regression. A group's value is
+        its sum of losses by the mean group size, so that the mean over groups is the mean over
+        rows. "group": every group weighs the same, its value is the mean of its rows.
+    """
 
     per: Literal["row", "group"]
 
@@ -67,9 +74,7 @@ class Logistic(RowLoss):
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain logistic regression. A group's value is
-        its sum of losses by the mean group size, so that the mean over groups is the mean over
-        rows. "group": every group weighs the same, its value is the mean of its rows.
+        As in `RowLoss`.
     min_relevance : float
         Relevance from which a row is a positive.
 
@@ -106,16 +111,10 @@ class Logistic(RowLoss):
         share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: BinaryTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
-        from podium.losses.pap_kernels import logistic_curvature, logistic_rows
+    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
+        from podium.losses.logistic_kernels import logistic_curvature, logistic_rows
 
+        values, grad, curvature = out
         n_defined = count_of(target)
         logistic_rows(scores, target.positive, target.index, target.share, values, grad)
         grad /= n_defined
@@ -154,9 +153,7 @@ class Squared(RowLoss):
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain regression. A group's value is its sum of
-        losses by the mean group size, so that the mean over groups is the mean over rows.
-        "group": every group weighs the same, its value is the mean of its rows.
+        As in `RowLoss`.
 
     Notes
     -----
@@ -186,14 +183,8 @@ class Squared(RowLoss):
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SquaredTarget:
         return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: SquaredTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
+    def _run(self, scores: PerRow, target: SquaredTarget, out: Out) -> None:
+        values, grad, curvature = out
         error, n_defined = scores - target.relevance, count_of(target)
         np.multiply(target.share, error, out=grad)
         with np.errstate(over="ignore"):

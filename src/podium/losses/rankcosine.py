@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses.base import Out, register
 from podium.losses.listwise import TIES, DrawnLoss, GradeTies, Places, heads
 from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
@@ -58,8 +58,7 @@ class RankCosine(DrawnLoss):
     k : int, optional
         Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over all their orders, which is exact and costs no more.
+        As in `DrawnLoss`; the mean is over all orders, exact and no dearer.
 
     Notes
     -----
@@ -116,10 +115,8 @@ class RankCosine(DrawnLoss):
         truth = truth / np.sqrt(square)[places.index]
         return CosineTarget(groups, places.rows, truth, short, defined, share)
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._listwise_kernels import half_cosine
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.listwise_kernels import half_cosine
 
         layout = (target.rows, target.groups.offsets, target.truth, target.short)
-        half_cosine(scores, *layout, target.share, target.defined, values, grad, curvature)
+        half_cosine(scores, *layout, target.share, target.defined, out)

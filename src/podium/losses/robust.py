@@ -15,8 +15,7 @@ from podium.discounts import GAINS, Gain, discounts, gains
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses._registry import register
-from podium.losses.base import GroupLoss, Loss, count_of
+from podium.losses.base import GroupLoss, Loss, Out, count_of, register
 from podium.losses.listwise import several_grades
 from podium.losses.pointwise import BinaryTarget, RowLoss
 from podium.types import Mask, PerGroup, PerRow, RowIndex
@@ -51,7 +50,7 @@ class Robust(Loss):
             raise ArgumentError(f"type must be 1, 2 or 'identity', got {self.type!r}.")
         _check.choice(self.sigma, "sigma", SIGMAS)
 
-    def _codes(self) -> tuple[int, bool]:
+    def _form(self) -> tuple[int, bool]:
         """Return the kernels' number of rho, and whether sigma is the hinge."""
         return _CODES[self.type], self.sigma == "hinge"
 
@@ -72,9 +71,7 @@ class RobustBinary(Robust, RowLoss):
         ``log2(1 + 2^-t)``, as in logistic regression with base 2, or ``max(1 - t, 0)``, as in a
         support vector machine.
     per : {"row", "group"}
-        "row": every row weighs the same. A group's value is its sum of losses by the mean group
-        size, so that the mean over groups is the mean over rows. "group": every group weighs the
-        same, its value is the mean of its rows.
+        As in `RowLoss`.
     min_relevance : float
         Relevance from which a row is a positive.
 
@@ -124,19 +121,11 @@ class RobustBinary(Robust, RowLoss):
         share, defined = inputs.row_shares(weights, groups, self.per)
         return BinaryTarget(groups, positive, groups.index, share, defined)
 
-    def _run(
-        self,
-        scores: PerRow,
-        target: BinaryTarget,
-        values: PerGroup,
-        grad: PerRow,
-        curvature: PerRow,
-    ) -> None:
-        from podium.losses._robust_kernels import robust_rows
+    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
+        from podium.losses.robust_kernels import robust_rows
 
-        layout = (target.positive, target.index, target.share, *self._codes())
-        count = float(count_of(target))
-        robust_rows(scores, *layout, count, inputs.LEAST_CURVATURE, values, grad, curvature)
+        rows, count = (target.positive, target.index, target.share), float(count_of(target))
+        robust_rows(scores, *rows, self._form(), count, inputs.LEAST_CURVATURE, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,14 +253,11 @@ class RoBiRank(Robust, GroupLoss):
             "Check relevance and qid."
         )
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._robust_kernels import robust_ranks
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.losses.robust_kernels import robust_ranks
 
-        layout = (target.rows, target.groups.offsets, target.worth)
-        count = float(count_of(target))
-        robust_ranks(scores, *layout, *self._codes(), target.share, count, values, grad, curvature)
+        lists = (target.rows, target.groups.offsets, target.worth, target.share)
+        robust_ranks(scores, *lists, self._form(), float(count_of(target)), out)
 
 
 def _ideal(worth: PerRow, groups: Groups) -> PerGroup:

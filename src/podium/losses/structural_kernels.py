@@ -1,4 +1,6 @@
-"""The surrogates that maximise over whole orderings, in O(n log n).
+"""The compiled surrogates that maximise over whole orderings, in O(n log n).
+
+They are the last line of eq. (14) of hiranandani2020, and its eq. (4) with pAp@k's errors.
 
 Rows are addressed as in `podium.losses.pap_kernels`. An ordering of a group is a number of errors
 for each positive, which rises as its score falls: a positive in error against r negatives is so
@@ -31,6 +33,7 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
     first, last = b - 1, b
     total = leads[first] + leads[last]
     while True:
+        # The best number of errors for all of the block: up to its mean lead, less the bonus.
         size = last + 1 - first
         raised = bonus * (b - first) / size  # by the share of the block that is in the top
         count, end = low, high
@@ -40,6 +43,7 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
                 count = middle + 1
             else:
                 end = middle
+        # A neighbour that violates the new number joins the block.
         if first > 0 and errors[first - 1] > count:
             first -= 1
             total += leads[first]
@@ -53,15 +57,15 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 
 
 @kernel
-def ordering_hinges(
-    scores, rows, bounds, n_top, n_neg, whole, scale, margin, values, grad, curvature
-):
+def ordering_hinges(scores, tops, whole, margin, out):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
     whole=False orders the n_neg best negatives, the weight of a pair is 1 / (n_top n_neg), the
     bonus `margin`. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
-    bonus is what makes that 1 / (n_top n_neg). Outputs as in `pair_hinges`.
+    bonus is what makes that 1 / (n_top n_neg). Arguments and outputs as in `pair_hinges`.
     """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_pos = 1
     widest_neg = 1
@@ -71,13 +75,13 @@ def ordering_hinges(
             n_defined += 1
             widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
             widest_neg = max(widest_neg, bounds[2 * g + 2] - bounds[2 * g + 1])
-    leads = np.empty(widest_pos)
+    leads = np.empty(widest_pos)  # s(i) less the best negative
     pos = np.empty(widest_pos, np.int64)
     errors = np.empty(widest_pos, np.int64)
-    gaps = np.empty(widest_neg)
+    gaps = np.empty(widest_neg)  # t(j) less the best negative
     neg = np.empty(widest_neg, np.int64)
-    prefix = np.empty(widest_neg + 1)
-    ends = np.empty(widest_neg + 1, np.int64)
+    prefix = np.empty(widest_neg + 1)  # sums of the best gaps
+    ends = np.empty(widest_neg + 1, np.int64)  # positives with so many errors
     for g in range(n_groups):
         b, k = n_top[g], n_neg[g]
         if b == 0:
@@ -97,6 +101,8 @@ def ordering_hinges(
             gaps[j] -= zero
             prefix[j + 1] = prefix[j] + gaps[j]
             ends[j + 1] = 0
+        # Each r(i) on its own: as long as one more column adds to the sum. It rises with i inside
+        # the top and below it, so each search goes on where the last one ended.
         r = 0
         for i in range(n_pos):
             leads[i] -= zero
@@ -105,7 +111,9 @@ def ordering_hinges(
             while r < n_columns and gaps[r] + (bonus if i < b and r < k else 0.0) >= leads[i]:
                 r += 1
             errors[i] = r
+        # Only from the top to the rest can it fall.
         pool(errors, leads, b, n_pos, gaps, bonus)
+        # The maximum by these numbers; its gradient counts errors by row and by column.
         share = scale[g] / n_pairs
         step = share / n_defined
         total = 0.0

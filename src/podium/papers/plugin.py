@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import podium.papers.hiranandani2020.loose_struct
+import podium.papers.xia2009.luce  # noqa: F401  each registers its loss
 from podium.rankers.registry import register
 
 _BASELINES = "podium.papers.hiranandani2020.baselines"

@@ -6,6 +6,7 @@ Reading such a file runs no code from it, whoever wrote it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ FORMAT = 1
 """Version of the file's layout; a file of another one is refused."""
 
 _KIND = "podium"
+_OLD_LOSS = re.compile(r"^\s*pap-ts(-exact)?(?![\w-])")  # at the beginning of a text of 0.1
 _HISTORY = "history_."  # prefix of the arrays of history_
 
 _SCALARS: dict[str, type | tuple[type, ...]] = {
@@ -132,8 +134,8 @@ def _plain(value: Any) -> Any:
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     ranker = registry.get_class(header["class"])
     params = params_of(header)
-    if isinstance(params.get("loss"), dict):
-        params["loss"] = losses.from_spec(params["loss"])
+    if "loss" in params:
+        params["loss"] = _loss(params["loss"])
     model = ranker(**params)
     if model.needs_digest and "digest" not in header:
         raise ArgumentError("trees of an earlier version, without the digest that shows damage")
@@ -151,6 +153,14 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     model.__dict__.update(learned)
     model.check_restored()
     return model
+
+
+def _loss(given: Any) -> Any:
+    """Return the loss of a file, under the name that it has by now."""
+    if isinstance(given, dict):
+        spec = cast("dict[str, Any]", given)
+        return losses.from_spec({**spec, "name": _loss(spec.get("name", ""))})
+    return _OLD_LOSS.sub(r"pap-tight-struct\1", given) if isinstance(given, str) else given
 
 
 def _check_features(fitted: Mapping[str, Any]) -> None:

@@ -169,8 +169,8 @@ ORACLES: dict[str, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
     "pap-ramp": ramp,
     "pap-avg": average,
     "pap-max": largest,
-    "pap-ts": tight_struct,
-    "pap-ts-exact": tight_struct_exact,
+    "pap-tight-struct": tight_struct,
+    "pap-tight-struct-exact": tight_struct_exact,
     "pap-struct": loose_struct,
     "pauc-hinge": pauc_hinge,
 }
@@ -215,7 +215,7 @@ def pap_logistic(
 
 
 def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return the ordering that the paper's algorithm 2 thresholds out, for its "avg", "max", "ts".
+    """Return the ordering that algorithm 2 thresholds out for "avg", "max" or "tight-struct".
 
     Rows are the positives that the algorithm pairs, by falling score; columns the top negatives.
     """
@@ -224,7 +224,7 @@ def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[An
     leads: dict[str, list[Any]] = {
         "avg": [sum(ranked) / len(ranked) - 1] * beta,
         "max": [s - 1 for s in ranked[-beta:]],
-        "ts": [s - (i < beta) for i, s in enumerate(ranked)],
+        "tight-struct": [s - (i < beta) for i, s in enumerate(ranked)],
     }
     return tuple(tuple(int(lead <= t) for t in worst) for lead in leads[surrogate])
 

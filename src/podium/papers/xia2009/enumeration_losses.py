@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from podium import losses
 from podium.groups import Groups
-from podium.losses import ListNetLuce, Loss
+from podium.losses import Loss
 from podium.papers.xia2009.consistency import PermutationCrossEntropy, Truncated
+from podium.papers.xia2009.luce import ListNetLuce
 from podium.types import PerGroup, PerRow
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")

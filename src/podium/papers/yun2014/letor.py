@@ -25,6 +25,7 @@ from podium.papers.folds import (
     tuned,
 )
 from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
+from podium.papers.hiranandani2020.loose_struct import PApStruct
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts
 from podium.papers.study import (
@@ -119,8 +120,8 @@ METHODS: dict[str, Method] = {
     "pap-ramp@10": _pap(losses.PApRamp),
     "pap-avg@10": _pap(losses.PApAverage),
     "pap-max@10": _pap(losses.PApMax),
-    "pap-ts@10": _pap(losses.PApTightStruct),
-    "pap-struct@10": _pap(losses.PApStruct),
+    "pap-tight-struct@10": _pap(losses.PApTightStruct),
+    "pap-struct@10": _pap(PApStruct),
     "pauc-hinge@10": _pap(losses.PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
     "greedy pap@10": Method(OTHER, _baseline(GreedyPAp)),

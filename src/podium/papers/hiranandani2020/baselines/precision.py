@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from podium.losses import PApTarget
+from podium.losses.base import Out
 from podium.losses.pap import PApLoss
-from podium.types import PerGroup, PerRow
+from podium.types import PerRow
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,10 @@ class PrecisionAverage(PApLoss):
     convex: ClassVar[bool] = True
     upper_bounds: ClassVar[str | None] = None
 
-    def _run(
-        self, scores: PerRow, target: PApTarget, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.papers.hiranandani2020.baselines.precision_kernels import (
-            Layout,
-            precision_average,
-        )
+    def _run(self, scores: PerRow, target: PApTarget, out: Out) -> None:
+        from podium.papers.hiranandani2020.baselines.precision_kernels import precision_average
 
-        layout = Layout(target.rows, target.bounds, target.n_top, target.n_neg, target.share)
-        precision_average(scores, layout, self.k, values, grad)
+        values, grad, curvature = out
+        precision_average(scores, target.tops, self.k, values, grad)
         if curvature.size:
             curvature[:] = 2.0 * np.abs(grad)  # kinks rounded over one unit of score, as in pAp@k

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from podium._kernels import kernel
@@ -12,24 +10,14 @@ from podium.losses.pap_kernels import select, share_ties
 _EQUAL = 1e-12  # values closer than this, by their size, count as equal: rounding decides nothing
 
 
-class Layout(NamedTuple):
-    """Groups as the kernels of `podium.losses` address them, and each group's sizes and weight."""
-
-    rows: Any
-    bounds: Any
-    n_top: Any  # K, the positives and the negatives of a list at most; 0 where undefined
-    n_neg: Any
-    share: Any
-
-
 @kernel
-def precision_average(scores, layout, k, values, grad):
+def precision_average(scores, tops, k, values, grad):
     """Write each group's max over k' of Delta(k') / k, and the gradient of their mean.
 
     Delta(k') = K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j) with D = (K - k') / (n_pos - k'),
-    for k' positives in a list of K (kar2015). `grad` is zero on entry.
+    for k' positives in a list of K (kar2015). `tops` is `PApTarget.tops`; `grad` is zero on entry.
     """
-    rows, bounds, n_top, n_neg, share = layout
+    rows, bounds, n_top, n_neg, share = tops
     n_groups = n_top.size
     widest_top = 1
     n_defined = 0

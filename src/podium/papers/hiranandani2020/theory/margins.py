@@ -21,8 +21,8 @@ SURROGATES: tuple[str, ...] = (
     "pap-ramp",
     "pap-avg",
     "pap-max",
-    "pap-ts",
-    "pap-ts-exact",
+    "pap-tight-struct",
+    "pap-tight-struct-exact",
     "pauc-hinge",
     "pap-struct",
 )
@@ -116,9 +116,9 @@ class Margins:
         Nothing is read but which margins hold at `delta`, n_pos and k: False means that scores
         with the same margins exist whose value is above zero, not that it is above zero here.
         The risk needs any delta > 0, surrogates delta >= 1, except that the strong margin makes
-        "pap-ts-exact" zero from delta >= beta / n_pos, and "pap-struct", whose margins weigh
-        less, only from delta >= n_neg / k (the moderate one from n_pos n_neg / (beta k)). From
-        the plain margin follows "pap-avg"; "risk" and "pap-ramp" follow from it only where
+        "pap-tight-struct-exact" zero from delta >= beta / n_pos, and "pap-struct", whose margins
+        weigh less, only from delta >= n_neg / k (the moderate one from n_pos n_neg / (beta k)).
+        From the plain margin follows "pap-avg"; "risk" and "pap-ramp" follow from it only where
         n_pos >= 2 beta - 1 (proposition 3 of the paper leaves this out: s = (100, -1, -1)
         against t = (0, 0, 0) at k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3).
         The sums that a loss forms may leave 1e-16 where the value is zero.
@@ -137,13 +137,13 @@ class Margins:
             "pap-ramp": weak,
             "pap-avg": mean,
             "pap-max": strong,
-            "pap-ts": moderate,
-            "pap-ts-exact": moderate,
+            "pap-tight-struct": moderate,
+            "pap-tight-struct-exact": moderate,
             "pauc-hinge": strong,
         }
         sure = {name: holds & where & (delta >= 1) for name, where in zero.items()}
         # Its hinges may be paid by any of the positives: beta units by n_pos margins of delta.
-        sure["pap-ts-exact"] |= holds & strong & (delta * n_pos >= beta)
+        sure["pap-tight-struct-exact"] |= holds & strong & (delta * n_pos >= beta)
         # Its errors weigh n_pos n_neg / (beta k) margins each, and a top of beta pays for all.
         paying = np.where(strong, n_pos, np.where(moderate, beta, 0))
         loose = delta * paying * np.minimum(self.k, n_neg) >= n_pos * n_neg

@@ -45,10 +45,10 @@ class Pairs:
         """
         from podium.losses.pairwise_kernels import exponential_pairs, smallest_gap
 
-        layout = (scores, self.target.rows, self.target.bounds, self.target.levels)
-        worst = smallest_gap(*layout)
+        layout = (self.target.rows, self.target.bounds, self.target.levels)
+        worst = smallest_gap(scores, *layout)
         values, grad = np.zeros(self.scale.size), np.zeros(scores.size)
-        exponential_pairs(*layout, self.scale, 1.0, worst, values, grad, _EMPTY)
+        exponential_pairs(scores, (*layout, self.scale, 1.0), worst, (values, grad, _EMPTY))
         total = float(values.sum())
         return total * float(np.exp(-worst)), -grad / total
 

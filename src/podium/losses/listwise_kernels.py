@@ -1,5 +1,7 @@
 """Compiled listwise losses: one exponential per row, and no sum that loses a small term.
 
+Equations are those of xia2009. `out` is (values, gradient, curvature), and is added to.
+
 A sum of exponentials is kept as its largest score and `rest`, the sum of the other terms
 relative to that one: its logarithm is ``top + log1p(rest)``, exact where a leader dominates and
 where all are tied. Rows are addressed through `rows`, list after list.
@@ -10,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses._exponential_kernels import falling_exp, four_sums
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a product to be logged, before the next factor overflows it
@@ -18,6 +19,10 @@ _SMALLER = 2.0**-60  # times which no sum of differences of scores overflows
 _SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
 _LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
+_MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01  # few enough bits that its multiples are exact
+_LN2_LOW = 1.90821492927058770002e-10
 
 
 @kernel
@@ -59,6 +64,7 @@ def insert_head(grades, keys, rows, h, out):
             out[after] = last
             after += 1
             place = h - 1
+        # Down to its place among those kept, of which the last may just have left.
         while place > 0:
             above = out[place - 1]
             if grade < grades[above] or (grade == grades[above] and key <= keys[above]):
@@ -80,6 +86,7 @@ def order_heads(grades, keys, rows, offsets, n_head, out):
                 continue
             for i in range(lo, hi):
                 out[o, i] = rows[i]
+            # By key, then stably by grade.
             if n_head[g] > 0:
                 sort_falling(keys[o], out[o, lo:hi], hi - lo, spare)
                 sort_falling(grades, out[o, lo:hi], hi - lo, spare)
@@ -92,6 +99,7 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
         lo, hi, h = offsets[g], offsets[g + 1], n_head[g]
         if h == 0:
             continue
+        # Rows of one grade may lie on both sides of the head's end.
         edge = grades[rows[lo + h - 1]]
         open_edge = False
         for i in range(lo + h, hi):
@@ -102,6 +110,54 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
             tied = tied or (i > lo and grades[rows[i - 1]] == grade)
             tied = tied or (i + 1 < lo + h and grades[rows[i + 1]] == grade)
             n_drawn[g] += tied and grade < min_relevance
+
+
+@kernel
+def falling_exp(part, power, bits):
+    """Replace numbers in [-700, 0] by their exponentials, within 1 unit in the last place.
+
+    exp(x) = 2**n * exp(r) with x = n log 2 + r: plain loops without a call, so that they
+    vectorise, which np.exp does not. `power` and `bits` are one memory, as numbers and as bits.
+    """
+    # n is the integer nearest to x / log 2, and r is what is left, with log 2 in two parts.
+    for i in range(part.size):
+        nearest = part[i] * _LOG2_E + _MAGIC
+        power[i] = nearest
+        nearest -= _MAGIC
+        part[i] = (part[i] - nearest * _LN2_HIGH) - nearest * _LN2_LOW
+    # The low bits are n: moved to where an exponent stands, with its offset, they are 2**n.
+    for i in range(part.size):
+        bits[i] = (bits[i] + 1023) << 52
+    # exp(r) by its series up to r**13, for |r| <= log(2) / 2.
+    for i in range(part.size):
+        r = part[i]
+        p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        part[i] = (p * r * r + r + 1.0) * power[i]
+
+
+@kernel
+def four_sums(terms):
+    """Return the sum, every fourth term in a sum of its own: no addition waits for the last."""
+    a = b = c = d = 0.0
+    whole = terms.size - terms.size % 4
+    for i in range(0, whole, 4):
+        a += terms[i]
+        b += terms[i + 1]
+        c += terms[i + 2]
+        d += terms[i + 3]
+    for i in range(whole, terms.size):
+        a += terms[i]
+    return (a + b) + (c + d)
 
 
 @kernel
@@ -126,6 +182,7 @@ def tail_sum(scores, rows, h, part, power, bits):
     else:
         for i in range(h, rows.size):
             part[i] = np.exp(part[i])
+    # The leader's own term, 1, stays out of the rest.
     part[lead] = 0.0
     rest = four_sums(part[h : rows.size])
     part[lead] = 1.0
@@ -133,7 +190,7 @@ def tail_sum(scores, rows, h, part, power, bits):
 
 
 @kernel
-def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature):
+def top_likelihood(scores, rows, offsets, depth, scale, out):
     """Add scale * sum_{p < depth} [logsumexp of the scores from place p on - score at p].
 
     `rows[o]` are all lists in their o-th order. The first depth places of a list, fewer than it
@@ -146,6 +203,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
     Forwards, `before` is sum_{q <= p} exp(top_p - logsumexp_q), at most p + 1: what a row of
     score top_p gets from all places up to its own.
     """
+    values, grad, curvature = out
     n_used = 0
     deepest = 1
     for g in range(depth.size):
@@ -167,11 +225,12 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
             behind = 0.0
             product = 0.0  # of the factors 1 + rest, less 1
             total = 0.0
+            # Eq. (9) up to k: logsumexp from each place on, from the last place to the first.
             for p in range(h - 1, -1, -1):
                 gap = scores[listed[p]] - top
                 small = np.exp(-abs(gap))
                 others = 1.0 + rest
-                if gap > 0.0:
+                if gap > 0.0:  # a new leader: the sum so far is rescaled to it
                     top = scores[listed[p]]
                     rest = others * small
                     others = rest
@@ -193,6 +252,7 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
             if value == np.inf:  # although the weighed sum may be finite
                 value = scale[g] * total + scale[g] * behind / _SMALLER
             values[g] += value
+            # A row's gradient: its chances at all places up to its own, less 1 at its own.
             step = scale[g] / n_used
             before = 0.0
             for p in range(h):
@@ -210,11 +270,14 @@ def top_likelihood(scores, rows, offsets, depth, scale, values, grad, curvature)
 
 
 @kernel
-def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, curvature):
+def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
     """Add scale * sum truth * (logsumexp of the list's scores - score); as `top_likelihood`.
+
+    This is eq. (12) for the first place, up to the entropy of the truth.
 
     `truth` is in the order of `rows`, `total` its sum in each list, 0 for one to leave out.
     """
+    values, grad, curvature = out
     n_used = 0
     for g in range(total.size):
         n_used += total[g] > 0.0
@@ -232,6 +295,7 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
         for i in range(hi - lo):
             row, wanted = rows[lo + i], truth[lo + i]
             value += 2.0 * (wanted * (0.5 * top - 0.5 * scores[row]))  # inf * 0 is nan
+            # total * chance - wanted, in terms of one sign each, so that nothing cancels.
             others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
             slope = (total[g] - wanted) * part[i] - wanted * others
             grad[row] += step * slope * inverse
@@ -242,12 +306,13 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, values, grad, cu
 
 
 @kernel
-def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, grad, curvature):
-    """Add scale * (1 - truth . scores / |scores|) / 2; as `softmax_entropy`.
+def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
+    """Add scale * (1 - truth . scores / |scores|) / 2, eq. (10); as `softmax_entropy`.
 
     1 - u . v is taken as (|u - v|^2 + 1 - |u|^2) / 2, which loses nothing near 0; `short` is
     1 - |truth|^2.
     """
+    values, grad, curvature = out
     n_used = 0
     for g in range(defined.size):
         n_used += defined[g]
@@ -257,6 +322,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, gra
             continue
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo
+        # Scores by their largest, then by their length: no square overflows.
         largest = 0.0
         for i in range(n):
             largest = max(largest, abs(scores[rows[lo + i]]))
@@ -271,6 +337,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, values, gra
             apart += (truth[lo + i] - unit[i]) ** 2
         value = min(apart / 4.0, 1.0) if largest > 0.0 else 0.5
         values[g] += scale[g] * value
+        # The derivative of u . s / |s| is (u - (u . v) v) / |s| with v = s / |s|.
         norm = max(largest * length, _SMALL_NORM) if largest > 0.0 else 1.0
         step = scale[g] / n_used / norm
         for i in range(n):

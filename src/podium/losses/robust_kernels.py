@@ -1,8 +1,9 @@
 """Compiled robust losses, in base 2 throughout: sums of sigma(d), bent by rho.
 
 sigma(d) is log2(1 + 2^-d) or max(1 - d, 0), d the margin of a row or a difference of scores.
-`kind` says which rho: 0 the identity, 1 log2(t + 1), 2 1 - 1 / log2(t + 2). `grad` receives the
-(sub)gradient, `curvature`, where not empty, a bound: rho'(t) times the second derivative of
+`form` is (kind, hinge): which rho, 0 the identity, 1 log2(t + 1), 2 1 - 1 / log2(t + 2), and
+whether sigma is the hinge. `out` is (values, gradient, curvature); the gradient may be a
+subgradient, the curvature, where not empty, a bound: rho'(t) times the second derivative of
 sigma, since rho is concave and rises. A hinge has that of one rounded over one unit of score.
 """
 
@@ -11,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, summing_kernel
-from podium.losses._exponential_kernels import four_sums
-from podium.losses._listwise_kernels import longest_list
+from podium.losses.listwise_kernels import four_sums, longest_list
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)
@@ -45,8 +45,10 @@ def one_cost(hinge, d):
 
 
 @kernel
-def robust_rows(scores, positive, index, share, kind, hinge, count, floor, values, grad, curvature):
+def robust_rows(scores, positive, index, share, form, count, floor, out):
     """Add share * rho(sigma(y s)) of each row to its group's value; write its derivative."""
+    kind, hinge = form
+    values, grad, curvature = out
     for i in range(scores.size):
         y = 1.0 if positive[i] else -1.0
         cost, wrong, bend = one_cost(hinge, y * scores[i])
@@ -65,6 +67,7 @@ def _log_of_product(part):
     vectorises, and a logarithm for every 512 parts.
     """
     n, folds = part.size, 0
+    # (1 + p)(1 + q) - 1 = p + q (1 + p), first half by second half.
     while n > 1 and folds < _FOLDS:
         kept = n - n // 2
         for q in range(n - kept):
@@ -143,13 +146,15 @@ def _powers(part_scores, up, down):
 
 
 @kernel
-def robust_ranks(scores, rows, offsets, worth, kind, hinge, share, count, values, grad, curvature):
+def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
     """Sum worth * rho(sum of sigma(own score - other's)) over the rows with worth > 0 of a list.
 
     Rows are addressed through `rows`, list after list; `worth` is by row, `share` weighs a list's
     value; a list of share 0 is left as it is. `grad` and `curvature` are zero on entry. The bound
     adds twice that of a pair to both of its rows, hence is one of the Hessian as a matrix.
     """
+    kind, hinge = form
+    values, grad, curvature = out
     longest = longest_list(offsets)
     near, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
     part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
@@ -161,11 +166,13 @@ def robust_ranks(scores, rows, offsets, worth, kind, hinge, share, count, values
         for q in range(n):
             near[q] = scores[rows[lo + q]]
             slopes[q], bends[q] = 0.0, 0.0
+        # Where powers of 2 keep their digits, those of differences are products of two rows'.
         close = not hinge and _powers(near[:n], up[:n], down[:n])
         for own in range(n):
             gain = worth[rows[lo + own]]
             if gain == 0.0:
                 continue
+            # T_y: sigma of this row against each other one, and minus its slopes.
             if hinge:
                 _hinges(own, near[:n], part[:n], wrong[:n])
             elif close:
@@ -180,6 +187,7 @@ def robust_ranks(scores, rows, offsets, worth, kind, hinge, share, count, values
                 total = four_sums(part[:n])
             else:
                 total += _log_of_product(part[:n])
+            # gain * rho(T_y), and by the chain rule gain * rho'(T_y) on each pair, with both signs.
             value, slope = bent(kind, min(total, _LARGEST))
             values[g] += share[g] * (gain * value)
             weight = share[g] * (gain * slope) / count

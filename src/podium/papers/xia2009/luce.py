@@ -10,8 +10,8 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import inputs
-from podium.losses._registry import register
+from podium.losses import inputs, register
+from podium.losses.base import Out
 from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
@@ -136,10 +136,8 @@ class ListNetLuce(ListwiseLoss):
             f"'listnet@{self.k}', which costs one for each row."
         )
 
-    def _run(
-        self, scores: PerRow, target: Any, values: PerGroup, grad: PerRow, curvature: PerRow
-    ) -> None:
-        from podium.losses._luce_kernels import luce_entropies
+    def _run(self, scores: PerRow, target: Any, out: Out) -> None:
+        from podium.papers.xia2009.luce_kernels import luce_entropies
 
         layout = (target.truth, target.rows, target.groups.offsets, target.depth, target.share)
-        luce_entropies(scores, *layout, values, grad, curvature)
+        luce_entropies(scores, *layout, out)

@@ -1,7 +1,7 @@
-"""Compiled losses whose groups have intercepts of their own, and smooth pairs at the top.
+"""Compiled logistic losses: of single rows, of groups with intercepts, of pairs at the top.
 
-Rows are addressed through `rows`, group after group: group g's are `rows[offsets[g]]` up to
-`rows[offsets[g + 1]]`.
+Losses of groups address rows through `rows`, group after group: those of group g are
+``rows[offsets[g]:offsets[g + 1]]``. `out` is (values, gradient, curvature), zero on entry.
 """
 
 from __future__ import annotations
@@ -14,6 +14,26 @@ from podium.losses.pap_kernels import select, share_ties
 _FAR = 690.0  # exp(+-_FAR) and what is left of 709 neither overflow nor lose digits
 _APART = 1500.0  # scores this far apart share no intercept, whatever the weights
 _CLOSE = 1e-8  # a Newton step this short leaves its square: nothing
+
+
+@kernel
+def logistic_rows(scores, positive, index, scale, values, grad):
+    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write its derivative."""
+    for i in range(scores.size):
+        y = 1.0 if positive[i] else -1.0
+        margin = y * scores[i]
+        small = np.exp(-abs(margin))  # never above 1: no score overflows
+        values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
+        wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
+        grad[i] = -y * wrong * scale[i]
+
+
+@kernel
+def logistic_curvature(scores, scale, floor, out):
+    """Write the second derivative of each row's logistic loss, at least `floor`."""
+    for i in range(scores.size):
+        small = np.exp(-abs(scores[i]))
+        out[i] = max(scale[i] * small / (1.0 + small) ** 2, floor)
 
 
 @kernel
@@ -60,7 +80,7 @@ def balance(depth, n, intercept, yes, no, odds):
 
 
 @kernel
-def best_intercept(depth, n, yes, no, near, guess, low, high, odds):
+def best_intercept(depth, n, yes, no, near, bracket, odds):
     """Return b with sum no * sigmoid(depth + b) = sum yes * sigmoid(-depth - b).
 
     Newton's method on the logarithm of the two sides' ratio, h. Each side keeps its digits
@@ -68,6 +88,7 @@ def best_intercept(depth, n, yes, no, near, guess, low, high, odds):
     them b is bracketed, and halved where Newton's step leaves the bracket or is slow to shrink.
     On return `odds` times the second result are exp(depth + b).
     """
+    guess, low, high = bracket
     b = min(max(guess, low), high)
     if near:
         fill_odds(depth, n, 0.0, odds)
@@ -85,6 +106,7 @@ def best_intercept(depth, n, yes, no, near, guess, low, high, odds):
         above, below, above_slope, below_slope = balance(depth, n, factor, yes, no, odds)
         if above == below:
             break
+        # The sides cross at the best b: the larger one says on which side it lies.
         if above > below:
             high = b
         else:
@@ -119,6 +141,7 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
     found between which the balance turns, and b is counted from the one that it is close to. It
     can lie between them and far from both: then any b there is as good.
     """
+    # Bisection over rows by falling score.
     first, last = 0, n - 1
     while last - first > 1:
         middle = (first + last) // 2
@@ -126,6 +149,7 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
             last = middle
         else:
             first = middle
+    # Close together, they bracket b from the upper one; else b is near one of the two.
     upper, lower = keys[order[first]], keys[order[last]]
     if upper - lower <= 2.0 * _APART:
         return upper, log_odds, log_odds + (upper - lower)
@@ -135,13 +159,16 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
 
 
 @kernel
-def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvature):
+def group_logistic(scores, labels, out):
     """Log-loss of each group at its best intercept: min_b sum no f(s + b) + yes f(-s - b).
 
-    f(x) = log(1 + exp(x)). `yes` and `no`, in the order of `rows`, weigh each row's two labels.
-    `grad` receives the gradient of sum(values * defined) / n_defined, `curvature`, where not
-    empty, its second derivatives with the intercepts held; both are zero on entry.
+    f(x) = log(1 + exp(x)). `labels` is what `GroupLogisticTarget.labels` returns; `yes` and `no`,
+    in the order of `rows`, weigh each row's two labels. The gradient is that of
+    sum(values * defined) / n_defined, the curvature, where not empty, its second derivatives with
+    the intercepts held.
     """
+    rows, offsets, defined, yes, no = labels
+    values, grad, curvature = out
     n_defined = 0
     longest = 1
     for g in range(defined.size):
@@ -163,6 +190,7 @@ def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvat
             anchor, worst = max(anchor, keys[i]), min(worst, keys[i])
             y_sum += yes[lo + i]
             z_sum += no[lo + i]
+        # The best b if all scores were the anchor; lower ones raise it by their range at most.
         log_odds = np.log(y_sum) - np.log(z_sum)
         near = anchor - worst + abs(log_odds) < _FAR
         if near:
@@ -172,12 +200,15 @@ def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvat
             guess = first_guess(depth, n, yes[lo:hi], no[lo:hi], log_odds)
         else:
             sort_falling(keys, order, n, spare)
-            bracket = far_bracket(keys, order, n, yes[lo:hi], no[lo:hi], log_odds, depth, odds)
-            anchor, low, high = bracket
+            anchor, low, high = far_bracket(
+                keys, order, n, yes[lo:hi], no[lo:hi], log_odds, depth, odds
+            )
             for i in range(n):
                 depth[i] = keys[i] - anchor
             guess = 0.5 * (low + high)
-        b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], near, guess, low, high, odds)
+        bracket = guess, low, high
+        b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], near, bracket, odds)
+        # At the best b, which is held: the derivative by b is 0.
         total = 0.0
         for i in range(n):
             x = 0.5 * keys[i] - 0.5 * anchor + 0.5 * b  # half: the whole may overflow
@@ -196,13 +227,12 @@ def group_logistic(scores, rows, offsets, defined, yes, no, values, grad, curvat
 
 
 @kernel
-def top_sigmoids(scores, rows, bounds, n_top, n_neg, scale, temperature, values, grad, curvature):
+def top_sigmoids(scores, tops, temperature, out):
     """Add scale * sum over top positives s of the mean sigmoid((t - s) / temperature) over the
-    top negatives t; outputs are added to, otherwise as of `group_logistic`.
-
-    `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are where a group's positives begin, its
-    negatives begin, and its negatives end.
+    top negatives t; `tops` as in `podium.losses.pap_kernels`.
     """
+    rows, bounds, n_top, n_neg, scale = tops
+    values, grad, curvature = out
     n_groups = n_top.size
     widest_top = 1
     widest_neg = 1
@@ -223,6 +253,7 @@ def top_sigmoids(scores, rows, bounds, n_top, n_neg, scale, temperature, values,
         lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
         select(scores, rows, lo, mid, b, 1.0, top_keys, top)
         select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
+        # Where exponentials keep their digits, odds of pairs are products of two rows'.
         zero = neg_keys[0]
         reach = max(top_keys[0], zero) - min(top_keys[b - 1], neg_keys[k - 1])
         near = reach < _FAR * temperature
@@ -240,6 +271,7 @@ def top_sigmoids(scores, rows, bounds, n_top, n_neg, scale, temperature, values,
                 for j in range(k):
                     lead = (neg_keys[j] - top_keys[i]) / temperature
                     neg_odds[j] = np.exp(min(max(lead, -_FAR), _FAR))
+            # p = sigmoid((t(j) - s(i)) / temperature), whose derivative is p q / temperature.
             slope = 0.0
             for j in range(k):
                 o = neg_odds[j] * factor

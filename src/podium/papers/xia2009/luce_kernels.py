@@ -32,13 +32,14 @@ def chances(values, taken, part, chance, other):
 
 
 @kernel
-def next_place(scores, grades, taken, weight, part, chance, wanted, slopes, bounds):
+def next_place(scores, grades, taken, weight, part, chance, wanted, sums):
     """Return weight times the cross entropy of the next place, given which rows are taken.
 
     `wanted` receives each row's ground-truth chance of that place; its slope and its chance by
     the scores are added to `slopes` and `bounds`. `chance` and `wanted` have two rows each: what
     is left of 1 is the second.
     """
+    slopes, bounds = sums
     chances(grades, taken, part, wanted[0], wanted[1])
     top, rest = chances(scores, taken, part, chance[0], chance[1])
     behind = 0.0
@@ -65,7 +66,8 @@ def luce_entropy(scores, grades, depth, slopes, bounds):
     wanted = np.empty((depth, 2, n))
     weight = np.ones(depth)
     held = np.full(depth, -1)
-    total = next_place(scores, grades, taken, 1.0, part, chance, wanted[0], slopes, bounds)
+    sums = slopes, bounds
+    total = next_place(scores, grades, taken, 1.0, part, chance, wanted[0], sums)
     d = 0
     while d >= 0 and depth > 1:
         if held[d] >= 0:
@@ -81,9 +83,7 @@ def luce_entropy(scores, grades, depth, slopes, bounds):
         taken[i] = True
         here = weight[d] * wanted[d, 0, i]
         after = d + 1
-        total += next_place(
-            scores, grades, taken, here, part, chance, wanted[after], slopes, bounds
-        )
+        total += next_place(scores, grades, taken, here, part, chance, wanted[after], sums)
         if after + 1 < depth:
             weight[after] = here
             d = after
@@ -91,13 +91,14 @@ def luce_entropy(scores, grades, depth, slopes, bounds):
 
 
 @kernel
-def luce_entropies(scores, grades, rows, offsets, depth, scale, values, grad, curvature):
+def luce_entropies(scores, grades, rows, offsets, depth, scale, out):
     """Add scale * the cross entropy of each list's first depth places; 0 leaves a list out.
 
     `grades`, the ground-truth scores, are in the order of `rows`. `grad` receives the gradient
     of the values' sum by the number of lists not left out, `curvature`, where not empty, the
     sums of probabilities.
     """
+    values, grad, curvature = out
     n_used = 0
     for g in range(depth.size):
         n_used += depth[g] > 0
