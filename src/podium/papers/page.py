@@ -45,7 +45,7 @@ def finish(
     seconds: float,
 ) -> Finished:
     """Ask the study for its plots and tables."""
-    plots, more = study.plots(recipe, cells, found), study.tables(recipe, cells, found)
+    plots, more = [*study.plots(recipe, cells, found)], [*study.tables(recipe, cells, found)]
     return Finished(recipe, cells, found, verdict, plots, more, run, seconds)
 
 
