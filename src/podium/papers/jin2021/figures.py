@@ -11,21 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.papers import views
-from podium.papers.jin2021.evaluations import Evaluations, prepare, quiet, told
+from podium.papers.jin2021.evaluations import Evaluations, prepare, quiet
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
 from podium.report import Figure, Table
-from podium.sampled import RankDistribution, get
 
 _DIGITS = 7  # of a share of users: a hundredth of one of 100,000
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: each recommender's exact ranks, and its samples."""
-    return [*_cells(recipe)]
-
-
-def _cells(recipe: Recipe) -> Iterator[str]:
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each recommender's exact ranks, and its samples."""
     for method in recipe.parameters["methods"]:
         yield key(part=EXACT, method=method)
         for repeat in range(recipe.repeats or 1):
@@ -37,16 +32,15 @@ def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
     asked, depth = parts(cell), recipe.parameters["depth"]
     method = asked["method"]
     if asked["part"] == EXACT:
-        ranks = context.ranks(method)
-        exact = RankDistribution.of_ranks(ranks, context.held.n_items)
-        return {"users": ranks.size, "recall": exact.cdf[:depth].round(_DIGITS)}
+        recall = context.exact(method).cdf[:depth].round(_DIGITS)
+        return {"users": context.held.n_users, "recall": recall}
     samples = context.sample(method, recipe.parameters["n_negatives"], int(asked["repeat"]))
     with quiet():
-        learned = {
-            label: get(text).fit(told(recipe, label, samples))
-            for label, text in recipe.parameters["estimators"].items()
+        recall = {
+            label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
+            for label, estimator, ranks in context.readings(samples)
         }
-    return {"recall": {label: each.cdf[:depth].round(_DIGITS) for label, each in learned.items()}}
+    return {"recall": recall}
 
 
 EXACT, SAMPLE = "exact", "sample"
@@ -96,28 +90,35 @@ def curves(recipe: Recipe, cells: Cells, method: str) -> Curves:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return levels at a few ranks, distances of mean curves, and differences of both."""
-    found: dict[str, Measured] = {}
-    for method in recipe.parameters["methods"]:
-        found |= {f"{method}, {name}": each for name, each in _of(recipe, cells, method).items()}
-    return found
+    return {
+        f"{method}, {name}": each
+        for method in recipe.parameters["methods"]
+        for name, each in _of(recipe, curves(recipe, cells, method)).items()
+    }
 
 
-def _of(recipe: Recipe, cells: Cells, method: str) -> dict[str, Measured]:
-    read = curves(recipe, cells, method)
-    noise = chance(read.exact, read.users)
+def _of(recipe: Recipe, read: Curves) -> dict[str, Measured]:
+    noise, k = chance(read.exact, read.users), recipe.parameters["cutoffs"][0]
+
+    def nearer(pair: Floats) -> float:
+        return distance(pair[0], read.exact) - distance(pair[1], read.exact)
+
     found = {f"{CHANCE} {PMF}": Measured(noise, n=read.users)}
     for label, runs in read.runs.items():
-        for k in recipe.parameters["cutoffs"]:
-            found[f"{label} − exact recall@{k}"] = mean(runs[:, k - 1] - read.exact[k - 1])
+        for rank in recipe.parameters["cutoffs"]:
+            found[f"{label} − exact recall@{rank}"] = mean(runs[:, rank - 1] - read.exact[rank - 1])
         found |= {f"{label} {name}": each for name, each in _distances(runs, read.exact).items()}
         shares = found[f"{label} {PMF}"]
         found[f"{label} {PMF} / {CHANCE}"] = Measured(
             shares.value / noise, shares.std_error / noise, shares.n
         )
     for one, other in recipe.parameters["compared"]:
-        both = np.stack([read.runs[one], read.runs[other]], axis=1)
-        compared = _compared(both, read.exact, recipe.parameters["cutoffs"][0])
-        found |= {f"{one} − {other} {name}": each for name, each in compared.items()}
+        pairs = np.stack([read.runs[one], read.runs[other]], axis=1)
+        label = f"{one} − {other}"
+        found[f"{label} recall@{k}"] = mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1])
+        found[f"{label} {CDF}"] = of_mean(pairs, nearer)
+        found[f"{label} {ONE}"] = mean(nearer(pair) for pair in pairs)
+        found[f"{label} {APART}"] = of_mean(pairs, lambda pair: distance(pair[0], pair[1]))
     return found
 
 
@@ -129,20 +130,6 @@ def _distances(runs: Floats, exact: Floats) -> dict[str, Measured]:
             runs, lambda curve: rankwise(curve, exact) - distance(curve, exact)
         ),
         ONE: mean(distance(run, exact) for run in runs),
-    }
-
-
-def _compared(pairs: Floats, exact: Floats, k: int) -> dict[str, Measured]:
-    """Return one estimator less another, on the same samples."""
-
-    def nearer(pair: Floats) -> float:
-        return distance(pair[0], exact) - distance(pair[1], exact)
-
-    return {
-        f"recall@{k}": mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1]),
-        CDF: of_mean(pairs, nearer),
-        ONE: mean(nearer(pair) for pair in pairs),
-        APART: of_mean(pairs, lambda pair: distance(pair[0], pair[1])),
     }
 
 
@@ -179,13 +166,10 @@ def of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
 _EXACT = "exact"
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return, by recommender, the chance of each rank, recall, and recall over the exact one."""
-    return [
-        figure
-        for method in recipe.parameters["methods"]
-        for figure in _plots(recipe, method, curves(recipe, cells, method))
-    ]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield, by recommender, the chance of each rank, recall, and recall over the exact one."""
+    for method in recipe.parameters["methods"]:
+        yield from _plots(recipe, method, curves(recipe, cells, method))
 
 
 def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
@@ -236,12 +220,10 @@ def _lines(curves_: Mapping[str, Floats], shown: Callable[[Floats], Floats]) -> 
         yield views.curve(label, range(1, len(heights) + 1), known)
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return, by recommender, recall at a few ranks and the distances of whole curves."""
-    return [
-        _table(recipe, figures, method, curves(recipe, cells, method))
-        for method in recipe.parameters["methods"]
-    ]
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield, by recommender, recall at a few ranks and the distances of whole curves."""
+    for method in recipe.parameters["methods"]:
+        yield _table(recipe, figures, method, curves(recipe, cells, method))
 
 
 def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table:

@@ -17,7 +17,6 @@ from podium.data.archive import Member, members, pick, required
 from podium.errors import DataError
 from podium.papers.recipe import DataSet, Recipe
 from podium.papers.study import generator
-from podium.sampled import SampledRanks, simulate_ranks
 
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints]
@@ -50,16 +49,6 @@ class Held:
     def history(self) -> Ints:
         """How many items each user is learned from: int64, (n_users,)."""
         return np.diff(self.train.indptr).astype(np.int64)
-
-    def simulate(
-        self, ranks: Ints, n_negatives: int | Sequence[int], seed: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Return one sampled evaluation of exact ranks, without and with the users' history."""
-        one, other = (
-            simulate_ranks(ranks, self.n_items, n_negatives, history=own, seed=seed)
-            for own in (None, self.history)
-        )
-        return one, other
 
     @cached_property
     def targets(self) -> sparse.csr_array[Any]:
