@@ -169,7 +169,7 @@ def test_unknown_methods_are_named() -> None:
     recipe = small()
     methods = {"Ease": {"fixed": {}, "grid": {}, "chosen": {}}}
     with pytest.raises(ValueError, match="Did you mean 'EASE'"):
-        ml1m.cells(replace(recipe, parameters={**recipe.parameters, "methods": methods}))
+        list(ml1m.cells(replace(recipe, parameters={**recipe.parameters, "methods": methods})))
 
 
 def test_parts_are_disjoint_shares_of_each_users_pairs(ratings: Path) -> None:

@@ -5,7 +5,6 @@ To add one, add its line to METHODS, and to the recipe its options and their gri
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -47,26 +46,9 @@ class Method:
     passes: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Timed:
-    """A fitted model, and what fitting it took in seconds: of all processors, and on the clock."""
-
-    model: Any
-    cpu: float
-    clock: float
-
-
 def load(name: str) -> None:
     """Fit a method to small data: its code is loaded, or the error says what to install."""
     METHODS[name].fit(_SMALL, 0, 1, {"n_epochs": 1} if METHODS[name].passes else {})
-
-
-def fit(name: str, pairs: Pairs, seed: int, threads: int, options: Options) -> Timed:
-    """Fit a method whose code is loaded."""
-    method = METHODS[name]
-    cpu, clock = time.process_time(), time.perf_counter()
-    model = method.fit(pairs, seed, threads, options)
-    return Timed(model, time.process_time() - cpu, time.perf_counter() - clock)
 
 
 def _robirank(loss: str) -> Method:
