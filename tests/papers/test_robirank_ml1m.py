@@ -236,7 +236,7 @@ def test_every_method_learns_more_than_chance(done: Any, ratings: Path) -> None:
     for name in INSTALLED:
         found = done.done.figures[f"{name} precision@10"]
         assert found.value > 1.1 * context.test.nnz / n_unseen, name
-        assert found.n == (2 if METHODS[name].draws else 1)
+        assert found.n == (2 if METHODS[name].passes else 1)
 
 
 def test_a_cell_does_not_depend_on_those_before_it_but_in_its_seconds(

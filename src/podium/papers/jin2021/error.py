@@ -11,7 +11,8 @@ import numpy as np
 from podium.papers import views
 from podium.papers.jin2021.error_runs import FACTORS, designs, fixed, growing, seconds
 from podium.papers.jin2021.evaluations import Evaluations, estimates, prepare
-from podium.papers.jin2021.figures import Floats, of_mean
+from podium.papers.jin2021.figures import of_mean
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts
 from podium.papers.views import select

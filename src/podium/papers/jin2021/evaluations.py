@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check, recommenders
 from podium.errors import PodiumWarning
 from podium.papers.jin2021 import protocol
-from podium.papers.jin2021.protocol import Held, Ints
+from podium.papers.jin2021.protocol import Floats, Held, Ints
 from podium.papers.recipe import Recipe
 from podium.papers.study import seed_of
 from podium.sampled import (
@@ -162,6 +161,6 @@ def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]
 
 
 @lru_cache(maxsize=1024)
-def _values(estimator: LinearEstimator, design: Design, measure: str) -> NDArray[np.float64]:
+def _values(estimator: LinearEstimator, design: Design, measure: str) -> Floats:
     """Solve once for all samples of a design: up to seconds, where samples are large."""
     return estimator.values(design, measure)

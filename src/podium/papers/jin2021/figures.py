@@ -5,18 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.papers import views
 from podium.papers.jin2021.evaluations import Evaluations, prepare, quiet
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
 from podium.report import Figure, Table
 
 _DIGITS = 7  # of a share of users: a hundredth of one of 100,000
+
+
+EXACT, SAMPLE = "exact", "sample"
+"""What a cell has: the exact curve of a recommender, or the estimates of one sample."""
+
+CDF, PMF = "cdf distance", "pmf distance"
+"""How far the mean curve is from the exact one: mean distance over ranks of recall, and of the
+shares of users at each rank, in parts of the exact one's mean."""
+
+ONE, APART = "cdf distance of one sample", "cdf apart"
+"""The same of recall, of each sample's curve on average; and of two estimators' mean curves."""
+
+CHANCE = "users' chance"
+"""How far shares of so many users are, rank by rank, from those of infinitely many."""
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -41,22 +54,6 @@ def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
             for label, estimator, ranks in context.readings(samples)
         }
     return {"recall": recall}
-
-
-EXACT, SAMPLE = "exact", "sample"
-"""What a cell has: the exact curve of a recommender, or the estimates of one sample."""
-
-CDF, PMF = "cdf distance", "pmf distance"
-"""How far the mean curve is from the exact one: mean distance over ranks of recall, and of the
-shares of users at each rank, in parts of the exact one's mean."""
-
-ONE, APART = "cdf distance of one sample", "cdf apart"
-"""The same of recall, of each sample's curve on average; and of two estimators' mean curves."""
-
-CHANCE = "users' chance"
-"""How far shares of so many users are, rank by rank, from those of infinitely many."""
-
-Floats: TypeAlias = "NDArray[np.float64]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +160,6 @@ def of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
     return Measured(value, float(others.std() * math.sqrt(n - 1)), n)
 
 
-_EXACT = "exact"
-
-
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     """Yield, by recommender, the chance of each rank, recall, and recall over the exact one."""
     for method in recipe.parameters["methods"]:
@@ -184,14 +178,14 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
     far = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
     yield views.lines(
         f"{method}: chance of each rank",
-        _lines({_EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
+        _lines({EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
         axis,
         "share of users whose target has rank R",
         caption=f"{said} Not shown: {far}." if far else said,
     )
     yield views.lines(
         f"{method}: chance of a rank of at most R, which is recall@R",
-        _lines({_EXACT: read.exact, **mean}, np.asarray),
+        _lines({EXACT: read.exact, **mean}, np.asarray),
         axis,
         "share of users whose target has rank R or better",
         caption=said,
@@ -202,7 +196,7 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
         reached = read.exact > 0
         return np.divide(curve, read.exact, out=np.full(curve.size, np.nan), where=reached)
 
-    ones = _lines({_EXACT: np.ones(read.exact.size)}, np.asarray)
+    ones = _lines({EXACT: np.ones(read.exact.size)}, np.asarray)
     yield views.lines(
         f"{method}: estimated recall@R over the exact one",
         [*ones, *_lines(near, ratio)],
@@ -233,10 +227,10 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
 
     def cell(label: str, column: str | int) -> str:
         if isinstance(column, str):
-            if label == _EXACT:
+            if label == EXACT:
                 return f"{noise:.3f}" if column == PMF else ""
             return f"{figures[f'{method}, {label} {column}'].value:.3f}"
-        if label == _EXACT:
+        if label == EXACT:
             return f"{read.exact[column - 1]:.4f}"
         values = read.runs[label][:, column - 1]
         spread = f"{values.std(ddof=1):.4f}" if values.size > 1 else "–"
@@ -247,7 +241,7 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
         "curve, in parts of its mean, of recall and of the shares at each rank (exact: how far "
         "these are from the shares of infinitely many users)",
         "",
-        [_EXACT, *read.runs],
+        [EXACT, *read.runs],
         {**levels, **far},
         cell,
     )

@@ -20,6 +20,7 @@ from podium.papers.study import generator
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Pairs = tuple[Ints, Ints]
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from podium.papers import views
 from podium.papers.jin2021.evaluations import Evaluations, estimates, prepare
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.jin2021.tables_values import (
     UNIT,
-    Floats,
     Values,
     fold,
     geometric_mean,

@@ -11,11 +11,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured
 from podium.papers.views import select
-
-Floats = NDArray[np.float64]
 
 UNIT = 1e3
 """Levels are told in thousandths, as the paper prints them."""

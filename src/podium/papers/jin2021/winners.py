@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from podium.papers import views
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.jin2021.tables import cells, prepare, run
-from podium.papers.jin2021.tables_values import UNIT, Floats, Values
+from podium.papers.jin2021.tables_values import UNIT, Values
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Study
 from podium.report import Figure, Table

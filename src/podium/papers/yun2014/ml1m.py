@@ -36,7 +36,7 @@ from podium.papers.study import (
     seed_of,
 )
 from podium.papers.views import select
-from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, load
+from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
 from podium.report import Figure, Table
 
 _DEPTH = 20  # of a list: what pap@10 reads of it
@@ -84,7 +84,7 @@ def cells(recipe: Recipe) -> Iterator[str]:
     for name in methods(recipe, METHODS):
         for point in range(len(points(recipe, name))):
             yield key(part=TUNING, method=name, point=point)
-        for seed in range(recipe.repeats or 1 if METHODS[name].draws else 1):
+        for seed in range(recipe.repeats or 1 if METHODS[name].passes else 1):
             yield key(part=TEST, method=name, seed=seed)
         for n in fewer_passes(recipe, name):
             yield key(part=PASSES, method=name, passes=n)
@@ -242,7 +242,7 @@ _NEAREST = 6  # others that a figure has room for before the far ones squeeze th
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     """Yield quality against seconds, of rivals and of forms, and differences."""
-    forms = [name for name in recipe.parameters["methods"] if METHODS[name].kind == FORM]
+    forms = [name for name in recipe.parameters["methods"] if METHODS[name].form]
     rivals = [ROBIRANK, *(name for name in recipe.parameters["methods"] if name not in forms)]
     validation, measures = recipe.parameters["validation"], recipe.parameters["measures"]
     for names, measure, title in (
