@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,17 +177,16 @@ def _printed_row(recipe: Recipe, values: Values, name: str, k: int) -> Iterator[
 
 
 def _error_table(recipe: Recipe, values: Values) -> Table:
-    rows = values.rows(recipe.parameters["compared"])
-    error, mean = (each[rows, ..., 0] for each in (values.moments.error, values.moments.mean))
-    kinds: dict[str, Callable[[int, int], Any]] = {
-        "error": lambda j, k: geometric_mean(error[:, j, k]),
-        "largest": lambda j, k: error[:, j, k].max(),
-        "bias": lambda j, k: np.abs(mean[:, j, k] - 1.0).mean(),
+    together = values.moments.of_methods(values.rows(recipe.parameters["compared"]))
+    kinds = {
+        "error": together.of_all[..., 0],
+        "largest": together.largest[..., 0],
+        "bias": np.abs(together.mean[..., 0] - 1.0).mean(axis=0),
     }
     columns = {
-        f"{head} {measure}": (kind, k)
+        f"{head} {measure}": found[:, k]
         for k, measure in enumerate(values.measures)
-        for head, kind in kinds.items()
+        for head, found in kinds.items()
     }
     return views.table(
         "Relative error over the compared methods: geometric mean and largest of the root mean "
@@ -195,7 +194,7 @@ def _error_table(recipe: Recipe, values: Values) -> Table:
         "estimator",
         values.estimators,
         columns,
-        lambda name, at: float(at[0](values.estimators.index(name), at[1])),
+        lambda name, column: float(column[values.estimators.index(name)]),
     )
 
 
