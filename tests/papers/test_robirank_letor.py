@@ -128,7 +128,7 @@ def test_a_difference_that_varies_by_query_has_an_interval_with_0() -> None:
 
 def test_unknown_methods_are_named() -> None:
     with pytest.raises(ValueError, match="Did you mean 'RankBoost'"):
-        letor.cells(small(methods=["Rankboost"]))
+        list(letor.cells(small(methods=["Rankboost"])))
 
 
 def test_without_data_one_line_says_what_to_fetch(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_page_shows_every_fit_and_what_was_varied(cells: dict[str, Any]) -> None
     (table,) = study.STUDY.tables(recipe, cells, folded)
     assert len(table["rows"]) == len(cells)
     assert all(len(row) == len(table["columns"]) for row in table["rows"])
-    plots = study.STUDY.plots(recipe, cells, folded)
+    plots = [*study.plots(recipe, cells, folded)]
     varied = {plot["title"].partition(" against ")[2] for plot in plots}
     assert varied == {"threads", "blocks of items", "factors", "million pairs"}
     for plot in plots:

@@ -237,7 +237,7 @@ def test_tables_say_what_each_design_gives() -> None:
     recipe = small(methods={"itemKNN": {}}, timed=["itemKNN"])
     errors = {"5": 1 / 5, "10": 1 / 10, "20": 1 / 20, "5 to 10": 0.1, "5 to 20": 0.05}
     cells = made_up(recipe, constant(recipe, errors))
-    tables = study.STUDY.tables(recipe, cells, figures.fold(recipe, cells))
+    tables = [*study.tables(recipe, cells, figures.fold(recipe, cells))]
     by_design, parts_of, growth, taken = tables[0], tables[3], tables[6], tables[7]
     rows = {row[0]: row[1:] for row in by_design["rows"]}
     assert rows["MLE"] == ["0.200", "0.100", "0.050", "0.100", "0.050"]

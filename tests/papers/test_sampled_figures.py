@@ -195,5 +195,5 @@ def test_plots_have_a_line_for_each_estimator_and_the_exact_one(done: Any) -> No
 def test_rank_that_no_target_reaches_has_no_ratio() -> None:
     recipe, cells = made_up([0.0, 0.3], {"one": [[0.1, 0.3]] * 2, "two": [[0.2, 0.3]] * 2})
     recipe = dataclasses.replace(recipe, parameters={**recipe.parameters, "apart": []})
-    ratio = study.STUDY.plots(recipe, cells, figures.fold(recipe, cells))[-1]
+    *_, ratio = study.plots(recipe, cells, figures.fold(recipe, cells))
     assert ratio["series"][1]["y"] == [None, 1.0]

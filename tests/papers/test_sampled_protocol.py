@@ -13,7 +13,7 @@ from scipy import sparse
 
 from podium.errors import DataError
 from podium.papers.jin2021 import evaluations as models
-from podium.papers.jin2021.evaluations import METHODS, exact_ranks
+from podium.papers.jin2021.evaluations import METHODS, Evaluations
 from podium.papers.jin2021.protocol import Held, read
 from podium.papers.recipe import DataSet, Recipe
 
@@ -229,17 +229,17 @@ def test_ranks_are_among_all_items_better_than_by_chance_and_the_same_again(name
         pytest.skip(f"{package} is not installed")
     asked = recipe("lists", {name: options})
     models.load(asked)
-    ranks = exact_ranks(asked, made(), name)
+    ranks = Evaluations(asked, made()).ranks(name)
     assert ranks.dtype == np.int64
     assert ranks.min() >= 1
     assert ranks.max() <= 40
     assert ranks.mean() < 17  # 20.5 by chance, some 13 by taste alone, behind what was learned
-    assert exact_ranks(asked, made(), name).tolist() == ranks.tolist()
+    assert Evaluations(asked, made()).ranks(name).tolist() == ranks.tolist()
 
 
 def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
     held = made()
-    found = exact_ranks(recipe("lists", {"itemKNN": {"k": 40}}), held, "itemKNN")
+    found = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
     dense = held.train.toarray().astype(np.float64)
     norm = dense / np.sqrt((dense**2).sum(axis=0))
     cosine = norm.T @ norm
@@ -250,7 +250,7 @@ def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
     assert (found <= (scores > own - 1e-4).sum(axis=1)).all()
 
 
-def test_a_method_is_fitted_once_for_the_same_data_and_options(monkeypatch: Any) -> None:
+def test_a_method_is_fitted_once(monkeypatch: Any) -> None:
     fitted: list[str] = []
     real = models._fit
 
@@ -259,8 +259,6 @@ def test_a_method_is_fitted_once_for_the_same_data_and_options(monkeypatch: Any)
         return real(method, *rest)
 
     monkeypatch.setattr(models, "_fit", counted)
-    held, asked = made(), recipe("lists", {"EASE": {"l2": 5.0}})
-    first = exact_ranks(asked, held, "EASE")
-    assert exact_ranks(asked, held, "EASE") is first
-    assert exact_ranks(recipe("lists", {"EASE": {"l2": 9.0}}), held, "EASE") is not first
-    assert len(fitted) == 2
+    context = Evaluations(recipe("lists", {"EASE": {"l2": 5.0}}), made())
+    assert context.ranks("EASE") is context.ranks("EASE")
+    assert len(fitted) == 1

@@ -17,10 +17,10 @@ from podium import sampled
 from podium.papers.jin2021 import tables as study
 from podium.papers.jin2021 import tables_values as figures
 from podium.papers.jin2021 import winners as winners
-from podium.papers.jin2021.tables_values import Moments, Values, geometric_mean
+from podium.papers.jin2021.tables_values import Moments, Values, geometric_mean, jackknife
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import reproduce, study_of
-from podium.papers.study import Measured
+from podium.papers.study import Measured, seed_of
 from podium.report import figures as drawn
 from podium.sampled import RankDistribution
 
@@ -72,7 +72,7 @@ def cells(folder: Path) -> dict[str, Any]:
 
 
 def test_cells_are_blocks_of_repeats_of_a_method() -> None:
-    keys = study.cells(small(block=4).repeated(6))
+    keys = [*study.cells(small(block=4).repeated(6))]
     assert keys[:2] == ["method=EASE/first=0/n=4", "method=EASE/first=4/n=2"]
     assert len(keys) == 6
 
@@ -95,10 +95,12 @@ def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) ->
     recipe = small().repeated(1)
     context = study.prepare(recipe, {"set": folder / "set"})
     found = study.run(recipe, context, "method=EASE/first=0/n=1")
-    ranks = study.exact_ranks(recipe, context, "EASE")
-    whole = RankDistribution.of_ranks(ranks, context.n_items)
+    ranks = context.ranks("EASE")
+    whole = RankDistribution.of_ranks(ranks, context.held.n_items)
     assert found["exact"] == {m: whole.expect(m) for m in recipe.parameters["measures"]}
-    told = study._samples(recipe, context, "EASE", 0)
+    told = context.drawn(
+        "EASE", recipe.parameters["n_negatives"], seed_of(recipe, "sample EASE", 0)
+    )
     assert told[0].history is None
     assert told[1].history is not None
     assert told[0].ranks.tolist() == told[1].ranks.tolist()
@@ -139,7 +141,7 @@ def test_of_all_repeats_of_one_the_error_is_unknown(cells: dict[str, Any]) -> No
     found = figures.fold(small().repeated(1), one)
     assert math.isnan(found["EASE ndcg@10: MLE / exact"].std_error)
     assert math.isfinite(found["MLE: error, ndcg@10"].value)
-    assert study_of(small()).tables(small().repeated(1), one, found)
+    assert [*study_of(small()).tables(small().repeated(1), one, found)]
 
 
 def test_moments_without_a_repeat_are_those_of_the_others() -> None:
@@ -153,7 +155,7 @@ def test_moments_without_a_repeat_are_those_of_the_others() -> None:
 
 def test_jackknife_error_of_a_mean_is_the_usual_one() -> None:
     ratios = np.random.default_rng(0).normal(1, 0.2, (1, 1, 1, 30))
-    found = Moments.of(ratios).figure(lambda moments: moments.mean[0, 0, 0])
+    found = jackknife(Moments.of(ratios).mean[0, 0, 0])
     assert found.value == pytest.approx(ratios.mean())
     assert found.std_error == pytest.approx(ratios.std(ddof=1) / math.sqrt(30))
     assert geometric_mean(np.array([[2.0], [8.0]])).tolist() == [pytest.approx(4.0)]

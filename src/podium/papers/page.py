@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from podium import report
 from podium.papers.recipe import Claim, Recipe
-from podium.papers.study import Cells, Figures, Measured, Study
+from podium.papers.study import Cells, Figures, Measured
 from podium.papers.verdict import Line, Standing, Verdict
 from podium.report import Figure, Report, Section, Table, figures, tables
 
@@ -32,21 +32,6 @@ class Finished:
     tables: Sequence[Table]
     run: Mapping[str, Any]
     seconds: float
-
-
-def finish(
-    recipe: Recipe,
-    study: Study,
-    cells: Cells,
-    found: Figures,
-    verdict: Verdict,
-    *,
-    run: Mapping[str, Any],
-    seconds: float,
-) -> Finished:
-    """Ask the study for its plots and tables."""
-    plots, more = study.plots(recipe, cells, found), study.tables(recipe, cells, found)
-    return Finished(recipe, cells, found, verdict, plots, more, run, seconds)
 
 
 def require_renderer() -> None:
@@ -129,7 +114,7 @@ def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
 def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
     """Return what is said in words, the figure that tells, and whether it holds."""
     rows = [
-        [claim.text, _number(found.value), _error(found), standing]
+        [claim.text, _number(found.value), _number(found.std_error), standing]
         for claim, found, standing in claims
     ]
     return _without_errors(
@@ -188,7 +173,7 @@ def _row(line: Line) -> list[Any]:
         line.key,
         None if line.printed is None else _number(line.printed),
         _number(line.found.value),
-        _error(line.found),
+        _number(line.found.std_error),
         None if difference is None else _number(difference, "+"),
         line.agreement,
     ]
@@ -225,10 +210,6 @@ def _number(value: float, sign: str = "") -> str | None:
         return f"{value:{sign}.0e}"
     decimals = min(4, max(0, 3 - math.floor(math.log10(abs(value)))))
     return f"{value:{sign}.{decimals}f}"
-
-
-def _error(found: Measured) -> str | None:
-    return _number(found.std_error)
 
 
 def _settings(parameters: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:

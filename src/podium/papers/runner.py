@@ -138,9 +138,15 @@ def reproduce(
         _fill(kept, recipe, paths, keys, jobs, progress)
         cells = {key: kept.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    verdict = judge(recipe, figures)
-    done = page.finish(
-        recipe, study, cells, figures, verdict, run=vars(begun), seconds=kept.seconds
+    done = Finished(
+        recipe,
+        cells,
+        figures,
+        judge(recipe, figures),
+        plots=[*study.plots(recipe, cells, figures)],
+        tables=[*study.tables(recipe, cells, figures)],
+        run=vars(begun),
+        seconds=kept.seconds,
     )
     return Outcome(done, page.write(done, folder), resumed, kept.others)
 

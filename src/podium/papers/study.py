@@ -36,7 +36,7 @@ def _nothing(recipe: Recipe, paths: Mapping[str, Path]) -> None:
     """Prepare nothing."""
 
 
-def _none(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Any]:
+def _none(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
     """Return no plots and no tables."""
     return ()
 
@@ -47,7 +47,7 @@ class Study:
 
     Attributes
     ----------
-    cells : (recipe) -> sequence of str
+    cells : (recipe) -> iterable of str
         Keys of the cells, as `key` writes them. Cells are independent of each other.
     run : (recipe, context, key) -> mapping
         Do one cell. Everything random comes from `generator`, so neither the order of the cells
@@ -56,16 +56,16 @@ class Study:
         From the cells to the figures, by the names that the recipe's `printed` has.
     prepare : (recipe, paths) -> context
         Read the data, once a process; `paths` has the folder of each data set by its name.
-    plots, tables : (recipe, cells, figures) -> sequence
+    plots, tables : (recipe, cells, figures) -> iterable
         What else the page shows, as dictionaries of `podium.report`.
     """
 
-    cells: Callable[[Recipe], Sequence[str]]
+    cells: Callable[[Recipe], Iterable[str]]
     run: Callable[[Recipe, Any, str], Result]
     fold: Callable[[Recipe, Cells], Figures]
     prepare: Callable[[Recipe, Mapping[str, Path]], Any] = _nothing
-    plots: Callable[[Recipe, Cells, Figures], Sequence[Figure]] = _none
-    tables: Callable[[Recipe, Cells, Figures], Sequence[Table]] = _none
+    plots: Callable[[Recipe, Cells, Figures], Iterable[Figure]] = _none
+    tables: Callable[[Recipe, Cells, Figures], Iterable[Table]] = _none
 
 
 def key(**parts: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.papers.study import Cells, Measured, Result, parts
+from podium.papers.study import Cells, Figures, Measured, Result, parts
 from podium.report import Figure, Table
 
 Z = 1.96
@@ -165,6 +165,26 @@ def band(label: str, x: Iterable[float], found: Sequence[Measured]) -> Row:
         "high": [each.value + half_width(each) for each in found],
     }
     return {**curve(label, x, [each.value for each in found]), **ends}
+
+
+def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:
+    """Return the names with the best first, by the figure "name measure"."""
+    return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
+
+
+def gaps(
+    title: str,
+    figures: Figures,
+    one: str,
+    others: Sequence[str],
+    measures: Iterable[str],
+    **more: Any,
+) -> Figure:
+    """Return how far one method is above others, from the figures "one − other measure"."""
+    panels = {
+        each: [row(name, figures[f"{one} − {name} {each}"]) for name in others] for each in measures
+    }
+    return intervals(title, panels, share_axis=False, axis_label="difference", digits=3, **more)
 
 
 def lines(title: str, series: Iterable[Row], x_label: str, y_label: str, **more: Any) -> Figure:

@@ -9,30 +9,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.papers import views
-from podium.papers.jin2021.error_runs import (
-    FACTORS,
-    Floats,
-    designs,
-    estimators,
-    fixed,
-    growing,
-    repeated,
-    seconds,
-)
-from podium.papers.jin2021.evaluations import Evaluations, prepare
+from podium.papers.jin2021.error_runs import FACTORS, designs, fixed, growing, seconds
+from podium.papers.jin2021.evaluations import Evaluations, estimates, prepare
 from podium.papers.jin2021.figures import of_mean
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts
 from podium.papers.views import select
 from podium.report import Figure, Table
+from podium.sampled import get
+
+ERRORS, SECONDS = "errors", "seconds"
+"""What a cell has: the estimates of one sample of each design, or how long things take."""
+
+_SQUARE = 1e-30  # of a squared error, whose logarithm is taken
+_LEAST = 0.001  # seconds that a logarithmic axis begins at
+_DRAWN = "items drawn a user"
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: each recommender's samples, and the seconds of those that are timed."""
-    return [*_cells(recipe)]
-
-
-def _cells(recipe: Recipe) -> Iterator[str]:
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each recommender's samples, and the seconds of those that are timed."""
     for method in recipe.parameters["methods"]:
         for repeat in range(recipe.repeats or 1):
             yield key(part=ERRORS, method=method, repeat=repeat)
@@ -42,16 +38,19 @@ def _cells(recipe: Recipe) -> Iterator[str]:
 
 def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
     """Draw one sample of each design and estimate from it, or measure how long that takes."""
-    asked = parts(cell)
+    asked, measures = parts(cell), recipe.parameters["measures"]
+    method = asked["method"]
     if asked["part"] == SECONDS:
-        return seconds(recipe, context, asked["method"])
-    return repeated(recipe, context, asked["method"], int(asked["repeat"]))
-
-
-ERRORS, SECONDS = "errors", "seconds"
-"""What a cell has: the estimates of one sample of each design, or how long things take."""
-
-_SQUARE = 1e-30  # of a squared error, whose logarithm is taken
+        return seconds(recipe, context, method)
+    cost: dict[str, float] = {}
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, size in designs(recipe).items():
+        samples = context.sample(method, size, int(asked["repeat"]))
+        cost[name] = float(np.mean(samples[0].n_negatives))
+        for label, estimator, ranks in context.readings(samples):
+            found.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
+    exact = [context.exact(method).expect(each) for each in measures]
+    return {"exact": exact, "cost": cost, "estimates": found}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,23 +89,16 @@ def errors(recipe: Recipe, cells: Cells) -> Errors:
     """Collect the cells of all methods."""
     methods = [*recipe.parameters["methods"]]
     done = [_of(cells, ERRORS, method) for method in methods]
-    names = done[0][0]["cost"]
     cost = {
-        name: np.array([[each["cost"][name] for each in mine] for mine in done], np.float64)
-        .mean(axis=1)
-        .astype(np.float64)
-        for name in names
+        name: np.mean([[each["cost"][name] for each in mine] for mine in done], axis=1)
+        for name in done[0][0]["cost"]
     }
     exact = np.array([mine[0]["exact"] for mine in done], np.float64)
-    found = {
-        (label, name): np.array(
-            [[each["estimates"][label][name] for each in mine] for mine in done], np.float64
-        ).swapaxes(0, 1)
-        / exact
-        - 1.0
-        for label, by_design in done[0][0]["estimates"].items()
-        for name in by_design
-    }
+    found: dict[tuple[str, str], Floats] = {}
+    for label, by_design in done[0][0]["estimates"].items():
+        for name in by_design:
+            values = [[each["estimates"][label][name] for each in mine] for mine in done]
+            found[label, name] = np.array(values, np.float64).swapaxes(0, 1) / exact - 1.0
     return Errors(methods, recipe.parameters["measures"], cost, found)
 
 
@@ -117,37 +109,30 @@ def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the judged measure's errors at two designs, those over others', and seconds."""
-    measure: str = recipe.parameters["judged"]
-    found = {
-        f"{measure}: {name}": each
-        for name, each in _figures(recipe, errors(recipe, cells), measure).items()
-    }
-    few = str(recipe.parameters["few"])
-    for method, each in times(recipe, cells).items():
-        for name, taken in (("all", each["all"]), (few, each["scoring"][few])):
-            found[f"{method}: seconds of {name} items"] = Measured(taken)
-        ratio = each["all"] / each["scoring"][few]
-        found[f"{method}: seconds of all items / of {few}"] = Measured(ratio)
-    return found
-
-
-def _figures(recipe: Recipe, read: Errors, measure: str) -> dict[str, Measured]:
+    read, measure = errors(recipe, cells), recipe.parameters["judged"]
     few, many = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
     grown = [*growing(recipe)][-1]
+
+    def squares(label: str, design: str) -> Floats:
+        return read.squares(label, design, measure)
+
     found: dict[str, Measured] = {}
-    for label, estimator in estimators(recipe):
-        own = {name: read.squares(label, name, measure) for name in fixed(recipe)}
-        found[f"{label} at {few}"] = of_mean(own[few], root)
-        found[f"{label} at {many} / at {few}"] = _ratio(own[many], own[few])
-        if estimator.grows:
-            other = read.squares(label, grown, measure)
-            found[f"{label} at {grown}"] = of_mean(other, root)
-            found[f"{label} at {grown} / fixed at its cost"] = _at_cost(
-                recipe, read, label, measure, grown
-            )
+    for label, text in recipe.parameters["estimators"].items():
+        own = squares(label, few)
+        found[f"{measure}: {label} at {few}"] = of_mean(own, root)
+        found[f"{measure}: {label} at {many} / at {few}"] = _ratio(squares(label, many), own)
+        if get(text).grows:
+            found[f"{measure}: {label} at {grown}"] = of_mean(squares(label, grown), root)
+            over = _at_cost(recipe, read, label, measure, grown)
+            found[f"{measure}: {label} at {grown} / fixed at its cost"] = over
     for one, other in recipe.parameters["compared"]:
-        both = (read.squares(label, few, measure) for label in (one, other))
-        found[f"{one} / {other} at {few}"] = _ratio(*both)
+        ratio = _ratio(squares(one, few), squares(other, few))
+        found[f"{measure}: {one} / {other} at {few}"] = ratio
+    for method, each in times(recipe, cells).items():
+        whole, drawn = each["all"], each["scoring"][few]
+        found[f"{method}: seconds of all items"] = Measured(whole)
+        found[f"{method}: seconds of {few} items"] = Measured(drawn)
+        found[f"{method}: seconds of all items / of {few}"] = Measured(whole / drawn)
     return found
 
 
@@ -219,18 +204,10 @@ def _of(cells: Cells, part: str, method: str) -> list[Result]:
     return [found for _, found in select(cells, part=part, method=method)]
 
 
-_DRAWN = "items drawn a user"
-_LEAST = 0.001  # seconds that a logarithmic axis begins at
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return errors by design, their parts for each method, growth's worth, and seconds."""
-    return [*_tables(recipe, cells)]
-
-
-def _tables(recipe: Recipe, cells: Cells) -> Iterator[Table]:
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield errors by design, their parts for each method, growth's worth, and seconds."""
     read = errors(recipe, cells)
-    names, labels = [*designs(recipe)], [label for label, _ in estimators(recipe)]
+    names, labels = [*designs(recipe)], recipe.parameters["estimators"]
     measures, few = recipe.parameters["measures"], str(recipe.parameters["few"])
     for measure in measures:
         yield views.table(
@@ -259,7 +236,8 @@ def _tables(recipe: Recipe, cells: Cells) -> Iterator[Table]:
                 f"{read.cost[design].mean():.0f}",
                 *(_needed(recipe, read, label, design, measure) for measure in measures),
             ]
-            for label, _ in estimators(recipe, grow=True)
+            for label, text in labels.items()
+            if get(text).grows
             for design in growing(recipe)
         ],
     }
@@ -292,49 +270,41 @@ def _needed(recipe: Recipe, read: Errors, label: str, design: str, measure: str)
     return f"above {sizes[-1]:.0f}" if np.isnan(found) else f"{found:.0f}"
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return errors by size, those of samples that grow beside them, and by seconds."""
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield errors by size, those of samples that grow beside them, and by seconds."""
     read = errors(recipe, cells)
-    measures: Sequence[str] = recipe.parameters["measures"]
-    timed = times(recipe, cells).items()
-    return [
-        *(_by_size(recipe, read, measure) for measure in measures),
-        *(_by_growth(recipe, read, measure) for measure in measures),
-        *(_by_seconds(recipe, read, method, found) for method, found in timed),
-    ]
-
-
-def _by_size(recipe: Recipe, read: Errors, measure: str) -> Figure:
-    sizes = fixed(recipe)
-    return _plot(
-        f"Error of {measure} by the size of samples",
-        [
-            _line(label, sizes.values(), read.roots(label, sizes, measure))
-            for label, _ in estimators(recipe)
-        ],
-        _DRAWN,
-        f"{_means(read)} Samples of one size.",
-    )
-
-
-def _by_growth(recipe: Recipe, read: Errors, measure: str) -> Figure:
-    first = recipe.parameters["growing"][0][0]
+    n_repeats = next(iter(read.found.values())).shape[0]
+    means = f"Geometric mean over {', '.join(read.methods)}, of {n_repeats} samples each."
+    first, measures = recipe.parameters["growing"][0][0], recipe.parameters["measures"]
     kinds = {"one size": [*fixed(recipe)], "growing": [*growing(recipe)]}
-    return _plot(
-        f"Error of {measure} with samples that grow while the target comes first",
-        [
-            _line(
-                f"{label}, {said}",
-                [float(read.cost[name].mean()) for name in names],
-                read.roots(label, names, measure),
-            )
-            for label in recipe.parameters["grown"]
-            for said, names in kinds.items()
-        ],
-        f"{_DRAWN}, on average",
-        f"{_means(read)} Growing samples begin with {first} items; a point for each size at which "
-        f"they end: {', '.join(growing(recipe))}.",
-    )
+    for measure in measures:
+        yield _plot(
+            f"Error of {measure} by the size of samples",
+            [
+                _line(label, fixed(recipe).values(), read.roots(label, fixed(recipe), measure))
+                for label in recipe.parameters["estimators"]
+            ],
+            _DRAWN,
+            f"{means} Samples of one size.",
+        )
+    for measure in measures:
+        yield _plot(
+            f"Error of {measure} with samples that grow while the target comes first",
+            [
+                _line(
+                    f"{label}, {said}",
+                    [float(read.cost[name].mean()) for name in names],
+                    read.roots(label, names, measure),
+                )
+                for label in recipe.parameters["grown"]
+                for said, names in kinds.items()
+            ],
+            f"{_DRAWN}, on average",
+            f"{means} Growing samples begin with {first} items; a point for each size at which "
+            f"they end: {', '.join(growing(recipe))}.",
+        )
+    for method, found in times(recipe, cells).items():
+        yield _by_seconds(recipe, read, method, found)
 
 
 def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Figure:
@@ -372,11 +342,6 @@ def _how(found: Result) -> str:
     if found["kind"] == FACTORS:
         return "Scores are products of factors, of the drawn items alone where a sample is drawn."
     return "A sample's scoring is reckoned: its share of what scoring all items takes."
-
-
-def _means(read: Errors) -> str:
-    n_repeats = next(iter(read.found.values())).shape[0]
-    return f"Geometric mean over {', '.join(read.methods)}, of {n_repeats} samples each."
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -1,28 +1,25 @@
-"""Designs of samples by name, and what estimators make of one sample of each."""
+"""Designs of samples by name, and the seconds of scoring and estimating under each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from podium.papers.jin2021.evaluations import Evaluations, estimates, fitted, told
+from podium.papers.jin2021.evaluations import Evaluations, estimates
 from podium.papers.recipe import Recipe
-from podium.sampled import (
-    Estimator,
-    LinearEstimator,
-    RankDistribution,
-    SampledRanks,
-    get,
-    sample_ranks,
-)
+from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_ranks
 
-Floats: TypeAlias = "NDArray[np.float64]"
 Size: TypeAlias = "int | tuple[int, ...]"
+
+FACTORS, SHARE = "factors", "share"
+"""How a sample is scored: products of the drawn items' factors, which is measured; or single
+items at the pace of whole lists, which is reckoned."""
+
+_TIMES = 3  # of which the shortest counts
 
 
 def fixed(recipe: Recipe) -> dict[str, int]:
@@ -40,76 +37,35 @@ def designs(recipe: Recipe) -> dict[str, Size]:
     return {**fixed(recipe), **growing(recipe)}
 
 
-def estimators(recipe: Recipe, *, grow: bool = False) -> Iterator[tuple[str, Estimator]]:
-    """Yield the estimators, or those that can read samples that grow, with their labels."""
-    for label, text in recipe.parameters["estimators"].items():
-        estimator = get(text)
-        if estimator.grows or not grow:
-            yield label, estimator
-
-
-def exact(recipe: Recipe, context: Evaluations, method: str) -> list[float]:
-    """Return the measures of the ranks among all items."""
-    known = RankDistribution.of_ranks(context.ranks(method), context.held.n_items)
-    return [known.expect(each) for each in recipe.parameters["measures"]]
-
-
-def repeated(recipe: Recipe, context: Evaluations, method: str, repeat: int) -> dict[str, Any]:
-    """Return, for one sample of each design, items drawn a user, and estimates of each measure."""
-    cost: dict[str, float] = {}
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, size in designs(recipe).items():
-        samples = context.sample(method, size, repeat)
-        cost[name] = float(np.mean(samples[0].n_negatives))
-        for label, estimator in estimators(recipe, grow=isinstance(size, tuple)):
-            values = estimates(
-                estimator, told(recipe, label, samples), recipe.parameters["measures"]
-            )
-            found.setdefault(label, {})[name] = values
-    return {"exact": exact(recipe, context, method), "cost": cost, "estimates": found}
-
-
-_TIMES = 3  # of which the shortest counts
-
-FACTORS, SHARE = "factors", "share"
-"""How a sample is scored: products of the drawn items' factors, which is measured; or single
-items at the pace of whole lists, which is reckoned."""
-
-
 def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]:
     """Measure one thread: ranking all items, scoring samples of each design, and estimating."""
+    measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model = fitted(recipe, context.held, method)
-        scores, targets = model.as_scores(), context.held.targets
+        model, targets = context.fitted(method), context.held.targets
+        scores = model.as_scores()
+        kind = FACTORS if isinstance(scores, tuple) else SHARE
         whole = _least(lambda: model.ranks(targets, exclude_seen=False))
-        found: dict[str, Any] = {
-            "kind": FACTORS if isinstance(scores, tuple) else SHARE,
-            "all": whole,
-            "scoring": {},
-            "estimating": {label: {} for label, _ in estimators(recipe)},
-        }
+        scoring: dict[str, float] = {}
+        estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
             samples = context.sample(method, size, 0)
             share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held.n_items
-            found["scoring"][name] = (
-                _scoring(scores, targets, size) if found["kind"] == FACTORS else whole * share
-            )
-            for label, estimator in estimators(recipe, grow=isinstance(size, tuple)):
-                ranks = told(recipe, label, samples)
-                found["estimating"][label][name] = _estimating(recipe, estimator, ranks)
-    return found
+            scoring[name] = _scoring(scores, targets, size) if kind == FACTORS else whole * share
+            for label, estimator, ranks in context.readings(samples):
+                taken = _estimating(estimator, ranks, measures)
+                estimating.setdefault(label, {})[name] = taken
+    return {"kind": kind, "all": whole, "scoring": scoring, "estimating": estimating}
 
 
 def _scoring(factors: Any, targets: Any, size: Size) -> float:
     return _least(lambda: sample_ranks(factors, targets, size))
 
 
-def _estimating(recipe: Recipe, estimator: Estimator, ranks: SampledRanks) -> float:
+def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> float:
     """Return the seconds of estimating all measures, as of a second sample of the same design.
 
     What estimators keep of a design (CLS its matrix, others where sums are taken) is there by then.
     """
-    measures = recipe.parameters["measures"]
     if isinstance(estimator, LinearEstimator):
         return _least(lambda: [estimator.estimate(ranks, each) for each in measures])
     return _least(lambda: estimates(estimator, ranks, measures))

@@ -5,48 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.papers import views
-from podium.papers.jin2021.evaluations import Evaluations, prepare, quiet, told
+from podium.papers.jin2021.evaluations import Evaluations, prepare, quiet
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
 from podium.report import Figure, Table
-from podium.sampled import RankDistribution, get
 
 _DIGITS = 7  # of a share of users: a hundredth of one of 100,000
-
-
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: each recommender's exact ranks, and its samples."""
-    return [*_cells(recipe)]
-
-
-def _cells(recipe: Recipe) -> Iterator[str]:
-    for method in recipe.parameters["methods"]:
-        yield key(part=EXACT, method=method)
-        for repeat in range(recipe.repeats or 1):
-            yield key(part=SAMPLE, method=method, repeat=repeat)
-
-
-def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
-    """Return recall at each rank: the exact one, or what estimators make of one sample."""
-    asked, depth = parts(cell), recipe.parameters["depth"]
-    method = asked["method"]
-    if asked["part"] == EXACT:
-        ranks = context.ranks(method)
-        exact = RankDistribution.of_ranks(ranks, context.held.n_items)
-        return {"users": ranks.size, "recall": exact.cdf[:depth].round(_DIGITS)}
-    samples = context.sample(method, recipe.parameters["n_negatives"], int(asked["repeat"]))
-    with quiet():
-        learned = {
-            label: get(text).fit(told(recipe, label, samples))
-            for label, text in recipe.parameters["estimators"].items()
-        }
-    return {"recall": {label: each.cdf[:depth].round(_DIGITS) for label, each in learned.items()}}
 
 
 EXACT, SAMPLE = "exact", "sample"
@@ -62,7 +31,29 @@ ONE, APART = "cdf distance of one sample", "cdf apart"
 CHANCE = "users' chance"
 """How far shares of so many users are, rank by rank, from those of infinitely many."""
 
-Floats: TypeAlias = "NDArray[np.float64]"
+
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each recommender's exact ranks, and its samples."""
+    for method in recipe.parameters["methods"]:
+        yield key(part=EXACT, method=method)
+        for repeat in range(recipe.repeats or 1):
+            yield key(part=SAMPLE, method=method, repeat=repeat)
+
+
+def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
+    """Return recall at each rank: the exact one, or what estimators make of one sample."""
+    asked, depth = parts(cell), recipe.parameters["depth"]
+    method = asked["method"]
+    if asked["part"] == EXACT:
+        recall = context.exact(method).cdf[:depth].round(_DIGITS)
+        return {"users": context.held.n_users, "recall": recall}
+    samples = context.sample(method, recipe.parameters["n_negatives"], int(asked["repeat"]))
+    with quiet():
+        recall = {
+            label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
+            for label, estimator, ranks in context.readings(samples)
+        }
+    return {"recall": recall}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,28 +87,35 @@ def curves(recipe: Recipe, cells: Cells, method: str) -> Curves:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return levels at a few ranks, distances of mean curves, and differences of both."""
-    found: dict[str, Measured] = {}
-    for method in recipe.parameters["methods"]:
-        found |= {f"{method}, {name}": each for name, each in _of(recipe, cells, method).items()}
-    return found
+    return {
+        f"{method}, {name}": each
+        for method in recipe.parameters["methods"]
+        for name, each in _of(recipe, curves(recipe, cells, method)).items()
+    }
 
 
-def _of(recipe: Recipe, cells: Cells, method: str) -> dict[str, Measured]:
-    read = curves(recipe, cells, method)
-    noise = chance(read.exact, read.users)
+def _of(recipe: Recipe, read: Curves) -> dict[str, Measured]:
+    noise, k = chance(read.exact, read.users), recipe.parameters["cutoffs"][0]
+
+    def nearer(pair: Floats) -> float:
+        return distance(pair[0], read.exact) - distance(pair[1], read.exact)
+
     found = {f"{CHANCE} {PMF}": Measured(noise, n=read.users)}
     for label, runs in read.runs.items():
-        for k in recipe.parameters["cutoffs"]:
-            found[f"{label} − exact recall@{k}"] = mean(runs[:, k - 1] - read.exact[k - 1])
+        for rank in recipe.parameters["cutoffs"]:
+            found[f"{label} − exact recall@{rank}"] = mean(runs[:, rank - 1] - read.exact[rank - 1])
         found |= {f"{label} {name}": each for name, each in _distances(runs, read.exact).items()}
         shares = found[f"{label} {PMF}"]
         found[f"{label} {PMF} / {CHANCE}"] = Measured(
             shares.value / noise, shares.std_error / noise, shares.n
         )
     for one, other in recipe.parameters["compared"]:
-        both = np.stack([read.runs[one], read.runs[other]], axis=1)
-        compared = _compared(both, read.exact, recipe.parameters["cutoffs"][0])
-        found |= {f"{one} − {other} {name}": each for name, each in compared.items()}
+        pairs = np.stack([read.runs[one], read.runs[other]], axis=1)
+        label = f"{one} − {other}"
+        found[f"{label} recall@{k}"] = mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1])
+        found[f"{label} {CDF}"] = of_mean(pairs, nearer)
+        found[f"{label} {ONE}"] = mean(nearer(pair) for pair in pairs)
+        found[f"{label} {APART}"] = of_mean(pairs, lambda pair: distance(pair[0], pair[1]))
     return found
 
 
@@ -129,20 +127,6 @@ def _distances(runs: Floats, exact: Floats) -> dict[str, Measured]:
             runs, lambda curve: rankwise(curve, exact) - distance(curve, exact)
         ),
         ONE: mean(distance(run, exact) for run in runs),
-    }
-
-
-def _compared(pairs: Floats, exact: Floats, k: int) -> dict[str, Measured]:
-    """Return one estimator less another, on the same samples."""
-
-    def nearer(pair: Floats) -> float:
-        return distance(pair[0], exact) - distance(pair[1], exact)
-
-    return {
-        f"recall@{k}": mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1]),
-        CDF: of_mean(pairs, nearer),
-        ONE: mean(nearer(pair) for pair in pairs),
-        APART: of_mean(pairs, lambda pair: distance(pair[0], pair[1])),
     }
 
 
@@ -176,16 +160,10 @@ def of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
     return Measured(value, float(others.std() * math.sqrt(n - 1)), n)
 
 
-_EXACT = "exact"
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return, by recommender, the chance of each rank, recall, and recall over the exact one."""
-    return [
-        figure
-        for method in recipe.parameters["methods"]
-        for figure in _plots(recipe, method, curves(recipe, cells, method))
-    ]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield, by recommender, the chance of each rank, recall, and recall over the exact one."""
+    for method in recipe.parameters["methods"]:
+        yield from _plots(recipe, method, curves(recipe, cells, method))
 
 
 def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
@@ -200,14 +178,14 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
     far = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
     yield views.lines(
         f"{method}: chance of each rank",
-        _lines({_EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
+        _lines({EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
         axis,
         "share of users whose target has rank R",
         caption=f"{said} Not shown: {far}." if far else said,
     )
     yield views.lines(
         f"{method}: chance of a rank of at most R, which is recall@R",
-        _lines({_EXACT: read.exact, **mean}, np.asarray),
+        _lines({EXACT: read.exact, **mean}, np.asarray),
         axis,
         "share of users whose target has rank R or better",
         caption=said,
@@ -218,7 +196,7 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
         reached = read.exact > 0
         return np.divide(curve, read.exact, out=np.full(curve.size, np.nan), where=reached)
 
-    ones = _lines({_EXACT: np.ones(read.exact.size)}, np.asarray)
+    ones = _lines({EXACT: np.ones(read.exact.size)}, np.asarray)
     yield views.lines(
         f"{method}: estimated recall@R over the exact one",
         [*ones, *_lines(near, ratio)],
@@ -236,12 +214,10 @@ def _lines(curves_: Mapping[str, Floats], shown: Callable[[Floats], Floats]) -> 
         yield views.curve(label, range(1, len(heights) + 1), known)
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return, by recommender, recall at a few ranks and the distances of whole curves."""
-    return [
-        _table(recipe, figures, method, curves(recipe, cells, method))
-        for method in recipe.parameters["methods"]
-    ]
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield, by recommender, recall at a few ranks and the distances of whole curves."""
+    for method in recipe.parameters["methods"]:
+        yield _table(recipe, figures, method, curves(recipe, cells, method))
 
 
 def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table:
@@ -251,10 +227,10 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
 
     def cell(label: str, column: str | int) -> str:
         if isinstance(column, str):
-            if label == _EXACT:
+            if label == EXACT:
                 return f"{noise:.3f}" if column == PMF else ""
             return f"{figures[f'{method}, {label} {column}'].value:.3f}"
-        if label == _EXACT:
+        if label == EXACT:
             return f"{read.exact[column - 1]:.4f}"
         values = read.runs[label][:, column - 1]
         spread = f"{values.std(ddof=1):.4f}" if values.size > 1 else "–"
@@ -265,7 +241,7 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
         "curve, in parts of its mean, of recall and of the shares at each rank (exact: how far "
         "these are from the shares of infinitely many users)",
         "",
-        [_EXACT, *read.runs],
+        [EXACT, *read.runs],
         {**levels, **far},
         cell,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from podium.data.archive import Member, members, pick, required
 from podium.errors import DataError
 from podium.papers.recipe import DataSet, Recipe
 from podium.papers.study import generator
-from podium.sampled import SampledRanks, simulate_ranks
 
+T = TypeVar("T")
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Pairs = tuple[Ints, Ints]
 
 
@@ -50,16 +51,6 @@ class Held:
     def history(self) -> Ints:
         """How many items each user is learned from: int64, (n_users,)."""
         return np.diff(self.train.indptr).astype(np.int64)
-
-    def simulate(
-        self, ranks: Ints, n_negatives: int | Sequence[int], seed: int
-    ) -> tuple[SampledRanks, SampledRanks]:
-        """Return one sampled evaluation of exact ranks, without and with the users' history."""
-        one, other = (
-            simulate_ranks(ranks, self.n_items, n_negatives, history=own, seed=seed)
-            for own in (None, self.history)
-        )
-        return one, other
 
     @cached_property
     def targets(self) -> sparse.csr_array[Any]:
@@ -150,12 +141,12 @@ def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     learned = pick(files, ["ml-1m.train.rating"])
     if learned is not None:
         test = required(files, ["ml-1m.test.rating"], place, source.url)
-        return _joined(_columns(learned, "\t"), _columns(test, "\t"))
+        return _joined(_columns(learned, b"\t"), _columns(test, b"\t"))
     pairs = pick(files, ["pairs.csv"])
     if pairs is None:
         return _last(place)
     test = required(files, ["ncf_test.csv"], place, source.url)
-    return _joined(_columns(pairs, ",", skip=1), _columns(test, ",", skip=1))
+    return _joined(_columns(pairs, b",", skip=1), _columns(test, b",", skip=1))
 
 
 def _joined(some: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
@@ -187,30 +178,31 @@ def _splits(*names: str, lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, 
     def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
         files = members(place, source.title, source.url)
         found = [required(files, [name], place, source.url) for name in names]
-        parts = [_lists(file) if lists else _columns(file, " ") for file in found]
+        parts = [_lists(file) if lists else _columns(file, b" ") for file in found]
         user, item = (np.concatenate(each) for each in zip(*parts, strict=True))
         return _numbered(user, item), None
 
     return pairs
 
 
-def _columns(file: Member, delimiter: str, *, skip: int = 0) -> Pairs:
+def _columns(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
     """Read the first two columns of lines."""
-    lines = _lines(file)[skip:]
-    try:
-        rows = [(int(user), int(item)) for user, item, *_ in map(_split(delimiter), lines)]
-    except ValueError as error:
-        raise _broken(file, error) from error
-    table = np.array(rows, np.int64)
+
+    def pair(line: bytes) -> tuple[int, int]:
+        user, item, *_ = line.split(delimiter)
+        return int(user), int(item)
+
+    table = np.array(_read_lines(file, pair, skip=skip), np.int64)
     return table[:, 0], table[:, 1]
+
+
+def _integers(line: bytes) -> Ints:
+    return np.array(line.split(), np.int64)
 
 
 def _lists(file: Member) -> Pairs:
     """Read lines of a user and the user's items; a user may have none."""
-    try:
-        rows = [np.array(line.split(), np.int64) for line in _lines(file)]
-    except ValueError as error:
-        raise _broken(file, error) from error
+    rows = _read_lines(file, _integers)
     sizes = [row.size - 1 for row in rows]
     return np.repeat([int(row[0]) for row in rows], sizes), np.concatenate([r[1:] for r in rows])
 
@@ -219,10 +211,7 @@ def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
     """Read users.dat: line n has the number of items of user n, and the items."""
     files = members(place, source.title, source.url)
     file = required(files, ["users.dat"], place, source.url)
-    try:
-        rows = [np.array(line.split(), np.int64) for line in _lines(file)]
-    except ValueError as error:
-        raise _broken(file, error) from error
+    rows = _read_lines(file, _integers)
     for number, row in enumerate(rows, 1):
         if row[0] != row.size - 1:
             raise _broken(file, f"line {number} says {row[0]} items and has {row.size - 1}")
@@ -230,20 +219,17 @@ def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
     return _numbered(user, np.concatenate([row[1:] for row in rows])), None
 
 
-def _lines(file: Member) -> list[bytes]:
-    """Return the lines that have something in them."""
+def _read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
+    """Parse the lines that have something in them."""
     try:
         with file.open() as stream:
             lines = [line for line in stream.read().splitlines() if line.strip()]
-    except (OSError, EOFError) as error:
+        rows = [parse(line) for line in lines[skip:]]
+    except (OSError, EOFError, ValueError) as error:
         raise _broken(file, error) from error
     if not lines:
         raise _broken(file, "it is empty")
-    return lines
-
-
-def _split(delimiter: str) -> Callable[[bytes], list[bytes]]:
-    return lambda line: line.split(delimiter.encode())
+    return rows
 
 
 def _broken(file: Member, why: object) -> DataError:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
-from podium.papers.study import Cells, Figures, Measured, parts
+from podium.papers.study import Cells, Figures, Measured
+from podium.papers.views import select
 
-Floats = NDArray[np.float64]
+UNIT = 1e3
+"""Levels are told in thousandths, as the paper prints them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +49,25 @@ class Values:
         methods = [*recipe.parameters["methods"]]
         estimators = [*recipe.parameters["estimators"]]
         measures = [*recipe.parameters["measures"]]
-        done = {
-            name: [c for k, c in cells.items() if parts(k)["method"] == name] for name in methods
-        }
-        exact = np.array([[done[name][0]["exact"][m] for m in measures] for name in methods])
+        done = [[block for _, block in select(cells, method=name)] for name in methods]
+        exact = np.array([[blocks[0]["exact"][m] for m in measures] for blocks in done])
         estimates = np.array(
             [
-                [
-                    np.hstack([block["estimates"][each] for block in done[name]])
-                    for each in estimators
-                ]
-                for name in methods
+                [np.hstack([block["estimates"][name] for block in blocks]) for name in estimators]
+                for blocks in done
             ]
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(
                 exact[:, None, :, None] > 0, estimates / exact[:, None, :, None], math.nan
             )
-        first = done[methods[0]][0]
-        users, items = first["users"], first["items"]
+        users, items = (done[0][0][name] for name in ("users", "items"))
         return cls(methods, estimators, measures, exact, estimates, ratios, users, items)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Moments of the ratios over repeats."""
+        return Moments.of(self.ratios)
 
     @property
     def n_repeats(self) -> int:
@@ -75,10 +76,6 @@ class Values:
     def rows(self, names: Sequence[str]) -> list[int]:
         """Return the places of methods."""
         return [self.methods.index(name) for name in names]
-
-    def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the places of estimators."""
-        return [self.estimators.index(name) for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +114,29 @@ class Moments:
         """Return the moments of some methods alone."""
         return Moments(self.mean[rows], self.sd[rows], self.error[rows])
 
-    def figure(self, statistic: Callable[[Moments], Floats]) -> Measured:
-        """Return a statistic of moments, (1 + n_repeats,), with its jackknife standard error."""
-        found = statistic(self)
-        n = found.size - 1
-        if n < 2:
-            return Measured(float(found[0]), n=max(n, 1))
-        around = found[1:] - found[1:].mean()
-        return Measured(float(found[0]), math.sqrt((n - 1) / n * float(around @ around)), n)
+    @cached_property
+    def of_all(self) -> Floats:
+        """Geometric mean of the errors over methods: (n_estimators, n_measures, 1 + n_repeats)."""
+        return geometric_mean(self.error)
+
+    @cached_property
+    def largest(self) -> Floats:
+        """Largest error of any method: (n_estimators, n_measures, 1 + n_repeats)."""
+        return self.error.max(axis=0)
+
+    @cached_property
+    def bias(self) -> Floats:
+        """Mean distance from 1 of the mean ratio: (n_estimators, 1 + n_repeats)."""
+        return np.abs(self.mean - 1.0).mean(axis=(0, 2))
+
+
+def jackknife(found: Floats) -> Measured:
+    """Return a statistic of all repeats, and its error from those without each: (1 + n,)."""
+    n = found.size - 1
+    if n < 2:
+        return Measured(float(found[0]), n=max(n, 1))
+    around = found[1:] - found[1:].mean()
+    return Measured(float(found[0]), math.sqrt((n - 1) / n * float(around @ around)), n)
 
 
 def _left_out(values: Floats) -> Floats:
@@ -140,34 +152,30 @@ def geometric_mean(values: Floats) -> Floats:
     return np.exp(np.log(values).mean(axis=0))
 
 
-Floats = NDArray[np.float64]
-
-UNIT = 1e3
-"""Levels are told in thousandths, as the paper prints them."""
-
-
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return exact values, ratios by method, and the figures of all compared methods together."""
     values = Values.of(recipe, cells)
-    moments = Moments.of(values.ratios)
-    found = dict(_levels(recipe, values, moments))
-    rows = values.rows(recipe.parameters["compared"])
-    shown = [*recipe.parameters["papers"], *recipe.parameters["own"]]
-    together = moments.of_methods(rows)
-    found |= of_all(shown, values.estimators, values.measures, together)
-    papers = recipe.parameters["papers"]
-    found |= of_the_papers(papers, values.estimators, values.exact[rows], together)
-    return found | dict(_against_the_best(recipe, values, together))
-
-
-def _levels(recipe: Recipe, values: Values, moments: Moments) -> Iterator[tuple[str, Measured]]:
-    shown = [*recipe.parameters["papers"], *recipe.parameters["own"]]
+    papers, own = recipe.parameters["papers"], recipe.parameters["own"]
+    found: dict[str, Measured] = {}
     for i, method in enumerate(values.methods):
         for k, measure in enumerate(values.measures):
-            yield f"{method} {measure}: exact", Measured(UNIT * values.exact[i, k], n=values.users)
-            for name, j in zip(shown, values.columns(shown), strict=True):
-                ratio = moments.figure(partial(_mean_ratio, place=(i, j, k)))
-                yield f"{method} {measure}: {name} / exact", ratio
+            exact = Measured(UNIT * values.exact[i, k], n=values.users)
+            found[f"{method} {measure}: exact"] = exact
+            for name in (*papers, *own):
+                ratio = values.moments.mean[i, values.estimators.index(name), k]
+                found[f"{method} {measure}: {name} / exact"] = jackknife(ratio)
+    rows = values.rows(recipe.parameters["compared"])
+    together = values.moments.of_methods(rows)
+    found |= of_all([*papers, *own], values.estimators, values.measures, together)
+    found |= of_the_papers(papers, values.estimators, values.exact[rows], together)
+    columns = [values.estimators.index(name) for name in papers]
+    for name in own:
+        j = values.estimators.index(name)
+        for k, measure in enumerate(values.measures):
+            for label, error in (("error", together.of_all), ("largest error", together.largest)):
+                ratio = error[j, k] / error[columns, k].min(axis=0)
+                found[f"{name} / best of the paper's: {label}, {measure}"] = jackknife(ratio)
+    return found
 
 
 def of_all(
@@ -178,10 +186,9 @@ def of_all(
     for name in shown:
         j = estimators.index(name)
         for k, measure in enumerate(measures):
-            found[f"{name}: error, {measure}"] = moments.figure(partial(_error, place=(j, k)))
-            most = partial(_largest, place=(j, k))
-            found[f"{name}: largest error, {measure}"] = moments.figure(most)
-        found[f"{name}: bias"] = moments.figure(partial(_bias, column=j))
+            found[f"{name}: error, {measure}"] = jackknife(moments.of_all[j, k])
+            found[f"{name}: largest error, {measure}"] = jackknife(moments.largest[j, k])
+        found[f"{name}: bias"] = jackknife(moments.bias[j])
     return found
 
 
@@ -196,65 +203,16 @@ def of_the_papers(
         found[f"{name}: rows with least or second least bias"] = Measured(float(best[place]))
         ordered = _in_order(exact, exact * moments.mean[:, j, :, 0])
         found[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
+    narrow = moments.sd[:, estimators.index("BV(0.01)")]
     for name in ("MLE", "WMLE", "MES"):
-        pair = estimators.index(name), estimators.index("BV(0.01)")
-        found[f"{name} / BV(0.01): spread"] = moments.figure(partial(_spread, columns=pair))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = moments.sd[:, estimators.index(name)] / narrow
+        spread = geometric_mean(ratio.reshape(-1, ratio.shape[-1]))
+        found[f"{name} / BV(0.01): spread"] = jackknife(spread)
     others = [estimators.index(name) for name in papers if name not in ("CLS", "WMLE")]
-    worse = partial(_more_biased, column=estimators.index("CLS"), others=others)
-    found["CLS − the worst of BV, MLE and MES: bias"] = moments.figure(worse)
+    more = moments.bias[estimators.index("CLS")] - moments.bias[others].max(axis=0)
+    found["CLS − the worst of BV, MLE and MES: bias"] = jackknife(more)
     return found
-
-
-def _against_the_best(
-    recipe: Recipe, values: Values, moments: Moments
-) -> Iterator[tuple[str, Measured]]:
-    """Yield the errors of podium's estimators over the least of any of the paper's."""
-    papers = values.columns(recipe.parameters["papers"])
-    for name in recipe.parameters["own"]:
-        j = values.estimators.index(name)
-        for k, measure in enumerate(values.measures):
-            for label, statistic in (("error", _error), ("largest error", _largest)):
-                ratio = partial(_over_best, statistic=statistic, column=j, others=papers, k=k)
-                key = f"{name} / best of the paper's: {label}, {measure}"
-                yield key, moments.figure(ratio)
-
-
-def _mean_ratio(moments: Moments, place: tuple[int, int, int]) -> Floats:
-    return moments.mean[place]
-
-
-def _error(moments: Moments, place: tuple[int, int]) -> Floats:
-    """Return the geometric mean over methods of the relative error."""
-    return geometric_mean(moments.error[:, place[0], place[1]])
-
-
-def _largest(moments: Moments, place: tuple[int, int]) -> Floats:
-    return moments.error[:, place[0], place[1]].max(axis=0)
-
-
-def _bias(moments: Moments, column: int) -> Floats:
-    """Return the mean over methods and measures of what the mean estimate is off by."""
-    return np.abs(moments.mean[:, column] - 1.0).mean(axis=(0, 1))
-
-
-def _more_biased(moments: Moments, column: int, others: Sequence[int]) -> Floats:
-    worst = np.max([_bias(moments, other) for other in others], axis=0)
-    return _bias(moments, column) - worst
-
-
-def _spread(moments: Moments, columns: tuple[int, int]) -> Floats:
-    """Return how many times as much one estimator spreads as another: a geometric mean."""
-    first, second = (moments.sd[:, j] for j in columns)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = first / second
-    return geometric_mean(ratio.reshape(-1, ratio.shape[-1]))
-
-
-def _over_best(
-    moments: Moments, statistic: Any, column: int, others: Sequence[int], k: int
-) -> Floats:
-    best = np.min([statistic(moments, (other, k)) for other in others], axis=0)
-    return statistic(moments, (column, k)) / best
 
 
 def _least_biased(means: Floats) -> NDArray[np.int64]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.papers import views
+from podium.papers.jin2021.protocol import Floats
 from podium.papers.jin2021.tables import cells, prepare, run
-from podium.papers.jin2021.tables_values import Values
+from podium.papers.jin2021.tables_values import UNIT, Values
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Study
 from podium.report import Figure, Table
-
-Floats = NDArray[np.float64]
 
 _RUNS = 100  # that counts are told of, as the paper's
 
@@ -31,10 +29,10 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     for one, other in recipe.parameters["differences"]:
         first, second = (right[values.estimators.index(name)] for name in (one, other))
         found[f"{one} − {other}: all measures"] = _count((first - second).mean(axis=0))
+    highest = values.exact[values.rows(recipe.parameters["compared"])].max(axis=0)
     for k, measure in enumerate(values.measures):
-        found[f"best by exact {measure} is {_best(recipe, values, k)}"] = Measured(
-            float(values.exact[_compared(recipe, values), k].max()) * 1e3, n=values.users
-        )
+        label = f"best by exact {measure} is {_best(recipe, values, k)}"
+        found[label] = Measured(float(highest[k]) * UNIT, n=values.users)
     return found
 
 
@@ -43,7 +41,7 @@ def wins(recipe: Recipe, values: Values) -> Floats:
 
     float64, (n_estimators, n_measures, n_repeats). A draw is not won.
     """
-    rows = _compared(recipe, values)
+    rows = values.rows(recipe.parameters["compared"])
     estimates = values.estimates[rows]
     best = np.argmax(values.exact[rows], axis=0)
     won = np.take_along_axis(estimates, best[None, None, :, None], axis=0)[0]
@@ -51,12 +49,8 @@ def wins(recipe: Recipe, values: Values) -> Floats:
     return (others == 0).astype(np.float64)
 
 
-def _compared(recipe: Recipe, values: Values) -> list[int]:
-    return values.rows(recipe.parameters["compared"])
-
-
 def _best(recipe: Recipe, values: Values, k: int) -> str:
-    rows = _compared(recipe, values)
+    rows = values.rows(recipe.parameters["compared"])
     return values.methods[rows[int(np.argmax(values.exact[rows, k]))]]
 
 
@@ -67,8 +61,8 @@ def _count(shares: Floats) -> Measured:
     return Measured(_RUNS * float(shares.mean()), _RUNS * error, n)
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return the counts of every estimator at a cutoff of 10, the paper's below ours."""
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield the counts of every estimator at a cutoff of 10, the paper's below ours."""
     values = Values.of(recipe, cells)
 
     def rows(measure: str) -> Iterator[views.Row]:
@@ -78,16 +72,14 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
             if label in recipe.printed:
                 yield views.bare(f"{name}, printed", recipe.printed[label])
 
-    return [
-        views.intervals(
-            "Runs of 100 in which the best method is found",
-            {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
-            axis_label="runs of 100",
-            digits=0,
-            caption="Intervals of 95 %. A guess finds it in "
-            f"{_RUNS // len(recipe.parameters['compared'])}.",
-        )
-    ]
+    yield views.intervals(
+        "Runs of 100 in which the best method is found",
+        {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
+        axis_label="runs of 100",
+        digits=0,
+        caption="Intervals of 95 %. A guess finds it in "
+        f"{_RUNS // len(recipe.parameters['compared'])}.",
+    )
 
 
 def _row(label: str, found: Measured) -> views.Row:
@@ -98,8 +90,8 @@ def _row(label: str, found: Measured) -> views.Row:
     return {**row, "low": max(0.0, row["low"]), "high": min(float(_RUNS), row["high"])}
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return the paper's table with both counts, and exact values of the methods."""
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the paper's table with both counts, and exact values of the methods."""
     values = Values.of(recipe, cells)
 
     def count(measure: str, name: str) -> str:
@@ -109,22 +101,18 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return f"{figures[label].value:.0f}{views.beside(recipe.printed.get(label), 0)}"
 
     def exact(method: str, k: int) -> float:
-        return float(1e3 * values.exact[values.methods.index(method), k])
+        return float(UNIT * values.exact[values.methods.index(method), k])
 
-    measures = {measure: k for k, measure in enumerate(values.measures)}
-    levels = views.table(
-        "Exact values of the methods, in thousandths", "method", values.methods, measures, exact
+    yield views.table(
+        "Runs of 100 in which the estimator finds the best method (printed)",
+        "measure",
+        values.measures,
+        ["best", *values.estimators],
+        count,
     )
-    return [
-        views.table(
-            "Runs of 100 in which the estimator finds the best method (printed)",
-            "measure",
-            values.measures,
-            ["best", *values.estimators],
-            count,
-        ),
-        {**levels, "digits": 2},
-    ]
+    measures = {measure: k for k, measure in enumerate(values.measures)}
+    caption = "Exact values of the methods, in thousandths"
+    yield {**views.table(caption, "method", values.methods, measures, exact), "digits": 2}
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

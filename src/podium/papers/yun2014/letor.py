@@ -5,7 +5,7 @@ To add a method, add its line to METHODS, and its name to the recipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -138,14 +138,12 @@ SHOWN = ", the interval without 0"
 _LINES = 6  # what one figure can still tell apart
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: by method the folds. Nothing repeats: no method draws orders of ties."""
-    return [
-        key(data=data, method=name, draw=0, fold=fold)
-        for data in recipe.parameters["collections"]
-        for name in methods(recipe, METHODS)
-        for fold in FOLDS
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: by method the folds. Nothing repeats: no method draws orders of ties."""
+    for data in recipe.parameters["collections"]:
+        for name in methods(recipe, METHODS):
+            for fold in FOLDS:
+                yield key(data=data, method=name, draw=0, fold=fold)
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
@@ -194,43 +192,40 @@ def rivals(recipe: Recipe) -> list[str]:
 def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
     """Return the difference from the rival that is best on the test queries, and counts."""
     there = rivals(recipe)
-    best = max(there, key=lambda name: found[f"{name} {measure}"].value)
+    best, *_ = views.falling(there, found, measure)
     gaps = [found[f"{ROBIRANK} − {name} {measure}"] for name in there]
-    return {
-        f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"],
-        f"{ABOVE} {measure}": _count(gap.value > 0.0 for gap in gaps),
-        f"{ABOVE}{SHOWN} {measure}": _count(views.low(gap) > 0.0 for gap in gaps),
-        f"{BELOW}{SHOWN} {measure}": _count(gap.value < -views.Z * gap.std_error for gap in gaps),
+    counts = {
+        ABOVE: [gap.value > 0.0 for gap in gaps],
+        ABOVE + SHOWN: [views.low(gap) > 0.0 for gap in gaps],
+        BELOW + SHOWN: [gap.value < -views.Z * gap.std_error for gap in gaps],
+    }
+    return {f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"]} | {
+        f"{label} {measure}": Measured(float(sum(each)), n=len(each))
+        for label, each in counts.items()
     }
 
 
-def _count(yes: Iterable[bool]) -> Measured:
-    each = [*yes]
-    return Measured(float(sum(each)), n=len(each))
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return curves of ndcg by cutoff, of forms and of rivals, and differences from them all."""
-    there: Sequence[str] = recipe.parameters["methods"]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them all."""
+    there, shown = recipe.parameters["methods"], recipe.parameters["shown"]
+    drawn = [name for name in recipe.parameters["curves"] if name in there]
     forms = [name for name in there if METHODS[name].kind == FORM]
-    drawn: Sequence[str] = [name for name in recipe.parameters["curves"] if name in there]
-    others = [name for name in compared(recipe) if name not in rivals(recipe)]
     values = values_of(recipe, cells)
-    return [
-        _curves(recipe, values, [ROBIRANK, *drawn], "RoBiRank and others"),
-        _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part"),
-        _gaps(recipe, figures, rivals(recipe), "RoBiRank above others"),
-        _gaps(recipe, figures, others, "RoBiRank above its own forms and the binary losses"),
-    ]
+    yield _curves(recipe, values, [ROBIRANK, *drawn], "RoBiRank and others")
+    yield _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part")
+    own = [name for name in compared(recipe) if name not in rivals(recipe)]
+    for title, others in (
+        ("RoBiRank above others", rivals(recipe)),
+        ("RoBiRank above its own forms and the binary losses", own),
+    ):
+        falling = views.falling(others, figures, shown[-1])
+        caption = "RoBiRank less the method named, on the same queries; intervals of 95 %."
+        yield views.gaps(title, figures, ROBIRANK, falling, shown, caption=caption)
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return all methods at all cutoffs, the differences, and what was chosen."""
-    return [*_tables(recipe, figures, values_of(recipe, cells))]
-
-
-def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
-    names: Sequence[str] = recipe.parameters["methods"]
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield all methods at all cutoffs, the differences, and what was chosen."""
+    values, names = values_of(recipe, cells), recipe.parameters["methods"]
     measures, shown = [*recipe.parameters["measures"]], recipe.parameters["shown"]
     ends = {**{measure: f" {measure}" for measure in shown}, "mean of all ten": OVER_MEASURES}
     most = "standard error over folds, at most"
@@ -243,14 +238,14 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     yield views.table(
         f"{values.data}: mean of five folds, best first by {shown[-1]}",
         "method",
-        _falling(names, figures, shown[-1]),
+        views.falling(names, figures, shown[-1]),
         [*measures, most],
         level,
     )
     yield views.table(
         f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
         "other",
-        _falling(compared(recipe), figures, shown[-1]),
+        views.falling(compared(recipe), figures, shown[-1]),
         ends,
         lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
     )
@@ -262,10 +257,6 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         ["options"],
         lambda name, _: views.options(values.chosen(name)),
     )
-
-
-def _falling(names: Sequence[str], figures: Figures, measure: str) -> list[str]:
-    return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
 
 
 def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) -> Figure:
@@ -281,22 +272,6 @@ def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) ->
         "ndcg@k",
         caption="Mean of five folds. Differences are known better than their levels, whose "
         "standard errors over folds are about 0.02 and more, so read the figures below for them.",
-    )
-
-
-def _gaps(recipe: Recipe, figures: Figures, names: Sequence[str], title: str) -> Figure:
-    shown: Sequence[str] = recipe.parameters["shown"]
-    falling = _falling(names, figures, shown[-1])
-    return views.intervals(
-        title,
-        {
-            each: [views.row(name, figures[f"{ROBIRANK} − {name} {each}"]) for name in falling]
-            for each in shown
-        },
-        share_axis=False,
-        axis_label="difference",
-        digits=3,
-        caption="RoBiRank less the method named, on the same queries; intervals of 95 %.",
     )
 
 

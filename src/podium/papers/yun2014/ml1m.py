@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.data.archive import members, pick
 from podium.errors import DataError
-from podium.evaluation import Evaluation, evaluate
+from podium.evaluation import evaluate
 from podium.papers import views
 from podium.papers.recipe import DataSet, Recipe
 from podium.papers.study import (
@@ -35,7 +36,7 @@ from podium.papers.study import (
     seed_of,
 )
 from podium.papers.views import select
-from podium.papers.yun2014.ml1m_methods import FORM, METHODS, ROBIRANK, Pairs, fit, load
+from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
 from podium.report import Figure, Table
 
 _DEPTH = 20  # of a list: what pap@10 reads of it
@@ -72,17 +73,18 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     return Context(part(split.train), part(split.test), part(learn), part(valid))
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: each method's grid, its seeds, and its seconds by passes."""
-    return [*_cells(recipe)]
+TUNING, TEST, PASSES = "tuning", "test", "passes"
+"""What a cell is for: one point of a grid, one seed, or one number of passes."""
+
+OTHER_CHOICE = "methods whose grid chose other options"
 
 
-def _cells(recipe: Recipe) -> Iterator[str]:
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each method's grid, its seeds, and its seconds by passes."""
     for name in methods(recipe, METHODS):
-        method = METHODS[name]
         for point in range(len(points(recipe, name))):
             yield key(part=TUNING, method=name, point=point)
-        for seed in range(recipe.repeats or 1 if method.draws else 1):
+        for seed in range(recipe.repeats or 1 if METHODS[name].passes else 1):
             yield key(part=TEST, method=name, seed=seed)
         for n in fewer_passes(recipe, name):
             yield key(part=PASSES, method=name, passes=n)
@@ -92,50 +94,26 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     """Fit a method to the pairs of a part, and measure it on those that were left out."""
     asked = parts(cell)
     name, part = asked["method"], asked["part"]
-    options = dict(recipe.parameters["methods"][name]["fixed"])
+    given = recipe.parameters["methods"][name]
+    chosen, pairs, left_out = given["chosen"], context.train, context.test
     if part == TUNING:
         chosen = points(recipe, name)[int(asked["point"])]
-        seed = seed_of(recipe, TUNING, 0)
-        found = _measured(recipe, name, {**options, **chosen}, seed, context.learn, context.valid)
-        return found.means() | {"options": chosen}
-    options |= recipe.parameters["methods"][name]["chosen"]
+        pairs, left_out = context.learn, context.valid
+    options = {**given["fixed"], **chosen}
     if part == PASSES:
         options["n_epochs"] = int(asked["passes"])
-    seed = seed_of(recipe, TEST, int(asked.get("seed", 0)))
-    found = _measured(recipe, name, options, seed, context.train, context.test)
-    return found.means() if part == PASSES else found.means() | {"values": found.by_user()}
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """A fitted model's values for each user, and the seconds of its training."""
-
-    evaluation: Evaluation
-    seconds: float
-    clock: float
-
-    def means(self) -> dict[str, Any]:
-        return {
-            "seconds": self.seconds,
-            "clock": self.clock,
-            "means": self.evaluation.means,
-        }
-
-    def by_user(self) -> dict[str, Any]:
-        return {each: values.round(6) for each, values in self.evaluation.values.items()}
-
-
-def _measured(
-    recipe: Recipe,
-    name: str,
-    options: Mapping[str, Any],
-    seed: int,
-    pairs: Pairs,
-    left_out: Pairs,
-) -> _Measured:
-    timed = fit(name, pairs, seed, recipe.parameters["threads"], options)
-    lists = rank_blocks(timed.model.as_scores(), left_out, exclude=pairs, depth=_DEPTH)
-    return _Measured(evaluate(lists, recipe.parameters["measures"]), timed.cpu, timed.clock)
+    seed = seed_of(recipe, TUNING if part == TUNING else TEST, int(asked.get("seed", 0)))
+    cpu, clock = time.process_time(), time.perf_counter()
+    model = METHODS[name].fit(pairs, seed, recipe.parameters["threads"], options)
+    cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+    lists = rank_blocks(model.as_scores(), left_out, exclude=pairs, depth=_DEPTH)
+    found = evaluate(lists, recipe.parameters["measures"])
+    result = {"seconds": cpu, "clock": clock, "means": found.means}
+    if part == TUNING:
+        return {**result, "options": chosen}
+    if part == PASSES:
+        return result
+    return {**result, "values": {each: row.round(6) for each, row in found.values.items()}}
 
 
 def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
@@ -166,12 +144,6 @@ def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
 def _sum(user: Ints, item: Ints) -> str:
     lines = "".join(f"{u},{i}\n" for u, i in zip(user.tolist(), item.tolist(), strict=True))
     return hashlib.sha256(f"user_id,item_id\n{lines}".encode()).hexdigest()
-
-
-TUNING, TEST, PASSES = "tuning", "test", "passes"
-"""What a cell is for: one point of a grid, one seed, or one number of passes."""
-
-OTHER_CHOICE = "methods whose grid chose other options"
 
 
 def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
@@ -268,30 +240,28 @@ _LEAST = 0.01  # seconds that a logarithmic axis begins at
 _NEAREST = 6  # others that a figure has room for before the far ones squeeze them
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return quality against seconds, of rivals and of forms, and differences."""
-    names = [*recipe.parameters["methods"]]
-    rivals = [ROBIRANK, *(name for name in names if METHODS[name].kind != FORM)]
-    forms = [name for name in names if METHODS[name].kind == FORM]
-    validation = recipe.parameters["validation"]
-    first = recipe.parameters["measures"][0]
-    return [
-        _curves(recipe, cells, figures, rivals, validation, "RoBiRank and other recommenders"),
-        _curves(recipe, cells, figures, rivals, first, "RoBiRank and other recommenders"),
-        _curves(recipe, cells, figures, forms, validation, "RoBiRank and its other losses"),
-        _gaps(recipe, figures),
-    ]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield quality against seconds, of rivals and of forms, and differences."""
+    forms = [name for name in recipe.parameters["methods"] if METHODS[name].form]
+    rivals = [ROBIRANK, *(name for name in recipe.parameters["methods"] if name not in forms)]
+    validation, measures = recipe.parameters["validation"], recipe.parameters["measures"]
+    for names, measure, title in (
+        (rivals, validation, "RoBiRank and other recommenders"),
+        (rivals, measures[0], "RoBiRank and other recommenders"),
+        (forms, validation, "RoBiRank and its other losses"),
+    ):
+        yield _curves(recipe, cells, figures, names, measure, title)
+    nearest = views.falling(compared(recipe), figures, validation)[:_NEAREST]
+    caption = "RoBiRank less the method named, for the same users; intervals of 95 %."
+    title = "RoBiRank above the best of the others"
+    yield views.gaps(title, figures, ROBIRANK, nearest, measures, caption=caption)
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return levels and seconds, the differences, what was chosen, and every grid."""
-    return [*_tables(recipe, cells, figures)]
-
-
-def _tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield levels and seconds, the differences, what was chosen, and every grid."""
     measures = [*recipe.parameters["measures"]]
     validation, passes = recipe.parameters["validation"], recipe.parameters["passes"]
-    falling = _falling(recipe, figures)
+    falling = views.falling(recipe.parameters["methods"], figures, validation)
     seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
 
     def level(name: str, end: str) -> str:
@@ -334,12 +304,6 @@ def _tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     }
 
 
-def _falling(recipe: Recipe, figures: Figures) -> list[str]:
-    measure = recipe.parameters["validation"]
-    names: Sequence[str] = [*recipe.parameters["methods"]]
-    return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
-
-
 def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
     measure = recipe.parameters["validation"]
     for name in recipe.parameters["methods"]:
@@ -376,21 +340,6 @@ def _curves(
         log_x=True,
         caption=f"After {counts} and all passes, each a fit of its own; a single point where a "
         "method has no passes.",
-    )
-
-
-def _gaps(recipe: Recipe, figures: Figures) -> Figure:
-    there = [name for name in _falling(recipe, figures) if name in compared(recipe)][:_NEAREST]
-    return views.intervals(
-        "RoBiRank above the best of the others",
-        {
-            each: [views.row(name, figures[f"{ROBIRANK} − {name} {each}"]) for name in there]
-            for each in recipe.parameters["measures"]
-        },
-        share_axis=False,
-        axis_label="difference",
-        digits=3,
-        caption="RoBiRank less the method named, for the same users; intervals of 95 %.",
     )
 
 

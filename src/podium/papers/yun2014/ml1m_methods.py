@@ -1,11 +1,10 @@
-"""The recommenders of RoBiRank's study on MovieLens-1M by name, and how each is fitted and timed.
+"""The recommenders of RoBiRank's study on MovieLens-1M by name, and how each is fitted.
 
 To add one, add its line to METHODS, and to the recipe its options and their grid.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,13 +14,9 @@ from scipy import sparse
 
 from podium import recommenders
 from podium.executors import Threads
-from podium.recommenders import Factorization
 
 Options: TypeAlias = Mapping[str, Any]
 Pairs: TypeAlias = "sparse.csr_array[Any]"
-
-FORM, FACTORS, OTHER = "podium's", "another's factors", "no factors"
-"""Whose a method is: a form of RoBiRank, a rival of the same kind, or of another kind."""
 
 ROBIRANK = "RoBiRank"
 
@@ -32,28 +27,16 @@ class Method:
 
     Attributes
     ----------
-    kind : str
-        FORM, FACTORS or OTHER.
     fit : (pairs, seed, threads, options) -> fitted model
-    draws : bool
-        It depends on the seed.
+    form : bool
+        It is RoBiRank, or podium's factors with another loss.
     passes : bool
-        It learns in passes, as many as the option n_epochs says.
+        It learns from a seed, in as many passes as the option n_epochs says.
     """
 
-    kind: str
     fit: Callable[[Pairs, int, int, Options], Any]
-    draws: bool = True
+    form: bool = False
     passes: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Timed:
-    """A fitted model, and what fitting it took in seconds: of all processors, and on the clock."""
-
-    model: Any
-    cpu: float
-    clock: float
 
 
 def load(name: str) -> None:
@@ -61,20 +44,12 @@ def load(name: str) -> None:
     METHODS[name].fit(_SMALL, 0, 1, {"n_epochs": 1} if METHODS[name].passes else {})
 
 
-def fit(name: str, pairs: Pairs, seed: int, threads: int, options: Options) -> Timed:
-    """Fit a method whose code is loaded."""
-    method = METHODS[name]
-    cpu, clock = time.process_time(), time.perf_counter()
-    model = method.fit(pairs, seed, threads, options)
-    return Timed(model, time.process_time() - cpu, time.perf_counter() - clock)
-
-
 def _robirank(loss: str) -> Method:
-    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Factorization:
-        model = Factorization(loss=loss, random_state=seed, **options)
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        model = recommenders.Factorization(loss=loss, random_state=seed, **options)
         return model.fit(pairs, executor=Threads(threads))
 
-    return Method(FORM, fitted)
+    return Method(fitted, form=True)
 
 
 def _factors(make: Callable[..., Any], *, same_by_threads: bool) -> Method:
@@ -82,7 +57,7 @@ def _factors(make: Callable[..., Any], *, same_by_threads: bool) -> Method:
         n_threads = threads if same_by_threads else 1
         return make(random_state=seed, n_threads=n_threads, **options).fit(pairs)
 
-    return Method(FACTORS, fitted)
+    return Method(fitted)
 
 
 def _fixed(make: Callable[..., Any]) -> Method:
@@ -90,7 +65,7 @@ def _fixed(make: Callable[..., Any]) -> Method:
         del seed, threads  # nothing is drawn, and BLAS has threads of its own
         return make(**options).fit(pairs)
 
-    return Method(OTHER, fitted, draws=False, passes=False)
+    return Method(fitted, passes=False)
 
 
 _SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,10 @@ from podium.report import Figure, Table
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
 """The method that shows every user what most have heard."""
+
+
+Factors = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Of users and of items: their products are scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,31 +55,32 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     return Context(split, np.sort(drawn).astype(np.int64))
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: each method at each number of passes, for each seed of the factors."""
-    return [
-        key(seed=seed, method=name, passes=passes)
-        for seed in range(recipe.repeats or 1)
-        for name, method in recipe.parameters["methods"].items()
-        for passes in method["passes"]
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each method at each number of passes, for each seed of the factors."""
+    for seed in range(recipe.repeats or 1):
+        for name, method in recipe.parameters["methods"].items():
+            for passes in method["passes"]:
+                yield key(seed=seed, method=name, passes=passes)
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
     """Do one cell: fit, and measure the judged users by what was held out."""
-    asked = parts(cell)
+    asked, given = parts(cell), recipe.parameters
+    train, test, judged = context.split.train, context.split.test, context.judged
     began = time.perf_counter(), time.process_time()
     if asked["method"] == POPULARITY:
-        factors = _popularity(context.split.train)
+        users, items = _popularity(train)
     else:
-        factors = _fitted(recipe, context.split.train, asked)
+        users, items = _fitted(recipe, train, asked)
     seconds, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
-    return {"seconds": seconds, "cpu": cpu, **measured(recipe, context, factors)}
+    scores = (users[judged], items)
+    lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=given["depth"])
+    found = evaluate(lists, given["measures"])
+    values = {name: np.round(found.values[name], 6) for name in given["measures"]}
+    return {"seconds": seconds, "cpu": cpu, **values}
 
 
-def _fitted(
-    recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _fitted(recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]) -> Factors:
     options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
     model = Factorization(
         **{**recipe.parameters["model"], **options},
@@ -90,26 +95,10 @@ def _fitted(
     )
 
 
-def _popularity(train: csr_array[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _popularity(train: csr_array[Any]) -> Factors:
     n_users, n_items = train.shape
     heard = np.bincount(train.indices, minlength=n_items).astype(np.float32)
     return np.ones((n_users, 1), np.float32), heard[:, None]
-
-
-def measured(
-    recipe: Recipe, context: Context, factors: tuple[NDArray[np.float32], NDArray[np.float32]]
-) -> dict[str, Any]:
-    """Return each measure's values, one a judged user, songs that were learned from left out."""
-    users, items = factors
-    judged, split = context.judged, context.split
-    lists = rank_blocks(
-        (users[judged], items),
-        split.test[judged],
-        exclude=split.train[judged],
-        depth=recipe.parameters["depth"],
-    )
-    found = evaluate(lists, recipe.parameters["measures"])
-    return {name: np.round(found.values[name], 6) for name in recipe.parameters["measures"]}
 
 
 Fits = Mapping[str, Mapping[int, Sequence[Result]]]
@@ -134,58 +123,52 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return found
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return each measure against seconds on all threads, as the poster has it."""
-    return [_curves(recipe, cells, figures, measure) for measure in recipe.parameters["measures"]]
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return every fit, and the differences."""
-    fits = _fits(cells)
-    measures: Sequence[str] = recipe.parameters["measures"]
-    first, *others = fits
-    return [
-        {
-            "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
-            "rows": [
-                [
-                    name,
-                    passes,
-                    *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
-                    *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
-                ]
-                for name, by_passes in fits.items()
-                for passes, results in by_passes.items()
-            ],
-            "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
-        },
-        views.table(
-            f"{first} less another method on the same users, each after its most passes, ± "
-            "standard errors.",
-            "other",
-            others,
-            measures,
-            lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
-        ),
-    ]
-
-
-def _curves(recipe: Recipe, cells: Cells, figures: Figures, measure: str) -> Figure:
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield each measure against seconds on all threads, as the poster has it."""
     threads = recipe.parameters["threads"]
 
-    def curve(name: str, passes: Iterable[int]) -> views.Row:
+    def curve(name: str, passes: Iterable[int], measure: str) -> views.Row:
         labels = [_label(name, n) for n in passes]
         seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
         return views.curve(name, seconds, (figures[f"{each}: {measure}"].value for each in labels))
 
-    return views.lines(
-        f"{measure} against threads × seconds",
-        [curve(name, by_passes) for name, by_passes in _fits(cells).items()],
-        "threads × seconds of a whole fit",
-        measure,
-        log_x=True,
-        caption="A point is a fit of its own, whose step falls to zero over its passes: not what a "
-        "longer fit had reached by then.",
+    for measure in recipe.parameters["measures"]:
+        yield views.lines(
+            f"{measure} against threads × seconds",
+            [curve(name, by_passes, measure) for name, by_passes in _fits(cells).items()],
+            "threads × seconds of a whole fit",
+            measure,
+            log_x=True,
+            caption="A point is a fit of its own, whose step falls to zero over its passes: not "
+            "what a longer fit had reached by then.",
+        )
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield every fit, and the differences."""
+    fits, measures = _fits(cells), recipe.parameters["measures"]
+    first, *others = fits
+    yield {
+        "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
+        "rows": [
+            [
+                name,
+                passes,
+                *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
+                *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
+            ]
+            for name, by_passes in fits.items()
+            for passes, results in by_passes.items()
+        ],
+        "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
+    }
+    yield views.table(
+        f"{first} less another method on the same users, each after its most passes, ± "
+        "standard errors.",
+        "other",
+        others,
+        measures,
+        lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from podium.papers import views
 from podium.papers.recipe import Recipe
@@ -15,35 +17,33 @@ from podium.report import Figure, Table
 _AUTO = "auto"  # blocks as the data's shape tells
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
+def cells(recipe: Recipe) -> Iterable[str]:
     """Return the keys: all at their usual values but for one; workers where Ray is installed."""
     found = [
         key(repeat=repeat, **fit)
         for repeat in range(recipe.repeats or 1)
         for fit in _varied(recipe.parameters)
     ]
-    return list(dict.fromkeys(found))
+    return dict.fromkeys(found)
 
 
-def _varied(parameters: Any) -> Iterator[dict[str, Any]]:
-    usual = {
-        "fraction": parameters["fraction"],
-        "factors": parameters["factors"],
-        "blocks": _AUTO,
-        "threads": 1,
-    }
+def _usual(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: parameters[name] for name in ("fraction", "factors")}
+    return {**kept, "blocks": _AUTO, "threads": 1}
+
+
+def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    usual, vary = _usual(parameters), parameters["vary"]
     yield usual
-    for threads in parameters["vary"]["threads"]:
-        yield usual | {"threads": threads}
-    for blocks in parameters["vary"]["blocks"]:
-        yield usual | {"blocks": blocks}
-    for factors in parameters["vary"]["factors"]:
-        yield usual | {"factors": factors}
-    for share in parameters["vary"]["shares"]:
+    for name in ("threads", "blocks", "factors"):
+        for value in vary[name]:
+            yield usual | {name: value}
+    for share in vary["shares"]:
         yield usual | {"fraction": share * parameters["fraction"]}
     if importlib.util.find_spec("ray") is not None:
-        for workers in parameters["vary"]["workers"]:
-            yield {k: v for k, v in usual.items() if k != "threads"} | {"workers": workers}
+        del usual["threads"]
+        for workers in vary["workers"]:
+            yield usual | {"workers": workers}
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
@@ -78,14 +78,14 @@ _AXES = {
     "pairs": "million pairs",
 }
 
-Fits = list[tuple[Mapping[str, str], Result]]
-
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return seconds, memory and speed of each kind of fit, means over repeats."""
+    kinds: dict[str, list[Result]] = {}
+    for told, result in views.select(cells):
+        kinds.setdefault(_name(told), []).append(result)
     found: dict[str, Measured] = {}
-    for name, fits in _kinds(cells).items():
-        results = [result for _, result in fits]
+    for name, results in kinds.items():
         found[f"{name}: seconds a pass"] = mean(r["seconds"] for r in results)
         found[f"{name}: CPU seconds a pass"] = mean(r["cpu"] for r in results)
         found[f"{name}: million updates a CPU second"] = mean(
@@ -106,14 +106,15 @@ def n_differing(cells: Cells) -> int:
     return sum(len(each) - 1 for each in sums.values())
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return seconds a pass and memory against each thing that was varied."""
-    return [plot for axis in _AXES for plot in _plots(_along(recipe, cells, axis), axis)]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield seconds a pass and memory against each thing that was varied."""
+    for axis in _AXES:
+        yield from _plots(_along(recipe, cells, axis), axis)
 
 
 def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure]:
     def curve(label: str, what: str) -> views.Row:
-        heights = (_or_none(r[what]) for _, r in points)
+        heights = (float(r[what]) if np.isfinite(r[what]) else None for _, r in points)
         return views.curve(label, (x for x, _ in points), heights)
 
     if len(points) < 2:
@@ -137,49 +138,37 @@ def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure
     )
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return all fits."""
-    return [
-        {
-            "columns": [
-                "fit",
-                "users",
-                "pairs",
-                "blocks",
-                "s a pass",
-                "the first",
-                "CPU s a pass",
-                "peak MiB",
-                "before the fit",
-                "cost",
-            ],
-            "rows": [
-                [
-                    _name(asked),
-                    f"{r['users']:,}",
-                    f"{r['pairs']:,}",
-                    r["blocks"],
-                    *(f"{r[what]:.2f}" for what in ("seconds", "first", "cpu")),
-                    *(f"{r[what]:,.0f}" for what in ("memory", "before")),
-                    f"{r['cost']:.4f}",
-                ]
-                for asked, r in views.select(cells)
-            ],
-            "align": ["left", *["right"] * 9],
-            "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
-            "Cost: the mean cost of a pair in the last pass.",
-        }
-    ]
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield all fits."""
+    numbers = {
+        "users": ("users", ","),
+        "pairs": ("pairs", ","),
+        "blocks": ("blocks", ""),
+        "s a pass": ("seconds", ".2f"),
+        "the first": ("first", ".2f"),
+        "CPU s a pass": ("cpu", ".2f"),
+        "peak MiB": ("memory", ",.0f"),
+        "before the fit": ("before", ",.0f"),
+        "cost": ("cost", ".4f"),
+    }
+    yield {
+        "columns": ["fit", *numbers],
+        "rows": [
+            [
+                _name(asked),
+                *(format(r[what], form) if form else r[what] for what, form in numbers.values()),
+            ]
+            for asked, r in views.select(cells)
+        ],
+        "align": ["left", *["right"] * len(numbers)],
+        "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
+        "Cost: the mean cost of a pair in the last pass.",
+    }
 
 
 def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]]:
     """Return the first repeat's fits that differ in one thing alone, by that thing, rising."""
-    usual = {
-        "fraction": str(recipe.parameters["fraction"]),
-        "factors": str(recipe.parameters["factors"]),
-        "blocks": "auto",
-        "threads": "1",
-    }
+    usual = {name: str(value) for name, value in _usual(recipe.parameters).items()}
     varied = "fraction" if axis == "pairs" else axis
     if axis == "workers":
         del usual["threads"]
@@ -198,13 +187,6 @@ def _place(axis: str, asked: Mapping[str, str], result: Result) -> float:
     return float(result["blocks"] if axis == "blocks" else asked[axis])
 
 
-def _kinds(cells: Cells) -> Mapping[str, Fits]:
-    kinds: dict[str, Fits] = {}
-    for asked, result in views.select(cells):
-        kinds.setdefault(_name(asked), []).append((asked, result))
-    return kinds
-
-
 def _name(asked: Mapping[str, str]) -> str:
     who = "workers" if "workers" in asked else "threads"
     return ", ".join(
@@ -215,10 +197,6 @@ def _name(asked: Mapping[str, str]) -> str:
             f"{_AXES[who]} {asked[who]}",
         ]
     )
-
-
-def _or_none(value: Any) -> float | None:
-    return float(value) if value == value else None
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

@@ -165,7 +165,8 @@ def measure(asked: Asked) -> dict[str, Any]:
         started = (time.perf_counter(), time.process_time())
         model.fit(pairs, executor=executor, progress=progress)
     passes = np.diff(np.array([started, *ends]), axis=0)
-    seconds, cpu = (statistics.median(column.tolist()) for column in passes[-_kept(asked) :].T)
+    kept = passes[-max(1, asked.n_passes - 1) :]
+    seconds, cpu = (statistics.median(column.tolist()) for column in kept.T)
     return {
         "users": pairs.shape[0],
         "items": pairs.shape[1],
@@ -193,10 +194,6 @@ def peak_memory() -> float:
         return float("nan")
     unit = 1024 if sys.platform == "darwin" else 1  # macOS tells bytes, others kibibytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit / 1024
-
-
-def _kept(asked: Asked) -> int:
-    return max(1, asked.n_passes - 1)
 
 
 @contextlib.contextmanager
