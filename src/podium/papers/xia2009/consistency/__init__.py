@@ -7,7 +7,6 @@ expected loss, and `agreement` compares their top k with the Bayes rankers'. `Tr
 any loss on grades for the top k. The page docs/consistency.md shows them at work.
 """
 
-from podium.papers.xia2009.consistency._search import CONDITIONS, CounterExample
 from podium.papers.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on
 from podium.papers.xia2009.consistency.cross_entropy import PermutationCrossEntropy
 from podium.papers.xia2009.consistency.minimum import Minimum, minimise
@@ -16,7 +15,12 @@ from podium.papers.xia2009.consistency.preserving import (
     meets_theorem_6,
     preserved_pairs,
 )
-from podium.papers.xia2009.consistency.sensitivity import Sensitivity, sensitivity
+from podium.papers.xia2009.consistency.sensitivity import (
+    CONDITIONS,
+    CounterExample,
+    Sensitivity,
+    sensitivity,
+)
 from podium.papers.xia2009.consistency.space import Space
 from podium.papers.xia2009.consistency.truncated import Truncated
 
