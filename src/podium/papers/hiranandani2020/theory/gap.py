@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import pap
-from podium.papers.hiranandani2020.theory import _shares
-from podium.papers.hiranandani2020.theory.bound import generalization_bound
+from podium.papers.hiranandani2020.theory.bound import generalization_bound, sizes
 from podium.papers.hiranandani2020.theory.population import Sampler, Scorer, population_risk, scored
 from podium.progress import or_silent
 from podium.ranking import Ranking
+from podium.report.figures import line_plot
 from podium.types import PerRow, Progress
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
@@ -139,7 +139,7 @@ def generalization_gap(
     >>> -0.7 < found["rate"] < -0.3
     True
     """
-    n_pos, n_neg, k = _shares.sizes(n_pos, n_neg, k)
+    n_pos, n_neg, k = sizes(n_pos, n_neg, k)
     factors = _factors(multiples)
     repeats = _check.cutoff(n_repeats, name="n_repeats")
     level = _check.open_fraction(rho, "rho")
@@ -260,3 +260,55 @@ def _rate(factors: Sequence[int], band: Band) -> float | None:
     if len(factors) < 2 or not (widths > 0).all():
         return None
     return float(np.polyfit(np.log(factors), np.log(widths), 1)[0])
+
+
+def gap_plot(
+    gap: Mapping[str, Any],
+    *,
+    title: str = "Population less empirical risk of pAp@k",
+    width: int = 720,
+    background: str | None = None,
+) -> str:
+    """Draw what `generalization_gap` found: the mean gap, its band, and the bound scaled to it.
+
+    Parameters
+    ----------
+    gap : mapping
+        From `generalization_gap`.
+    title, width, background
+        As in every figure, see `podium.report.figures`.
+
+    Returns
+    -------
+    str
+        One SVG element.
+
+    Examples
+    --------
+    >>> found = {
+    ...     "n_pos": [20, 40], "n_neg": [200, 400], "rho": 0.05, "n_repeats": 200,
+    ...     "gap": {"mean": [0.0, 0.0], "low": [-0.2, -0.1], "high": [0.2, 0.1]},
+    ...     "constant": 0.1, "scaled_bound": [0.2, 0.15],
+    ... }
+    >>> gap_plot(found)[:4]
+    '<svg'
+    """
+    low, high = 100 * gap["rho"], 100 * (1 - gap["rho"])
+    x = [p + n for p, n in zip(gap["n_pos"], gap["n_neg"], strict=True)]
+    shown = gap["gap"]
+    label = f"mean of {gap['n_repeats']}, band: {low:g} % to {high:g} %"
+    series: list[dict[str, Any]] = [
+        {"label": label, "x": x, "y": shown["mean"], "low": shown["low"], "high": shown["high"]}
+    ]
+    if gap["constant"] is not None:
+        label = f"bound with C = {gap['constant']:.3g}"
+        series.append({"label": label, "x": x, "y": gap["scaled_bound"]})
+    return line_plot(
+        series,
+        title=title,
+        x_label="items of the group, logarithmic",
+        y_label="population − empirical risk",
+        log_x=True,
+        width=width,
+        background=background,
+    )
