@@ -48,8 +48,7 @@ _OURS = ("GD-max", "GD-avg", "GD-TS")
 _RIVALS = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
 
 Choice: TypeAlias = Mapping[str, Any]
-Run: TypeAlias = tuple[str, str]
-"""A method and its protocol."""
+Run: TypeAlias = tuple[str, str]  # a method and its protocol
 
 
 # The data
@@ -313,9 +312,8 @@ def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
     means of the repeats vary beyond that. With one repeat only the former is known. `n` is the
     number of users.
     """
-    by_repeat = [
-        _influences(recipe, cells, one, other, seed) for seed in range(recipe.repeats or 1)
-    ]
+    seeds = range(recipe.repeats or 1)
+    by_repeat = [_influences(recipe, cells, one, other, seed) for seed in seeds]
     means = np.array([mean for mean, _ in by_repeat])
     users = np.concatenate([np.fromiter(part, np.int64) for _, part in by_repeat])
     parts = np.concatenate([np.fromiter(part.values(), float) for _, part in by_repeat])

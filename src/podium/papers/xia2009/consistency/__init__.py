@@ -10,18 +10,18 @@ any loss on grades for the top k. The page docs/consistency.md shows them at wor
 from podium.papers.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on
 from podium.papers.xia2009.consistency.cross_entropy import PermutationCrossEntropy
 from podium.papers.xia2009.consistency.minimum import Minimum, minimise
-from podium.papers.xia2009.consistency.preserving import (
-    is_order_preserving,
-    meets_theorem_6,
-    preserved_pairs,
-)
 from podium.papers.xia2009.consistency.sensitivity import (
     CONDITIONS,
     CounterExample,
     Sensitivity,
     sensitivity,
 )
-from podium.papers.xia2009.consistency.space import Space
+from podium.papers.xia2009.consistency.space import (
+    Space,
+    is_order_preserving,
+    meets_theorem_6,
+    preserved_pairs,
+)
 from podium.papers.xia2009.consistency.truncated import Truncated
 
 __all__ = [

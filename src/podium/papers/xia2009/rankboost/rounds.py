@@ -175,27 +175,22 @@ def boost(
         if abs(correlation) <= _NOTHING:
             course.stop_reason = "converged"
             break
-        feature, alpha = _add(course, rows, correlation, place)
+        feature, threshold = rows.feature(place), float(rows.thresholds[place])
+        alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
+        course.feature.append(feature)
+        course.threshold.append(threshold)
+        course.alpha.append(alpha)
+        course.correlation.append(correlation)
         scores += alpha * rows.above(place)
         objective, potential = pairs.potentials(scores)
         course.objective.append(objective)
         if judge is not None:
-            judged += alpha * judge.above(feature, course.threshold[-1])
+            judged += alpha * judge.above(feature, threshold)
             course.validation.append(judge.measure(judged))
         course.stop_reason = _reason(course, patience)
         progress(course.n_rounds, n_rounds, course.note)
     progress(n_rounds, n_rounds, course.note)
     return course
-
-
-def _add(course: Course, rows: Coded, correlation: float, place: int) -> tuple[int, float]:
-    feature = rows.feature(place)
-    alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
-    course.feature.append(feature)
-    course.threshold.append(float(rows.thresholds[place]))
-    course.alpha.append(alpha)
-    course.correlation.append(correlation)
-    return feature, alpha
 
 
 def _reason(course: Course, patience: int | None) -> str:
