@@ -167,7 +167,6 @@ def test_the_best_on_validation_is_kept_for_each_cutoff_the_first_of_equal_ones(
 
 
 def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
-    recipe = small(cutoffs=[2, 3])
     one, other = np.zeros((2, 4, 2)), np.zeros((2, 4, 2))
     one[..., 0], other[..., 1] = 1.0, 1.0
     one[:, 3], other[:, 3] = np.nan, np.nan
@@ -182,7 +181,7 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
             (1, "b", [0.2, 0.2]),
         ]
     }
-    chosen = objectives.best_on_validation(recipe, cells, own)
+    chosen = objectives.best_on_validation(cells, own)
     assert np.nanmin(chosen[0]) == 1.0
     assert np.nanmax(chosen[1]) == 0.0
 

@@ -132,7 +132,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     own = {name: values[name] for name in names if METHODS[name].kind == OWN}
     if own:
         values[BEST] = best_on_test(own)
-        values[CHOSEN] = best_on_validation(recipe, cells, own)
+        values[CHOSEN] = best_on_validation(cells, own)
     times = drawn_users(recipe, values[names[0]].shape[1])
     for one, other in pairs(names):
         figures |= differences(f"{one} − {other}", values[one] - values[other], times, cutoffs)
@@ -190,7 +190,7 @@ def best_on_test(own: Mapping[str, Values]) -> Values:
     return np.stack([stacked[name, :, :, at] for at, name in enumerate(best)], axis=-1)
 
 
-def best_on_validation(recipe: Recipe, cells: Cells, own: Mapping[str, Values]) -> Values:
+def best_on_validation(cells: Cells, own: Mapping[str, Values]) -> Values:
     """Return for each split and cutoff the values of the method that is best on validation."""
     stacked = np.stack([*own.values()])
     chosen = np.empty(stacked.shape[1:])
