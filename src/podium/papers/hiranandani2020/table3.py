@@ -257,7 +257,8 @@ def _tested(scores: Sequence[PerRow], test: Rows, k: int) -> dict[str, Any]:
         np.mean([gains(each, test, [k], ties)[0] for each in scores], axis=0)
         for ties in ("worst", "average")
     )
-    return {**tested(gain, test), "half": float(half.mean()), "users": gain.size}
+    found = tested(gain, test)
+    return {"pap": found.pop("pap"), "half": float(half.mean()), "users": gain.size, **found}
 
 
 # The page
@@ -271,9 +272,8 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for k in recipe.parameters["cutoffs"]:
             found = _results(recipe, cells, run, k)
             figures[f"{label} k={k}"] = mean(PERCENT * each["pap"] for each in found)
-    for label, one, other in _pairs(recipe):
-        figures[label] = difference(recipe, cells, one, other)
-    return {**figures, **_above_printed(recipe, figures)}
+    pairs = {label: difference(recipe, cells, *both) for label, *both in _pairs(recipe)}
+    return {**figures, **pairs, **_above_printed(recipe, figures)}
 
 
 def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
