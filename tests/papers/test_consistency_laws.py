@@ -24,7 +24,7 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.papers.xia2009.consistency._reading import Reading
+from podium.papers.xia2009.consistency._orders import Reading
 from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
 

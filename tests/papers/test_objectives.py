@@ -49,7 +49,7 @@ def made_up(seed: int = 0) -> tuple[Rows, Any]:
 
 
 def context_of(recipe: Recipe) -> objectives.Context:
-    return objectives.Context(recipe, *made_up())
+    return objectives.splits(recipe, *made_up())
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_users_are_those_that_pap_is_defined_on_and_the_same_for_all(done: Any) 
     recipe, cells = done
     context = context_of(recipe)
     for seed in range(2):
-        test = context.split(seed).parts.test
+        test = context(seed).parts.test
         expected = [np.unique(test.with_negatives(k).qid).tolist() for k in (2, 3)]
         for name in METHODS:
             assert cells[key(seed=seed, method=name)]["user"] == expected
@@ -98,7 +98,7 @@ def test_splits_are_those_of_table_3_and_items_go_with_their_rows() -> None:
     recipe = small()
     rows, item = made_up()
     marked = Rows(np.column_stack([rows.X, item]), rows.y, rows.qid)
-    split = objectives.Context(recipe, marked, item).split(1)
+    split = objectives.splits(recipe, marked, item)(1)
     other = table3.Context(recipe, marked, "f").scaled(1)
     for part, its, items in zip(split.parts, other, split.items, strict=True):
         assert np.array_equal(part.X, its.X)
@@ -113,7 +113,7 @@ def _scores(split: Split, name: str, **parameters: Any) -> list[Candidate]:
 @pytest.mark.parametrize("name", [OURS, "LightGBM binary", "pap-logistic"])
 def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
     pytest.importorskip("lightgbm")
-    split = context_of(small()).split(0)
+    split = context_of(small())(0)
     train, valid, test = split.parts
     flipped = Parts(train, replace(valid, y=1 - valid.y), replace(test, y=1 - test.y))
     for one, other in zip(
@@ -126,7 +126,7 @@ def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
 @pytest.mark.parametrize("name", [*TREES, OURS])
 def test_a_look_after_some_trees_sees_what_so_many_trees_would_have_given(name: str) -> None:
     pytest.importorskip("lightgbm")
-    split, fixed = context_of(small()).split(0), small().parameters["fixed"]
+    split, fixed = context_of(small())(0), small().parameters["fixed"]
     looks = _scores(split, name)
     few = _scores(split, name, fixed={**fixed, "num_iterations": 8}, look_every=8)
     assert [look.options["trees"] for look in looks] == [4, 8, 9] * 2
@@ -137,7 +137,7 @@ def test_a_look_after_some_trees_sees_what_so_many_trees_would_have_given(name: 
 
 def test_the_item_is_a_category_and_not_a_number() -> None:
     pytest.importorskip("lightgbm")
-    split = context_of(small()).split(0)
+    split = context_of(small())(0)
     renamed = np.random.default_rng(0).permutation(500)
     other = Split(split.parts, tuple(renamed[items] for items in split.items))  # type: ignore[arg-type]
     name = "LightGBM binary, item as category"
@@ -167,7 +167,6 @@ def test_the_best_on_validation_is_kept_for_each_cutoff_the_first_of_equal_ones(
 
 
 def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
-    recipe = small(cutoffs=[2, 3])
     one, other = np.zeros((2, 4, 2)), np.zeros((2, 4, 2))
     one[..., 0], other[..., 1] = 1.0, 1.0
     one[:, 3], other[:, 3] = np.nan, np.nan
@@ -182,16 +181,15 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
             (1, "b", [0.2, 0.2]),
         ]
     }
-    chosen = objectives.best_on_validation(recipe, cells, own)
+    chosen = objectives.best_on_validation(cells, own)
     assert np.nanmin(chosen[0]) == 1.0
     assert np.nanmax(chosen[1]) == 0.0
 
 
 def _measured(gap: Any, draws: int = 3000) -> dict[str, Any]:
     recipe = small(draws=draws)
-    drawn = objectives.DrawnUsers(recipe, np.isfinite(gap))
-    cutoffs = range(gap.shape[2])
-    return dict(objectives.differences("d", gap, drawn, cutoffs))
+    times = objectives.drawn_users(recipe, gap.shape[1])
+    return dict(objectives.differences("d", gap, times, range(gap.shape[2])))
 
 
 def test_the_error_of_a_mean_with_all_users_is_that_of_independent_users() -> None:
@@ -297,7 +295,7 @@ def test_an_unknown_method_is_named() -> None:
 
 def test_rows_out_of_order_are_refused() -> None:
     pytest.importorskip("lightgbm")
-    split = context_of(small()).split(0)
+    split = context_of(small())(0)
     mixed = split.parts.training_on(split.parts.train.take(np.arange(300)[::-1]))
     with pytest.raises(ValueError, match="qid must rise"):
         _scores(Split(mixed, split.items), "LightGBM binary")

@@ -16,7 +16,7 @@ from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.papers.xia2009.rankboost import RankBoost
-from podium.papers.xia2009.rankboost.pairs import pairs_of
+from podium.papers.xia2009.rankboost.rounds import pairs_of
 from podium.rankers import load, save
 from podium.rankers.inputs import Rows
 from podium.rankers.validation import mean_measure

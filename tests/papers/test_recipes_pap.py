@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from podium.papers.hiranandani2020 import figure1 as figure1_study
-from podium.papers.hiranandani2020 import table2 as table2_figures
 from podium.papers.hiranandani2020 import table2 as table2_study
 from podium.papers.recipe import load
 from podium.papers.runner import Outcome, reproduce
@@ -142,10 +141,10 @@ def test_table_2_leaves_undefined_auc_out_of_its_means():
         "a/auc": [0.2, np.nan, 1.0],
         "GD-avg/auc": [0.6, 0.9, 0.0],
     }
-    duel = table2_figures.Duel(
+    duel = table2_study.Duel(
         "c", 10, "p", "a", {name: np.array(column) for name, column in values.items()}
     )
-    columns = table2_figures._columns(duel)
+    columns = table2_study.columns(duel)
     assert columns["c, a: AUC@10 at equal prec"].value == 0.2
     assert columns["c, GD-avg: AUC@10 at equal prec"].value == pytest.approx((0.6 + 0.9) / 2)
     assert columns["c, GD-avg: AUC@10 higher, of 300"].value == pytest.approx(300 * 1 / 3)

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from podium.papers.hiranandani2020 import behance, citation, table3
-from podium.papers.hiranandani2020 import table3 as table3_figures
-from podium.papers.hiranandani2020.table3_methods import METHODS, PAPER, RANDOM, ZERO
+from podium.papers.hiranandani2020.table3 import METHODS, PAPER, RANDOM, ZERO, grid
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Parts, Rows
 from podium.papers.runner import reproduce
@@ -83,7 +82,7 @@ def test_every_method_runs_under_each_of_its_protocols(done: Any) -> None:
 
 def test_learning_beats_random_weights(done: Any) -> None:
     recipe, cells = done
-    figures = table3_figures.fold(recipe, cells)
+    figures = table3.fold(recipe, cells)
     for label in ("logistic", "GD-avg (w0 = 0)", "GD-ramp (w0 = 0)", "Greedy", "Select (w0 = 0)"):
         assert figures[f"{label} k=3"].value > figures[f"{RANDOM} k=3"].value + 10
 
@@ -136,7 +135,7 @@ def test_the_error_of_a_difference_with_one_repeat_is_that_of_a_bootstrap_over_u
     recipe = replace(small(), repeats=1)
     cells = simulated(rng, 1, between_users=0.3, between_repeats=0.0)
     pairs = [(cells[name], cells[_other(name)]) for name in cells if "method=a" in name]
-    found = table3_figures.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
+    found = table3.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
     drawn = np.array([_once(pairs, rng.integers(0, 80, 80)) for _ in range(3000)])
     means: list[float] = [np.mean(a["gain"]) - np.mean(b["gain"]) for a, b in pairs]
     assert found.value == pytest.approx(100 * np.mean(means))
@@ -149,9 +148,7 @@ def test_errors_of_differences_are_how_far_they_vary(users: float, repeats: floa
     rng = np.random.default_rng(1)
     recipe = replace(small(), repeats=6)
     found = [
-        table3_figures.difference(
-            recipe, simulated(rng, 6, users, repeats), ("a", PAPER), ("b", PAPER)
-        )
+        table3.difference(recipe, simulated(rng, 6, users, repeats), ("a", PAPER), ("b", PAPER))
         for _ in range(300)
     ]
     varied = np.std([each.value for each in found])
@@ -203,8 +200,9 @@ def test_plots_and_tables_can_be_drawn(done: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_recipes_print_what_their_study_measures(name: str) -> None:
     recipe = load(name)
-    labels = [label for label, _, _ in table3_figures.runs(recipe)]
-    measured = {f"{label} k={k}" for label in labels for k in recipe.parameters["cutoffs"]}
+    measured = {
+        f"{label} k={k}" for label in table3.runs(recipe) for k in recipe.parameters["cutoffs"]
+    }
     assert {*recipe.printed} - {"rows", "positives", "users"} <= measured
     assert len(recipe.printed) == 3 + 7 * 5
     assert [claim.figure for claim in recipe.claims if "GD-avg" in claim.figure] == [
@@ -212,14 +210,14 @@ def test_recipes_print_what_their_study_measures(name: str) -> None:
     ]
     final = recipe.parameters[PAPER]["final"]
     asked = recipe.parameters["methods"]
-    assert {method for method in asked if METHODS[method].final} <= {*final}
-    assert all(METHODS[method].grid(recipe.parameters, ZERO) for method in asked)
+    assert {method for method in asked if METHODS[method].descends} <= {*final}
+    assert all(grid(method, ZERO, recipe.parameters) for method in asked)
 
 
 def test_logistic_regression_is_compared_with_the_best_printed(done: Any) -> None:
     recipe, cells = done
     printed = {"rows": 1.0, "GD-avg k=2": 10.0, "Select k=2": 20.0, "GD-avg k=3": 99.0}
-    figures = table3_figures.fold(replace(recipe, printed=printed), cells)
+    figures = table3.fold(replace(recipe, printed=printed), cells)
     least = figures["logistic − best printed, least over k"]
     assert least.value == pytest.approx(figures["logistic k=3"].value - 99.0)
     assert least.std_error == figures["logistic k=3"].std_error

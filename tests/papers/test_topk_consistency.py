@@ -14,8 +14,7 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.study import key, parts
 from podium.papers.verdict import judge
 from podium.papers.xia2009 import enumeration as study
-from podium.papers.xia2009.enumeration_losses import Gentle, made
-from podium.papers.xia2009.enumeration_page import NAMES
+from podium.papers.xia2009.enumeration_losses import NAMES, Gentle, made
 from podium.report import figures
 
 SMALL = {"spaces": 6, "many_spaces": 40, "n_random_scores": 4, "p1": [0.335, 0.995, 5]}

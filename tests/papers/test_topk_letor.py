@@ -24,7 +24,7 @@ from podium.papers.runner import reproduce
 from podium.papers.study import parts
 from podium.papers.views import paired
 from podium.papers.xia2009 import letor
-from podium.papers.xia2009.letor_methods import METHODS
+from podium.papers.xia2009.letor import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 

@@ -10,7 +10,7 @@ from podium.errors import PodiumError
 from podium.executors import Threads
 from podium.groups import Groups
 from podium.papers.hiranandani2020 import baselines, behance, citation, movielens
-from podium.papers.hiranandani2020.objectives import Context as ObjectivesContext
+from podium.papers.hiranandani2020.objectives import splits as objective_splits
 from podium.papers.hiranandani2020.table3 import Context as Table3Context
 from podium.papers.recipe import Recipe, load
 from podium.papers.recipe import names as recipe_names
@@ -28,7 +28,6 @@ __all__ = [
     "TRIPLETS",
     "Factorization",
     "Groups",
-    "ObjectivesContext",
     "PodiumError",
     "RankBoost",
     "Ranking",
@@ -45,6 +44,7 @@ __all__ = [
     "main",
     "metrics",
     "movielens",
+    "objective_splits",
     "podium",
     "rankers",
     "read_movielens",

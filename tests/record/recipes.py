@@ -269,7 +269,7 @@ def _last(grid: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _objectives_context(recipe: names.Recipe) -> Any:
-    return names.ObjectivesContext(recipe, *recipe_data.rows(with_items=True))
+    return names.objective_splits(recipe, *recipe_data.rows(with_items=True))
 
 
 def _table3_context(recipe: names.Recipe) -> Any:

@@ -51,7 +51,10 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     rng: Any = generator(recipe, "rows")
     if setting["seed"] >= 0:
         rng = np.random.RandomState(setting["seed"])  # the paper's code draws from it
-    positives, negatives, held = thinned(rng, setting, margin, p)
+    positives, negatives, w, middle = drawn(rng, setting, p["n_features"])
+    stay = THIN[margin](positives @ w, negatives @ w, p["k"], middle)
+    positives, negatives = positives[stay[0]], negatives[stay[1]]
+    held = _held(positives @ w, negatives @ w, p["k"])
     features, y = _part(rng, positives, negatives, setting["train_share"])
     start = np.zeros(features.shape[1])
     if setting["start_seed"] >= 0:
@@ -60,17 +63,6 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     curves = descended(_scaled(features), y, start, p["margins"][margin], p)
     n_pos = int(y.sum())
     return {**curves, "held": held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
-
-
-def thinned(
-    rng: Any, setting: Mapping[str, Any], margin: str, parameters: Mapping[str, Any]
-) -> tuple[Rows, Rows, list[str]]:
-    """Return positives and negatives with the margin, and the margins that they really have."""
-    k = parameters["k"]
-    positives, negatives, w, middle = drawn(rng, setting, parameters["n_features"])
-    stay = THIN[margin](positives @ w, negatives @ w, k, middle)
-    positives, negatives = positives[stay[0]], negatives[stay[1]]
-    return positives, negatives, _held(positives @ w, negatives @ w, k)
 
 
 def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Scores, float]:
@@ -169,15 +161,27 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return each surrogate's end, and what the paper's claims are about."""
     figures: dict[str, Measured] = {}
     for cell, curves in cells.items():
-        asked = parts(cell)
-        for name, value in _ends(curves, asked["margin"]).items():
-            figures[f"{asked['setting']}, {asked['margin']}: {name}"] = Measured(value)
+        setting, margin = parts(cell).values()
+        for name, value in _ends(curves, margin).items():
+            figures[f"{setting}, {margin}: {name}"] = Measured(value)
     return figures
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return one plot for each setting and margin."""
-    return [_plot(recipe, cell, curves) for cell, curves in cells.items()]
+    found: list[Figure] = []
+    for cell, curves in cells.items():
+        setting, margin = parts(cell).values()
+        loss = recipe.parameters["margins"][margin]["loss"]
+        found.append(
+            views.lines(
+                f"{setting}: {loss} minimised under the {_TITLES[margin]}",
+                [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
+                "iteration",
+                "value of the surrogate",
+            )
+        )
+    return found
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
@@ -202,35 +206,16 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 
 def _ends(curves: Result, margin: str) -> dict[str, float]:
-    ends = {name: curves[name][-1] for name in LOSSES}
     zero = _ZERO[margin]
-    found = {f"{name} at the end": value for name, value in ends.items()}
+    listed = "all" if zero == tuple(LOSSES) else " and ".join(zero)
+    found = {f"{name} at the end": curves[name][-1] for name in LOSSES}
     found["TS at its least"] = min(curves["TS"])
-    found[f"worst of {_listed(zero)}"] = max(ends[name] for name in zero)
+    found[f"worst of {listed}"] = max(curves[name][-1] for name in zero)
     if margin == "beta":
-        found["least of max and TS"] = min(ends["max"], ends["TS"])
-        found["rise of max and TS"] = min(_rise(curves[name]) for name in ("max", "TS"))
+        others = [curves[name] for name in ("max", "TS")]
+        found["least of max and TS"] = min(curve[-1] for curve in others)
+        found["rise of max and TS"] = min(curve[-1] - min(curve) for curve in others)
     return found
-
-
-def _plot(recipe: Recipe, cell: str, curves: Mapping[str, Any]) -> Figure:
-    asked = parts(cell)
-    loss = recipe.parameters["margins"][asked["margin"]]["loss"]
-    return views.lines(
-        f"{asked['setting']}: {loss} minimised under the {_TITLES[asked['margin']]}",
-        [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
-        "iteration",
-        "value of the surrogate",
-    )
-
-
-def _rise(curve: Sequence[float]) -> float:
-    """Return how far the end lies above the least value before."""
-    return curve[-1] - min(curve)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return "all" if len(names) == len(LOSSES) else " and ".join(names)
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

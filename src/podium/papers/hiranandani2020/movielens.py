@@ -7,14 +7,16 @@ user's factors, the item's, and their products.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.data import Interactions
+from podium.data import Interactions, movielens
 from podium.errors import DataError
+from podium.papers.rows import Rows
 
 RANK = 30
 FIRST = 20  # ratings of each user that are factorised, in order of time
@@ -94,6 +96,13 @@ def prepare(
     of_item = factors[1][np.searchsorted(items, item[kept])]
     X = np.concatenate([of_user, of_item, of_user * of_item], axis=1)
     return Prepared(X, rating[kept], user[kept], item[kept])
+
+
+def fives(path: Path) -> tuple[Rows, Ints]:
+    """Read MovieLens-100k, prepared, as rows whose positives are the fives; and their items."""
+    prepared = prepare(movielens(path, "100k"))
+    positive = (prepared.rating == 5.0).astype(np.float64)
+    return Rows(prepared.X, positive, prepared.user), prepared.item
 
 
 def in_time_order(time: NDArray[np.generic]) -> Ints:

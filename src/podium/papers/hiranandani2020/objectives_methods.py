@@ -1,9 +1,13 @@
-"""The objectives that are compared, and all that each is tried with on one split."""
+"""The objectives that are compared, and all that each is tried with on one split.
+
+To add a method, add its line to METHODS, and its name to the recipes that shall run it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,18 +16,12 @@ from numpy.typing import NDArray
 from podium import _check, losses
 from podium.data import pooled_relevance
 from podium.errors import ArgumentError
-from podium.metrics import pap
 from podium.papers.folds import Candidate
-from podium.papers.rows import Parts, Rows
+from podium.papers.rows import Parts
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.boosting import lightgbm_objective
-from podium.ranking import Ranking
-from podium.types import PerGroup, PerRow
 
 Options: TypeAlias = Mapping[str, Any]
-Features: TypeAlias = NDArray[Any]
-
-_DECIMALS = 6
 
 LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
 
@@ -33,10 +31,7 @@ class Split:
     """The scaled rows of one split, and the item of each training, validation and test row."""
 
     parts: Parts
-    items: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-
-
-Candidates: TypeAlias = Callable[[Split, Options, int], Iterator[Candidate]]
+    items: tuple[NDArray[np.int64], ...]
 
 
 @dataclass(frozen=True)
@@ -52,19 +47,15 @@ class Method:
     """
 
     kind: str
-    candidates: Candidates
+    candidates: Callable[[Split, Options, int], Iterator[Candidate]]
 
 
-def _linear(name: str, make: Callable[[Options, float, int], Any]) -> Candidates:
-    """Fit one model per penalty; `make` gets the parameters, l2 and the number of rows."""
-
-    def candidates(split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
-        train, valid, test = split.parts
-        for l2 in parameters["l2"][name]:
-            model = make(parameters, l2, train.y.size).fit(train.X, train.y, train.qid)
-            yield Candidate({"l2": l2}, model.predict(valid.X), model.predict(test.X))
-
-    return candidates
+def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
+    """Fit one linear model per penalty."""
+    train, valid, test = split.parts
+    for l2 in parameters["l2"][name]:
+        model = _LINEAR[name](parameters, l2, train.y.size).fit(train.X, train.y, train.qid)
+        yield Candidate({"l2": l2}, model.predict(valid.X), model.predict(test.X))
 
 
 def _logistic(parameters: Options, l2: float, n_rows: int) -> LogisticRanker:
@@ -76,77 +67,66 @@ def _group_logistic(parameters: Options, l2: float, n_rows: int) -> LinearRanker
     return LinearRanker(losses.GroupLogistic(), l2=l2, **parameters["lbfgs"])
 
 
-def _pap_logistic(name: str) -> Callable[[Options, float, int], LinearRanker]:
-    """Return what makes a ranker of the loss whose constants the recipe has by this name."""
+def _pap_logistic(constants: str, parameters: Options, l2: float, n_rows: int) -> LinearRanker:
+    loss = losses.PApLogistic(**parameters[constants])
+    return LinearRanker(loss, l2=l2, **parameters["lbfgs"])
 
-    def make(parameters: Options, l2: float, n_rows: int) -> LinearRanker:
-        loss = losses.PApLogistic(**parameters[name])
-        return LinearRanker(loss, l2=l2, **parameters["lbfgs"])
 
-    return make
+_LINEAR: dict[str, Callable[[Options, float, int], Any]] = {
+    "logistic regression": _logistic,
+    "group-logistic, linear": _group_logistic,
+    "pap-logistic": partial(_pap_logistic, "pap_logistic"),
+    "pap-logistic, sharper": partial(_pap_logistic, "pap_logistic_sharper"),
+}
+"""What makes a linear model from the recipe's parameters, l2 and the number of rows."""
 
 
 def _boosted(
-    objective: str | losses.GroupLogistic, *, pooled: bool = False, with_item: bool = False
-) -> Candidates:
-    """Grow trees with each configuration, and look at them every few trees."""
-
-    def candidates(split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
-        features = _features(split, with_item=with_item)
-        train, target = split.parts.train, split.parts.train.y
-        if pooled:
-            share = parameters["pooled_share"]
-            target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
-        for options in parameters["trees"]:
-            fixed = {**parameters["fixed"], **options, "seed": seed}
-            booster = _grown(
-                fixed,
-                objective,
-                features[0],
-                target,
-                qid=train.qid,
-                init_score=np.full(target.size, _log_odds(train)),
-                categorical_feature=[train.X.shape[1]] if with_item else "auto",
-            )
-            yield from _stages(booster, features[1:], parameters["look_every"], options)
-
-    return candidates
-
-
-def _features(split: Split, *, with_item: bool) -> Sequence[Features]:
-    """Return the features of the three parts, the item as one more column if asked."""
-    if not with_item:
-        return [part.X for part in split.parts]
-    pairs = zip(split.parts, split.items, strict=True)
-    return [np.column_stack([part.X, item]).astype(part.X.dtype) for part, item in pairs]
-
-
-def _log_odds(train: Rows) -> float:
-    share = float(train.y.mean())
-    return float(np.log(share / (1.0 - share)))
-
-
-def _grown(
-    options: Options,
     objective: str | losses.GroupLogistic,
-    features: Features,
-    target: PerRow,
+    split: Split,
+    parameters: Options,
+    seed: int,
     *,
-    qid: NDArray[Any],
-    **columns: Any,
-) -> Any:
-    """Grow trees by LightGBM itself; what differs between objectives is this one argument."""
+    pooled: bool = False,
+    with_item: bool = False,
+) -> Iterator[Candidate]:
+    """Grow trees by LightGBM itself with each configuration, and look at them every few trees.
+
+    What differs between objectives is the one argument.
+    """
     library = _check.extra("lightgbm", "boosting", "The recipe pap-objectives")
-    asked = objective if isinstance(objective, str) else lightgbm_objective(objective)
-    _, starts, sizes = np.unique(qid, return_index=True, return_counts=True)
+    train, *_ = split.parts
+    features, target, category = [part.X for part in split.parts], train.y, "auto"
+    if with_item:
+        category = [train.X.shape[1]]
+        pairs = zip(features, split.items, strict=True)
+        features = [np.column_stack([X, item]).astype(X.dtype) for X, item in pairs]
+    if pooled:
+        share = parameters["pooled_share"]
+        target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
+    _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
     if not np.array_equal(starts, np.cumsum(sizes) - sizes):
         raise ArgumentError("qid must rise from row to row: LightGBM reads sizes of groups.")
-    data = library.Dataset(features, target, group=sizes, params={"verbosity": -1}, **columns)
-    return library.train({**options, "objective": asked}, data)
+    positives = float(train.y.mean())
+    log_odds = float(np.log(positives / (1.0 - positives)))
+    for options in parameters["trees"]:
+        data = library.Dataset(
+            features[0],
+            target,
+            group=sizes,
+            init_score=np.full(target.size, log_odds),
+            categorical_feature=category,
+            params={"verbosity": -1},
+        )
+        asked = objective if isinstance(objective, str) else lightgbm_objective(objective)
+        fixed = {**parameters["fixed"], **options, "seed": seed, "objective": asked}
+        yield from _stages(
+            library.train(fixed, data), features[1:], parameters["look_every"], options
+        )
 
 
 def _stages(
-    booster: Any, features: Sequence[Features], every: int, options: Options
+    booster: Any, features: Sequence[NDArray[Any]], every: int, options: Options
 ) -> Iterator[Candidate]:
     """Yield the scores after each few trees; a constant start moves no order."""
     scores = [np.zeros(part.shape[0]) for part in features]
@@ -160,61 +140,22 @@ def _stages(
         yield Candidate({**options, "trees": trees}, *scores)
 
 
+def _trees(kind: str, objective: str | losses.GroupLogistic, **more: bool) -> Method:
+    return Method(kind, partial(_boosted, objective, **more))
+
+
+_SOFT = losses.GroupLogistic(soft=True)
 METHODS: dict[str, Method] = {
-    "logistic regression": Method(LINEAR, _linear("logistic regression", _logistic)),
-    "group-logistic, linear": Method(LINEAR, _linear("group-logistic, linear", _group_logistic)),
-    "pap-logistic": Method(LINEAR, _linear("pap-logistic", _pap_logistic("pap_logistic"))),
-    "pap-logistic, sharper": Method(
-        LINEAR, _linear("pap-logistic, sharper", _pap_logistic("pap_logistic_sharper"))
-    ),
-    "LightGBM binary": Method(OWN, _boosted("binary")),
-    "LightGBM lambdarank": Method(OWN, _boosted("lambdarank")),
-    "LightGBM rank_xendcg": Method(OWN, _boosted("rank_xendcg")),
-    "group-logistic, pooled": Method(
-        PODIUM, _boosted(losses.GroupLogistic(soft=True), pooled=True)
-    ),
-    "group-logistic, labels": Method(ABLATION, _boosted(losses.GroupLogistic())),
-    "LightGBM cross_entropy, pooled": Method(ABLATION, _boosted("cross_entropy", pooled=True)),
-    "LightGBM binary, item as category": Method(ABLATION, _boosted("binary", with_item=True)),
-    "group-logistic, pooled, item as category": Method(
-        ABLATION, _boosted(losses.GroupLogistic(soft=True), pooled=True, with_item=True)
+    **{name: Method(LINEAR, partial(_penalised, name)) for name in _LINEAR},
+    "LightGBM binary": _trees(OWN, "binary"),
+    "LightGBM lambdarank": _trees(OWN, "lambdarank"),
+    "LightGBM rank_xendcg": _trees(OWN, "rank_xendcg"),
+    "group-logistic, pooled": _trees(PODIUM, _SOFT, pooled=True),
+    "group-logistic, labels": _trees(ABLATION, losses.GroupLogistic()),
+    "LightGBM cross_entropy, pooled": _trees(ABLATION, "cross_entropy", pooled=True),
+    "LightGBM binary, item as category": _trees(ABLATION, "binary", with_item=True),
+    "group-logistic, pooled, item as category": _trees(
+        ABLATION, _SOFT, pooled=True, with_item=True
     ),
 }
 """Every method by its name in tables."""
-
-
-def choose(
-    tried: Iterator[Candidate], valid: Rows, cutoffs: Sequence[int]
-) -> list[tuple[float, Candidate]]:
-    """Return for each cutoff the best on validation, the first of equal ones."""
-    best: list[tuple[float, Candidate]] = []
-    for candidate in tried:
-        values = [float(np.nanmean(each)) for each in _gains(candidate.valid, valid, cutoffs)]
-        if not best:
-            best = [(value, candidate) for value in values]
-        best = [
-            (value, candidate) if value > held[0] else held
-            for value, held in zip(values, best, strict=True)
-        ]
-    return best
-
-
-def tested(scores: Sequence[PerRow], test: Rows, cutoffs: Sequence[int]) -> dict[str, Any]:
-    """Return users and values, each cutoff by its own scores."""
-    labels = np.unique(test.qid)
-    pairs = zip(scores, cutoffs, strict=True)
-    gains = [_gains(each, test, [k])[0] for each, k in pairs]
-    known = [np.isfinite(gain) for gain in gains]
-    return {
-        "pap": [float(gain[rows].mean()) for gain, rows in zip(gains, known, strict=True)],
-        "user": [labels[rows].tolist() for rows in known],
-        "gain": [
-            gain[rows].round(_DECIMALS).tolist() for gain, rows in zip(gains, known, strict=True)
-        ],
-    }
-
-
-def _gains(scores: PerRow, rows: Rows, cutoffs: Sequence[int]) -> list[PerGroup]:
-    """Return pap by user, tied pairs as errors; nan for a user that a cutoff does not suit."""
-    ranking = Ranking.from_scores(scores, rows.y, qid=rows.qid, ties="worst")
-    return [pap(ranking, k=k) for k in cutoffs]

@@ -39,19 +39,16 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Show which ranking each measure prefers."""
-    return [
-        _plot(cells, ("f1", "f2", "f3"), "Five relevant items, k = 2"),
-        _plot(cells, ("f4", "f5"), "Five relevant items, k = 6"),
-    ]
-
-
-def _plot(cells: Cells, names: Sequence[str], title: str) -> Figure:
-    found = {name: cells[key(ranking=name)] for name in names}
-    panels = {
-        text: [views.bare(name, values[text], series=name) for name, values in found.items()]
-        for text in found[names[0]]
-    }
-    return views.intervals(title, panels, axis_label="value of the measure")
+    found: list[Figure] = []
+    for names, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
+        values = {name: cells[key(ranking=name)] for name in names}
+        panels = {
+            text: [views.bare(name, each[text], series=name) for name, each in values.items()]
+            for text in values[names[0]]
+        }
+        title = f"Five relevant items, k = {k}"
+        found.append(views.intervals(title, panels, axis_label="value of the measure"))
+    return found
 
 
 STUDY = Study(cells, run, fold, plots=plots)

@@ -27,6 +27,10 @@ from podium.report import Figure, Table
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 
+OURS = "GD-avg"
+_SHORT = 0.01  # coefficients this short are at zero, up to the solver's tolerance
+_PRINTED_RUNS = 300  # counts are of so many runs, whatever the number of repeats
+
 LOSSES: dict[str, Callable[[int], Loss]] = {"GD-avg": PApAverage, "SGD@k-avg": PrecisionAverage}
 """What the methods by descent minimise, by their names in the table; SVM-pAUC is the third."""
 
@@ -44,16 +48,19 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     """Draw one user, fit both methods under each protocol, and look at the top k."""
     asked = parts(cell)
     index = int(asked["run"])
-    number, case = _case(recipe, asked["case"])
+    names = [case["name"] for case in recipe.parameters["cases"]]
+    number = names.index(asked["case"])
+    case = recipe.parameters["cases"][number]
     sample, fresh = (
         draw(recipe, case, generator(recipe, purpose, number, index))
         for purpose in ("sample", "fresh sample")
     )
     found: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
-        for method in ("GD-avg", case["rival"]):
+        for method in (OURS, case["rival"]):
             ranker = _ranker(method, case["k"], index, settings[method])
-            found |= _named(f"{protocol}/{method}", _judged(ranker, sample, fresh, case["k"]))
+            for name, value in _judged(ranker, sample, fresh, case["k"]).items():
+                found[f"{protocol}/{method}/{name}"] = value
     return found
 
 
@@ -89,25 +96,10 @@ def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, flo
     }
 
 
-def _case(recipe: Recipe, name: str) -> tuple[int, Mapping[str, Any]]:
-    cases: Sequence[Mapping[str, Any]] = recipe.parameters["cases"]
-    return next((i, case) for i, case in enumerate(cases) if case["name"] == name)
-
-
-def _named(start: str, values: Mapping[str, float]) -> dict[str, float]:
-    return {f"{start}/{name}": value for name, value in values.items()}
-
-
 def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
     if method in LOSSES:
         return LinearRanker(LOSSES[method](k), random_state=seed, **options)
     return SVMpAUC(k, **options)  # cutting planes draw nothing
-
-
-_Values = NDArray[np.float64]
-OURS = "GD-avg"
-_SHORT = 0.01  # coefficients this short are at zero, up to the solver's tolerance
-_PRINTED_RUNS = 300  # counts are of so many runs, whatever the number of repeats
 
 
 @dataclass(frozen=True)
@@ -118,79 +110,105 @@ class Duel:
     k: int
     protocol: str
     rival: str
-    values: Mapping[str, _Values]  # "method/prec" and so on
-
-    def of(self, method: str, name: str) -> _Values:
-        """Return what was found of one method, by run."""
-        return self.values[f"{method}/{name}"]
+    values: Mapping[str, NDArray[np.float64]]  # "method/prec" and so on
 
     @property
-    def gain(self) -> _Values:
+    def gain(self) -> NDArray[np.float64]:
         """By how much GD-avg's prec@k is higher."""
-        return self.of(OURS, "prec") - self.of(self.rival, "prec")
+        return self.values[f"{OURS}/prec"] - self.values[f"{self.rival}/prec"]
 
     @property
     def equal(self) -> NDArray[np.bool_]:
         """Runs with the same number of positives in both tops."""
         return np.abs(self.gain) < 0.5 / self.k
 
-    def auc(self, method: str) -> _Values:
-        """Return AUC@k of the runs with equal prec@k; nan where a top is all of one class."""
-        return self.of(method, "auc")[self.equal]
+    @property
+    def auc_gain(self) -> NDArray[np.float64]:
+        """By how much GD-avg's AUC@k is higher in those; nan where a top is all of one class."""
+        return (self.values[f"{OURS}/auc"] - self.values[f"{self.rival}/auc"])[self.equal]
+
+    def sides(self) -> Iterator[tuple[str, NDArray[np.float64], int, NDArray[np.float64], int]]:
+        """Yield of both methods prec@k and AUC@k, and in how many runs each is higher."""
+        for method, sign in ((self.rival, -1), (OURS, 1)):
+            higher = int(np.sum(~self.equal & (sign * self.gain > 0)))
+            auc = self.values[f"{method}/auc"][self.equal]
+            auc_higher = int(np.sum(sign * self.auc_gain > 0))
+            yield method, self.values[f"{method}/prec"], higher, auc, auc_higher
+
+
+def duels(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
+    """Return the duels under every protocol, by case."""
+    return [
+        [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
+        for case in recipe.parameters["cases"]
+    ]
+
+
+def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
+    runs = [cells[key(case=case["name"], run=run)] for run in range(recipe.repeats or 1)]
+    values = {
+        name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs])
+        for name in runs[0]
+        if name.startswith(f"{protocol}/")
+    }
+    return Duel(case["name"], case["k"], protocol, case["rival"], values)
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the table's columns for the first protocol, and differences for the others."""
     figures: dict[str, Measured] = {}
-    first = next(iter(recipe.parameters["protocols"]))
-    for duel in _duels(recipe, cells):
-        if duel.protocol == first:
-            figures |= _columns(duel)
-        figures |= _differences(duel, "" if duel.protocol == first else f" ({duel.protocol})")
+    for first, *others in duels(recipe, cells):
+        figures |= columns(first) | _differences(first, "")
+        for duel in others:
+            figures |= _differences(duel, f" ({duel.protocol})")
     return figures
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return every column under every protocol."""
-    return [_table(group) for group in _by_case(recipe, cells)]
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Show prec@k of both methods under every protocol, and how often each is higher."""
-    return [_plot(group) for group in _by_case(recipe, cells)]
-
-
-def _columns(duel: Duel) -> dict[str, Measured]:
+def columns(duel: Duel) -> dict[str, Measured]:
     """Return the columns that the paper prints, for both methods."""
     figures: dict[str, Measured] = {}
-    at, runs = f"@{duel.k}", f"of {_PRINTED_RUNS}"
-    for method, sign in ((duel.rival, -1), (OURS, 1)):
-        prec, auc = duel.of(method, "prec"), duel.auc(method)
-        wins = ~duel.equal & (sign * duel.gain > 0)
-        gain = sign * (duel.auc(OURS) - duel.auc(duel.rival))
+    at, runs, n = f"@{duel.k}", f"of {_PRINTED_RUNS}", duel.gain.size
+    for method, prec, higher, auc, auc_higher in duel.sides():
         named = {
             f"prec{at}": mean(prec),
             f"prec{at}, s.d.": _deviation(prec),
-            f"prec{at} higher, {runs}": _count(int(wins.sum()), prec.size),
+            f"prec{at} higher, {runs}": _count(higher, n),
             f"AUC{at} at equal prec": mean(auc),
             f"AUC{at} at equal prec, s.d.": _deviation(auc),
-            f"AUC{at} higher, {runs}": _count(int(np.sum(gain > 0)), prec.size),
+            f"AUC{at} higher, {runs}": _count(auc_higher, n),
         }
         figures |= {f"{duel.case}, {method}: {name}": value for name, value in named.items()}
-    figures[f"{duel.case}, both: prec{at} equal, {runs}"] = _count(
-        int(duel.equal.sum()), duel.gain.size
-    )
-    return figures
+    equal = f"{duel.case}, both: prec{at} equal, {runs}"
+    return {**figures, equal: _count(int(duel.equal.sum()), n)}
 
 
 def _differences(duel: Duel, suffix: str) -> dict[str, Measured]:
     start = f"{duel.case}, gain{suffix}"
-    fresh = duel.of(OURS, "fresh") - duel.of(duel.rival, "fresh")
+    fresh = duel.values[f"{OURS}/fresh"] - duel.values[f"{duel.rival}/fresh"]
     return {
         f"{start}: prec@{duel.k}": mean(duel.gain),
-        f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc(OURS) - duel.auc(duel.rival)),
+        f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc_gain),
         f"{start}: prec@{duel.k}, fresh sample": mean(fresh),
     }
+
+
+def _count(count: int, n: int) -> Measured:
+    share = count / n
+    return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
+
+
+def _deviation(values: NDArray[np.float64]) -> Measured:
+    """Return the standard deviation of defined values; its own error is a normal sample's."""
+    found = values[np.isfinite(values)]
+    if found.size < 2:
+        return Measured(float("nan"), n=int(found.size))
+    spread = float(found.std(ddof=1))
+    return Measured(spread, spread / math.sqrt(2 * (found.size - 1)), int(found.size))
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return every column under every protocol."""
+    return [_table(group) for group in duels(recipe, cells)]
 
 
 def _table(duels: Sequence[Duel]) -> Table:
@@ -210,80 +228,46 @@ def _table(duels: Sequence[Duel]) -> Table:
 
 
 def _rows(duel: Duel) -> Iterator[list[Any]]:
-    gain = duel.auc(OURS) - duel.auc(duel.rival)
-    for method, sign in ((duel.rival, -1), (OURS, 1)):
-        prec, auc = duel.of(method, "prec"), duel.auc(method)
+    for method, prec, higher, auc, auc_higher in duel.sides():
         defined = auc[np.isfinite(auc)]
         yield [
-            duel.protocol if sign < 0 else "",
+            duel.protocol if method == duel.rival else "",
             method,
             f"{prec.mean():.3f}",
             f"{prec.std():.2f}",
-            int(np.sum(~duel.equal & (sign * duel.gain > 0))),
-            f"{np.mean(duel.of(method, 'fresh')):.3f}",
-            int(np.sum(duel.of(method, "length") < _SHORT)),
+            higher,
+            f"{np.mean(duel.values[f'{method}/fresh']):.3f}",
+            int(np.sum(duel.values[f"{method}/length"] < _SHORT)),
             f"{defined.mean():.3f}" if defined.size else None,
             int(defined.size),
-            int(np.sum(sign * gain > 0)),
+            auc_higher,
         ]
 
 
-def _plot(duels: Sequence[Duel]) -> Figure:
-    first = duels[0]
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Show prec@k of both methods under every protocol, and how often each is higher."""
+    return [_plot(group) for group in duels(recipe, cells)]
 
+
+def _plot(duels: Sequence[Duel]) -> Figure:
     def panel(duel: Duel) -> Mapping[str, Any]:
-        higher = int(np.sum(~duel.equal & (duel.gain > 0)))
-        lower = int(np.sum(~duel.equal & (duel.gain < 0)))
-        both = {method: mean(duel.of(method, "prec")) for method in (duel.rival, OURS)}
+        (rival, theirs, lower, *_), (_, ours, higher, *_) = duel.sides()
+        both = {rival: mean(theirs), OURS: mean(ours)}
         return {
             "title": duel.protocol,
             "note": f"higher in {higher}, lower in {lower}",
             "rows": [views.row(name, found, series=name) for name, found in both.items()],
         }
 
+    case, k = duels[0].case, duels[0].k
     return {
         "kind": "grouped_intervals",
-        "title": f"{first.case}: mean prec@{first.k} by protocol",
-        "axis_label": f"prec@{first.k} on the rows that were fitted",
+        "title": f"{case}: mean prec@{k} by protocol",
+        "axis_label": f"prec@{k} on the rows that were fitted",
         "panels": [panel(duel) for duel in duels],
         "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
         f"many runs {OURS} has the higher precision, and the lower one.",
     }
-
-
-def _duels(recipe: Recipe, cells: Cells) -> Iterator[Duel]:
-    for group in _by_case(recipe, cells):
-        yield from group
-
-
-def _by_case(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
-    return [
-        [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
-        for case in recipe.parameters["cases"]
-    ]
-
-
-def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
-    runs = [cells[key(case=case["name"], run=run)] for run in range(recipe.repeats or 1)]
-    names = [name for name in runs[0] if name.startswith(f"{protocol}/")]
-    values = {
-        name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs]) for name in names
-    }
-    return Duel(case["name"], case["k"], protocol, case["rival"], values)
-
-
-def _count(count: int, n: int) -> Measured:
-    share = count / n
-    return Measured(_PRINTED_RUNS * share, _PRINTED_RUNS * math.sqrt(share * (1 - share) / n), n)
-
-
-def _deviation(values: _Values) -> Measured:
-    """Return the standard deviation of defined values; its own error is a normal sample's."""
-    found = values[np.isfinite(values)]
-    if found.size < 2:
-        return Measured(float("nan"), n=int(found.size))
-    spread = float(found.std(ddof=1))
-    return Measured(spread, spread / math.sqrt(2 * (found.size - 1)), int(found.size))
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

@@ -15,6 +15,22 @@ from podium.papers.xia2009.consistency import PermutationCrossEntropy, Truncated
 from podium.papers.xia2009.luce import ListNetLuce
 from podium.types import PerGroup, PerRow
 
+NAMES = {
+    "listmle": "ListMLE",
+    "listnet": "ListNet",
+    "rankcosine": "RankCosine",
+    "permutation-cross-entropy": "full cross entropy",
+    "listnet-luce": "Luce cross entropy of the top k",
+    "softmax": "softmax of grades",
+    "squared": "squared",
+    "logistic": "logistic: in the top k or not",
+    "pairwise-logistic": "pairwise logistic",
+    "pairwise-exponential": "pairwise exponential",
+    "pairwise-hinge": "pairwise hinge",
+    "gentle": "counter-example",
+}
+"""What the losses are called on the page."""
+
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 
 

@@ -1,20 +1,35 @@
 """The experiments of xia2009 on LETOR: ListMLE and others at the top k, on five folds.
 
 Losses that break ties of the grades by a drawn order are trained on several draws: the recipe's
-repeats.
+repeats. To add a method, add its line to METHODS, and its name to the recipes that shall run it.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from podium import losses
+from podium.groups import Groups
 from podium.papers import folds, views
-from podium.papers.folds import FOLDS, OVER_MEASURES, Values, draws, tuned
+from podium.papers.folds import (
+    FOLDS,
+    OVER_MEASURES,
+    Candidate,
+    MakeLoss,
+    Method,
+    Options,
+    Values,
+    draws,
+    linear,
+    scored,
+    tuned,
+)
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts
 from podium.papers.study import (
@@ -26,13 +41,20 @@ from podium.papers.study import (
     key,
     methods,
     parts,
+    product,
     seed_of,
 )
-from podium.papers.xia2009.letor_methods import CUTOFFS, METHODS, PAPER, PODIUM, drawn_shares
+from podium.papers.xia2009.rankboost import RankBoost
 from podium.report import Figure, Table
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
+Levels: TypeAlias = Mapping[tuple[str, str], Measured]
+"""The mean of each method by each measure."""
 
+PAPER, FUTURE, PODIUM = "the paper's", "the paper's future work", "podium's"
+"""Whose a method is: compared in the paper, announced there, or neither."""
+
+CUTOFFS = (1, 3, 10)
 LISTMLE, TOP_10 = "ListMLE", "Top-10 ListMLE"
 FAMILIES = (LISTMLE, "ListNet", "RankCosine")
 RIVALS = ("RankBoost", "Ranking SVM", "ListNet", "RankCosine")
@@ -40,7 +62,55 @@ SHOWING = "intervals that exclude 0"
 DRAWN = "share of places that an irrelevant row has by chance"
 BEST = "measures in which Top-10 ListMLE is no worse than the four baselines"
 ORDERED = "pairs of methods in the printed order, share"
-_GAPS = {"axis_label": "difference", "digits": 3}
+
+
+def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+    """Boost with each point of the grid; the number of rounds is chosen too, nothing is drawn."""
+    given, measure = parameters["rankboost"], parameters["validation"]
+    valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
+    for options in product(given["grid"]):
+        ranker = RankBoost(eval_metric=measure, **given["fixed"], **options)
+        ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
+        yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
+
+
+def _top(name: str, k: int | None) -> str:
+    return name if k is None else f"Top-{k} {name}"
+
+
+def _at_each_size(
+    name: str, protocol: str, loss: MakeLoss, *, draws: bool = False
+) -> dict[str, Method]:
+    """Return a loss as it is, and modified for each k; the paper has all of ListMLE's."""
+    return {
+        _top(name, k): Method(
+            FUTURE if k and name != LISTMLE else PAPER,
+            linear(protocol, partial(loss, k=k)),
+            draws=draws,
+        )
+        for k in (None, *CUTOFFS)
+    }
+
+
+_averaged = partial(losses.ListMLE, ties="averaged")
+_OWN: dict[str, MakeLoss] = {
+    "ListMLE (mean over orders)": _averaged,
+    "Top-10 ListMLE (mean over orders)": partial(_averaged, k=10),
+    "Top-10 ListMLE (relevant rows)": partial(_averaged, k=10, head="relevant"),
+    "softmax of grades": losses.SoftmaxCrossEntropy,
+    "pairwise logistic": losses.PairwiseLogistic,
+    "pap-logistic@10": partial(losses.PApLogistic, k=10),
+    "logistic regression": losses.Logistic,
+}
+METHODS: dict[str, Method] = {
+    **_at_each_size(LISTMLE, "sgd", losses.ListMLE, draws=True),
+    **_at_each_size("ListNet", "listnet", losses.ListNet),
+    **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
+    "RankBoost": Method(PAPER, rankboost),
+    "Ranking SVM": Method(PAPER, linear("ranking_svm", losses.PairwiseHinge)),
+    **{name: Method(PODIUM, linear("podium", loss)) for name, loss in _OWN.items()},
+}
+"""Every method by its name in tables."""
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
@@ -76,6 +146,21 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     return tuned(METHODS[asked["method"]], found, recipe.parameters, start)
 
 
+def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
+    """Return by loss which share of its heads' places an irrelevant row has by chance alone.
+
+    Such a place is learned as if that row were known to be better than all below it.
+    """
+    tests = [parts.test for parts in folds]
+    relevance = np.concatenate([rows.y for rows in tests])
+    groups = Groups.from_qid(np.concatenate([rows.qid for rows in tests]))
+    shares: dict[str, float] = {}
+    for k in (None, *CUTOFFS):
+        target = losses.ListMLE(k=k).prepare(relevance, groups)
+        shares[_top(LISTMLE, k)] = float(target.n_drawn.sum() / target.n_head.sum())
+    return shares
+
+
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return each method's means, the differences between methods, and what sums them up."""
     found: dict[str, Measured] = {}
@@ -105,7 +190,7 @@ def pairs(recipe: Recipe) -> list[tuple[str, str]]:
     there = set(recipe.parameters["methods"])
     modified = [(f"Top-{k} {name}", name) for name in FAMILIES for k in CUTOFFS]
     rivals = [(TOP_10, rival) for rival in RIVALS]
-    others = [(name, TOP_10) for name in METHODS if METHODS[name].kind == PODIUM]
+    others = [(name, TOP_10) for name in _OWN]
     return [pair for pair in (*modified, *rivals, *others) if {*pair} <= there]
 
 
@@ -126,7 +211,7 @@ def _modifications(recipe: Recipe, found: Figures, before: str) -> Figures:
     return figures
 
 
-def _summaries(recipe: Recipe, levels: Mapping[tuple[str, str], Measured], before: str) -> Figures:
+def _summaries(recipe: Recipe, levels: Levels, before: str) -> Figures:
     """Return in how many measures top-10 ListMLE leads, and how far the printed order is ours."""
     figures: dict[str, Measured] = {}
     if {TOP_10, *RIVALS} <= set(recipe.parameters["methods"]):
@@ -141,18 +226,13 @@ def _summaries(recipe: Recipe, levels: Mapping[tuple[str, str], Measured], befor
     return figures
 
 
-def _agreements(
-    recipe: Recipe, levels: Mapping[tuple[str, str], Measured], before: str
-) -> Iterator[bool]:
+def _agreements(recipe: Recipe, levels: Levels, before: str) -> Iterator[bool]:
     """Yield for every two printed figures of a measure that differ whether ours do so too."""
     for measure in recipe.parameters["measures"]:
-        printed = {
-            name: recipe.printed[f"{before}{name} {measure}"]
-            for name in recipe.parameters["methods"]
-            if f"{before}{name} {measure}" in recipe.printed
-        }
-        for one, other in itertools.combinations(printed, 2):
-            theirs = printed[one] - printed[other]
+        labels = {name: f"{before}{name} {measure}" for name in recipe.parameters["methods"]}
+        known = [name for name, label in labels.items() if label in recipe.printed]
+        for one, other in itertools.combinations(known, 2):
+            theirs = recipe.printed[labels[one]] - recipe.printed[labels[other]]
             if theirs:
                 ours = levels[one, measure].value - levels[other, measure].value
                 yield ours * theirs > 0
@@ -169,7 +249,6 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
             _levels(recipe, figures, before, modified, "ListMLE at the top k"),
             _levels(recipe, figures, before, compared, f"{TOP_10} and others"),
             *_gains(recipe, figures, before),
-            *_rivals(recipe, figures, before),
         ]
     return found
 
@@ -194,36 +273,43 @@ def _levels(
 
 
 def _gains(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
-    """Yield what the top-k modification changes, for each of the three losses."""
+    """Yield what the top-k modification changes, top-10 ListMLE against others, and podium's."""
+    same = "on the same queries; intervals of 95 %."
     for name in FAMILIES:
-        shown = {f"Top-{k} {name}": f"{before}Top-{k} {name} − {name}" for k in CUTOFFS}
-        title = f"{before}{name}: gain by the top-k modification"
-        caption = f"Difference from {name} on the same queries; intervals of 95 %."
-        yield from _differences(recipe, figures, shown, title, caption)
-
-
-def _rivals(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
-    """Yield top-10 ListMLE against the methods of Table 4, and podium's methods against it."""
-    rivals = {other: f"{before}{TOP_10} − {other}" for other in RIVALS}
-    own = {one: f"{before}{one} − {TOP_10}" for one in METHODS if METHODS[one].kind == PODIUM}
-    caption = "Differences on the same queries; intervals of 95 %."
-    above = f"{before}{TOP_10} above others"
-    yield from _differences(recipe, figures, rivals, above, caption)
-    above = f"{before}podium's choices above {TOP_10}"
-    yield from _differences(recipe, figures, own, above, caption)
+        shown = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
+        title, caption = f"{name}: gain by the top-k modification", f"Difference from {name} {same}"
+        yield from _differences(recipe, figures, before, shown, title, caption)
+    rivals = {other: f"{TOP_10} − {other}" for other in RIVALS}
+    own = {one: f"{one} − {TOP_10}" for one in _OWN}
+    for shown, title in (
+        (rivals, f"{TOP_10} above others"),
+        (own, f"podium's choices above {TOP_10}"),
+    ):
+        yield from _differences(recipe, figures, before, shown, title, f"Differences {same}")
 
 
 def _differences(
-    recipe: Recipe, figures: Figures, labels: Mapping[str, str], title: str, caption: str
+    recipe: Recipe,
+    figures: Figures,
+    before: str,
+    labels: Mapping[str, str],
+    title: str,
+    caption: str,
 ) -> Iterator[Figure]:
     """Yield a plot of those differences that were taken; their figures by their names in it."""
-    there = {name: label for name, label in labels.items() if label + OVER_MEASURES in figures}
+    there = {
+        name: before + label
+        for name, label in labels.items()
+        if before + label + OVER_MEASURES in figures
+    }
     panels = {
         measure: [views.row(name, figures[f"{label} {measure}"]) for name, label in there.items()]
         for measure in recipe.parameters["measures"]
     }
     if there:
-        yield views.intervals(title, panels, caption=caption, **_GAPS)
+        yield views.intervals(
+            before + title, panels, caption=caption, axis_label="difference", digits=3
+        )
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
@@ -276,7 +362,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     yield views.table(
         f"{values.data}: what single draws would have shown, least to greatest",
         "difference",
-        [each for each, (one, _) in compared.items() if one in drawn and not _is_own(one)],
+        [each for each, (one, _) in compared.items() if one in drawn and one not in _OWN],
         measures,
         extremes,
     )
@@ -288,10 +374,6 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         ["options"],
         lambda name, _: views.options(values.chosen(name)),
     )
-
-
-def _is_own(name: str) -> bool:
-    return METHODS[name].kind == PODIUM
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -40,8 +40,7 @@ from podium.papers.study import (
     product,
     seed_of,
 )
-from podium.papers.xia2009.letor import Context, prepare
-from podium.papers.xia2009.letor_methods import rankboost
+from podium.papers.xia2009.letor import Context, prepare, rankboost
 from podium.report import Figure, Table
 
 K = 10  # of what reads a cutoff: that of the measure that all are chosen by

@@ -3,9 +3,8 @@
 Each scores rows by ``X @ coef_ + intercept_``, so that what differs is how it was learned.
 """
 
-from podium.papers.hiranandani2020.baselines.descent import SGDAtK
 from podium.papers.hiranandani2020.baselines.greedy import GreedyPAp
-from podium.papers.hiranandani2020.baselines.precision import PrecisionAverage
+from podium.papers.hiranandani2020.baselines.precision import PrecisionAverage, SGDAtK
 from podium.papers.hiranandani2020.baselines.select import SelectPAp
 from podium.papers.hiranandani2020.baselines.svm import SVMpAUC
 

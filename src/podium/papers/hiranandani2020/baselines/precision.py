@@ -1,16 +1,21 @@
-"""The average surrogate of precision at k, in score space."""
+"""SGD@k-avg: the average surrogate of precision at k, and descent on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from podium import _check
 from podium.losses import PApTarget
 from podium.losses.base import Out
 from podium.losses.pap import PApLoss
-from podium.types import PerRow
+from podium.metrics import Measure
+from podium.rankers.baseline import LinearBaseline
+from podium.rankers.linear import LinearRanker
+from podium.types import PerRow, Progress
 
 
 @dataclass(frozen=True)
@@ -61,3 +66,111 @@ class PrecisionAverage(PApLoss):
         precision_average(scores, target.tops, self.k, values, grad)
         if curvature.size:
             curvature[:] = 2.0 * np.abs(grad)  # kinks rounded over one unit of score, as in pAp@k
+
+
+class SGDAtK(LinearBaseline):
+    """SGD@k-avg: a `LinearRanker` on `PrecisionAverage`, precision at k's average surrogate.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff of the loss and of the measure.
+    l2 : float
+        Penalty ``l2 / 2 * ||coef||^2``, >= 0.
+    learning_rate : float
+        Step t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient.
+    solver : {"subgradient", "stochastic"}
+        All groups at each step, or mini-batches of them.
+    start, keep, batch_size, random_state
+        As in `LinearRanker`.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        Converged once the last ten objectives span no more than this.
+    patience : int, optional
+        With an eval_set: stop after this many iterations without a better value.
+    eval_metric : str or Measure, optional
+        What an eval_set is measured by and what `score` returns; pap at k without one.
+    clip : bool
+        Also train on groups with fewer than k negatives.
+    min_relevance : float
+        Relevance from which a row is a positive.
+    one_group : bool
+        Take all rows as one group where no qid arrives, instead of refusing.
+
+    Attributes
+    ----------
+    coef_, intercept_, objective_, best_iteration_, n_iter_, stop_reason_, history_
+        As in `LinearRanker`.
+
+    Notes
+    -----
+    Every group has its own number of true positives k', and values are shares of k, unlike in
+    the code that the paper compares with, which has one k' for all users.
+
+    References
+    ----------
+    kar2015.
+    hiranandani2020, section 7.3.2.
+
+    Examples
+    --------
+    >>> from podium.papers.hiranandani2020.baselines import SGDAtK
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> ranker = SGDAtK(k=1, l2=0.0, learning_rate=1.0, tol=0.1, one_group=True)
+    >>> ranker.fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        l2: float = 1e-4,
+        learning_rate: float = 0.5,
+        solver: str = "subgradient",
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        start: str | ArrayLike = "zero",
+        keep: str = "best",
+        batch_size: int = 16,
+        random_state: int = 0,
+        patience: int | None = 50,
+        eval_metric: str | Measure | None = None,
+        clip: bool = False,
+        min_relevance: float = 1.0,
+        one_group: bool = False,
+    ) -> None:
+        self.k = k
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.start = start
+        self.keep = keep
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.patience = patience
+        self.eval_metric = eval_metric
+        self.clip = clip
+        self.min_relevance = min_relevance
+        self.one_group = one_group
+
+    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+        ranker = LinearRanker(
+            PrecisionAverage(self.k, clip=self.clip, min_relevance=self.min_relevance),
+            l2=self.l2,
+            learning_rate=self.learning_rate,
+            solver=_check.choice(self.solver, "solver", ("subgradient", "stochastic")),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            start=self.start,
+            keep=self.keep,
+            batch_size=self.batch_size,
+            random_state=self.random_state,
+            patience=self.patience,
+            eval_metric=self._measure(),
+            one_group=self.one_group,
+        )
+        self._adopt(ranker.fit(X, y, qid, progress=progress, **data))

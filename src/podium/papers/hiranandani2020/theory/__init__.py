@@ -6,9 +6,8 @@
 beside how far it is. The page docs/theory.md shows them at work.
 """
 
-from podium.papers.hiranandani2020.theory._shares import GammaPlus
-from podium.papers.hiranandani2020.theory.bound import generalization_bound
-from podium.papers.hiranandani2020.theory.gap import Fit, Gap, generalization_gap
+from podium.papers.hiranandani2020.theory.bound import GammaPlus, generalization_bound
+from podium.papers.hiranandani2020.theory.gap import Fit, Gap, gap_plot, generalization_gap
 from podium.papers.hiranandani2020.theory.margins import (
     MARGINS,
     SURROGATES,
@@ -16,7 +15,6 @@ from podium.papers.hiranandani2020.theory.margins import (
     Margins,
     margins,
 )
-from podium.papers.hiranandani2020.theory.plots import gap_plot
 from podium.papers.hiranandani2020.theory.population import (
     PopulationRisk,
     Sampler,

@@ -1,12 +1,19 @@
-"""The generalization bound of pAp@k, up to the constant that its theorem leaves open."""
+"""The generalization bound of pAp@k, and which shares of positives and negatives it reads.
+
+The theorem leaves the bound's constant open.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Literal, TypeAlias
 
 from podium import _check
-from podium.papers.hiranandani2020.theory import _shares
-from podium.papers.hiranandani2020.theory._shares import GammaPlus
+from podium.errors import ArgumentError
+
+GammaPlus: TypeAlias = Literal["corrected", "printed"] | float
+
+_FORMS = ("corrected", "printed")
 
 
 def generalization_bound(
@@ -66,10 +73,35 @@ def generalization_bound(
     >>> round(small, 2), round(large, 2)
     (5.32, 0.69)
     """
-    plus, minus = _shares.gammas(n_pos, n_neg, k, gamma_plus)
+    plus, minus = gammas(n_pos, n_neg, k, gamma_plus)
     capacity = _check.cutoff(vc_dim, name="vc_dim")
     unlikely = math.log(1.0 / _check.open_fraction(rho, "rho"))
     factor = _check.number(constant, "constant", low=0.0, strict=True)
     of_pos = math.sqrt((capacity * math.log(n_pos) + unlikely) / n_pos)
     of_neg = math.sqrt((capacity * math.log(n_neg) + unlikely) / n_neg)
     return factor * (of_pos / plus + of_neg / minus)
+
+
+def sizes(n_pos: int, n_neg: int, k: int) -> tuple[int, int, int]:
+    """Return checked counts; k may not exceed n_neg."""
+    positives = _check.cutoff(n_pos, name="n_pos")
+    negatives = _check.cutoff(n_neg, name="n_neg")
+    cutoff = _check.cutoff(k)
+    if cutoff > negatives:
+        raise ArgumentError(
+            f"k must be at most n_neg, got k={cutoff} and n_neg={negatives}. "
+            "pAp@k reads the k best of the negatives."
+        )
+    return positives, negatives, cutoff
+
+
+def gammas(n_pos: int, n_neg: int, k: int, gamma_plus: GammaPlus) -> tuple[float, float]:
+    """Return (gamma_plus, gamma_minus), the shares of positives and negatives that are read."""
+    n_pos, n_neg, k = sizes(n_pos, n_neg, k)
+    minus = k / n_neg
+    if not isinstance(gamma_plus, str):
+        return _check.number(gamma_plus, "gamma_plus", low=0.0, high=1.0, strict=True), minus
+    if _check.choice(gamma_plus, "gamma_plus", _FORMS) == "corrected":
+        return min(1.0, k / n_pos), minus
+    # The share of positives among all, n_pos / (n_pos + n_neg), against k / n_neg, in integers.
+    return (1.0 if n_pos * n_neg <= k * (n_pos + n_neg) else minus), minus

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import pap
-from podium.papers.hiranandani2020.theory import _shares
-from podium.papers.hiranandani2020.theory.bound import generalization_bound
+from podium.papers.hiranandani2020.theory.bound import generalization_bound, sizes
 from podium.papers.hiranandani2020.theory.population import Sampler, Scorer, population_risk, scored
 from podium.progress import or_silent
 from podium.ranking import Ranking
+from podium.report.figures import line_plot
 from podium.types import PerRow, Progress
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
@@ -139,12 +140,15 @@ def generalization_gap(
     >>> -0.7 < found["rate"] < -0.3
     True
     """
-    n_pos, n_neg, k = _shares.sizes(n_pos, n_neg, k)
+    n_pos, n_neg, k = sizes(n_pos, n_neg, k)
     factors = _factors(multiples)
     repeats = _check.cutoff(n_repeats, name="n_repeats")
     level = _check.open_fraction(rho, "rho")
-    study = _Study(positives, negatives, (n_pos, n_neg, k), scorer, fit, n_draws, seed)
-    risks = study.all_risks(factors, repeats, or_silent(progress))
+    if scorer is not None and fit is not None:
+        raise ArgumentError("Pass scorer or fit, not both.")
+    shape, root = (n_pos, n_neg, k), _check.seed(seed)
+    study = _Study((positives, negatives), shape, scorer, fit, n_draws, root)
+    risks, std_error = study.risks(factors, repeats, or_silent(progress))
     bound = [
         generalization_bound(n_pos=n_pos * f, n_neg=n_neg * f, k=k * f, vc_dim=vc_dim, rho=level)
         for f in factors
@@ -157,7 +161,7 @@ def generalization_gap(
         "n_neg": [n_neg * f for f in factors],
         "k": [k * f for f in factors],
         "population": risks[0].mean(axis=1).tolist(),
-        "population_std_error": study.std_error,
+        "population_std_error": std_error,
         "empirical": risks[1].mean(axis=1).tolist(),
         "gap": band,
         "bound": bound,
@@ -171,70 +175,56 @@ def generalization_gap(
     }
 
 
+@dataclass(frozen=True)
 class _Study:
     """Draws groups and finds the two risks of each."""
 
-    def __init__(
-        self,
-        positives: Sampler,
-        negatives: Sampler,
-        sizes: tuple[int, int, int],
-        scorer: Scorer | None,
-        fit: Fit | None,
-        n_draws: int,
-        seed: int,
-    ) -> None:
-        if scorer is not None and fit is not None:
-            raise ArgumentError("Pass scorer or fit, not both.")
-        self._samplers = positives, negatives
-        self._sizes = sizes
-        self._n_draws, self._seed = n_draws, _check.seed(seed)
-        self._fit = fit
-        self._scorer = scorer
-        self.std_error = math.nan
-        self._population = math.nan if fit is not None else self._population_of(scorer)
+    samplers: tuple[Sampler, Sampler]
+    sizes: tuple[int, int, int]
+    scorer: Scorer | None
+    fit: Fit | None
+    n_draws: int
+    seed: int
 
-    def all_risks(
+    def risks(
         self, factors: Sequence[int], repeats: int, progress: Progress
-    ) -> NDArray[np.float64]:
-        """Return population and empirical risks, (2, n_sizes, n_repeats)."""
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return population and empirical risks, (2, n_sizes, n_repeats), and the first's error."""
         risks = np.empty((2, len(factors), repeats))
+        scorer, value, error = self.scorer, math.nan, math.nan
+        if self.fit is None:
+            value, error = self._population(scorer)
         for i, factor in enumerate(factors):
-            note = f"{factor * sum(self._sizes[:2]):,} items"
+            n_pos, n_neg, k = (factor * n for n in self.sizes)
             for repeat in range(repeats):
-                risks[:, i, repeat] = self.risks(factor, repeat)
-                progress(i * repeats + repeat + 1, len(factors) * repeats, note)
-        return risks
+                # A last key of 2 and 3: the population's draws end in 0 and 1.
+                rngs = [np.random.default_rng([self.seed, factor, repeat, last]) for last in (2, 3)]
+                drawn = [
+                    sampler(rng, n)
+                    for sampler, rng, n in zip(self.samplers, rngs, (n_pos, n_neg), strict=True)
+                ]
+                if self.fit is not None:
+                    scorer = self.fit(*drawn)
+                    value, error = self._population(scorer)
+                s = scored(drawn[0], scorer, n_pos, "positives")
+                t = scored(drawn[1], scorer, n_neg, "negatives")
+                risks[:, i, repeat] = value, _empirical(s, t, k)
+                done = i * repeats + repeat + 1
+                progress(done, len(factors) * repeats, f"{n_pos + n_neg:,} items")
+        return risks, error
 
-    def risks(self, factor: int, repeat: int) -> tuple[float, float]:
-        """Return the population and the empirical risk of one group's scorer."""
-        n_pos, n_neg, k = (factor * n for n in self._sizes)
-        # A last key of 2 and 3: the population's draws end in 0 and 1.
-        rows = [
-            sampler(np.random.default_rng([self._seed, factor, repeat, 2 + i]), n)
-            for i, (sampler, n) in enumerate(zip(self._samplers, (n_pos, n_neg), strict=True))
-        ]
-        scorer, population = self._scorer, self._population
-        if self._fit is not None:
-            scorer = self._fit(*rows)
-            population = self._population_of(scorer)
-        s = scored(rows[0], scorer, n_pos, "positives")
-        t = scored(rows[1], scorer, n_neg, "negatives")
-        return population, _empirical(s, t, k)
-
-    def _population_of(self, scorer: Scorer | None) -> float:
-        n_pos, n_neg, k = self._sizes
+    def _population(self, scorer: Scorer | None) -> tuple[float, float]:
+        n_pos, n_neg, k = self.sizes
         risk = population_risk(
-            *self._samplers,
+            *self.samplers,
             n_pos=n_pos,
             n_neg=n_neg,
             k=k,
             scorer=scorer,
-            n_draws=self._n_draws,
-            seed=self._seed,
+            n_draws=self.n_draws,
+            seed=self.seed,
         )
-        self.std_error = risk.std_error
-        return risk.value
+        return risk.value, risk.std_error
 
 
 def _empirical(s: PerRow, t: PerRow, k: int) -> float:
@@ -260,3 +250,55 @@ def _rate(factors: Sequence[int], band: Band) -> float | None:
     if len(factors) < 2 or not (widths > 0).all():
         return None
     return float(np.polyfit(np.log(factors), np.log(widths), 1)[0])
+
+
+def gap_plot(
+    gap: Mapping[str, Any],
+    *,
+    title: str = "Population less empirical risk of pAp@k",
+    width: int = 720,
+    background: str | None = None,
+) -> str:
+    """Draw what `generalization_gap` found: the mean gap, its band, and the bound scaled to it.
+
+    Parameters
+    ----------
+    gap : mapping
+        From `generalization_gap`.
+    title, width, background
+        As in every figure, see `podium.report.figures`.
+
+    Returns
+    -------
+    str
+        One SVG element.
+
+    Examples
+    --------
+    >>> found = {
+    ...     "n_pos": [20, 40], "n_neg": [200, 400], "rho": 0.05, "n_repeats": 200,
+    ...     "gap": {"mean": [0.0, 0.0], "low": [-0.2, -0.1], "high": [0.2, 0.1]},
+    ...     "constant": 0.1, "scaled_bound": [0.2, 0.15],
+    ... }
+    >>> gap_plot(found)[:4]
+    '<svg'
+    """
+    low, high = 100 * gap["rho"], 100 * (1 - gap["rho"])
+    x = [p + n for p, n in zip(gap["n_pos"], gap["n_neg"], strict=True)]
+    shown = gap["gap"]
+    label = f"mean of {gap['n_repeats']}, band: {low:g} % to {high:g} %"
+    series: list[dict[str, Any]] = [
+        {"label": label, "x": x, "y": shown["mean"], "low": shown["low"], "high": shown["high"]}
+    ]
+    if gap["constant"] is not None:
+        label = f"bound with C = {gap['constant']:.3g}"
+        series.append({"label": label, "x": x, "y": gap["scaled_bound"]})
+    return line_plot(
+        series,
+        title=title,
+        x_label="items of the group, logarithmic",
+        y_label="population − empirical risk",
+        log_x=True,
+        width=width,
+        background=background,
+    )

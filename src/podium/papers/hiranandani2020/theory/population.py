@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.papers.hiranandani2020.theory import _shares
-from podium.papers.hiranandani2020.theory._shares import GammaPlus
+from podium.papers.hiranandani2020.theory.bound import GammaPlus, gammas
 from podium.types import PerRow
 
 Sampler: TypeAlias = Callable[[np.random.Generator, int], ArrayLike]
@@ -134,7 +133,7 @@ def population_risk(
     >>> abs(printed.value - 0.034) < 0.01, printed.gamma_plus
     (True, 0.05)
     """
-    plus, minus = _shares.gammas(n_pos, n_neg, k, gamma_plus)
+    plus, minus = gammas(n_pos, n_neg, k, gamma_plus)
     batches = _check.cutoff(n_batches, name="n_batches")
     if batches < 2:
         raise ArgumentError("n_batches must be at least 2, got 1: its spread is the error.")

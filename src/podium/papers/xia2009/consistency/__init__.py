@@ -7,17 +7,21 @@ expected loss, and `agreement` compares their top k with the Bayes rankers'. `Tr
 any loss on grades for the top k. The page docs/consistency.md shows them at work.
 """
 
-from podium.papers.xia2009.consistency._search import CONDITIONS, CounterExample
 from podium.papers.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on
 from podium.papers.xia2009.consistency.cross_entropy import PermutationCrossEntropy
 from podium.papers.xia2009.consistency.minimum import Minimum, minimise
-from podium.papers.xia2009.consistency.preserving import (
+from podium.papers.xia2009.consistency.sensitivity import (
+    CONDITIONS,
+    CounterExample,
+    Sensitivity,
+    sensitivity,
+)
+from podium.papers.xia2009.consistency.space import (
+    Space,
     is_order_preserving,
     meets_theorem_6,
     preserved_pairs,
 )
-from podium.papers.xia2009.consistency.sensitivity import Sensitivity, sensitivity
-from podium.papers.xia2009.consistency.space import Space
 from podium.papers.xia2009.consistency.truncated import Truncated
 
 __all__ = [

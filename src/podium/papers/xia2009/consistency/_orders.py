@@ -1,10 +1,10 @@
-"""All permutations of a few objects, and what exchanging two objects does to each."""
+"""All permutations of a few objects, what exchanging two does to each, and a loss on all."""
 
 from __future__ import annotations
 
 import itertools
 import operator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.groups import Groups
+from podium.losses import Loss, as_loss
 
 LARGEST = 8
 """Objects that are still enumerated: 40,320 permutations."""
 
 Orders = NDArray[np.int64]  # (n!, n): the object at each place, permutations in rising order
+Scores = NDArray[np.float64]  # (n,)
 
 
 def size(n: Any, name: str = "n") -> int:
@@ -121,3 +124,33 @@ def is_before(n: int, k: int, i: int, j: int) -> NDArray[np.bool_]:
     every = heads(n, k)
     place_i, place_j = (np.where(every == o, np.arange(k), k).min(axis=1) for o in (i, j))
     return place_i < place_j
+
+
+class Reading:
+    """What a loss says of each permutation: the object at the top has relevance n, the last 1."""
+
+    def __init__(self, loss: Loss | str, n: int) -> None:
+        self.loss, self.n = as_loss(loss), n
+        relevance = (n - positions(n)).astype(np.float64)
+        groups = Groups.from_sizes(np.full(len(relevance), n))
+        self._target: Any = self.loss.prepare(relevance.ravel(), groups)
+
+    def values_and_gradients(
+        self, scores: Scores
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the value of every permutation, (n!,), and each one's gradient, (n!, n)."""
+        n_orders = len(permutations(self.n))
+        values, grad = self.loss.value_and_grad(np.tile(scores, n_orders), self._target)
+        if np.isnan(values).any():
+            raise ArgumentError(
+                f"loss {self.loss!r} is undefined on permutations of {self.n} objects, whose "
+                f"relevances are {self.n} to 1. Check its parameters."
+            )
+        return values, grad.reshape(n_orders, self.n) * n_orders
+
+    @cached_property
+    def is_scale_free(self) -> bool:
+        """Whether the loss reads the direction of the scores alone, tried at one vector."""
+        scores = np.sqrt(np.arange(1.0, self.n + 1)) - 2.0
+        here, there = (self.values_and_gradients(c * scores)[0] for c in (1.0, 3.0))
+        return bool(np.allclose(here, there, rtol=1e-12, atol=1e-12))

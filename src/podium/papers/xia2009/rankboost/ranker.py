@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse
-from podium.papers.xia2009.rankboost.pairs import pairs_of
-from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost
+from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost, pairs_of
 from podium.papers.xia2009.rankboost.thresholds import coded
 from podium.progress import or_silent
 from podium.rankers import inputs

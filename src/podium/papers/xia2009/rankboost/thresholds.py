@@ -81,10 +81,11 @@ def coded(features: Any, n_thresholds: int | None) -> Coded:
         _cuts(*np.unique(features[:, f], return_counts=True), n_thresholds)
         for f in range(n_features)
     ]
-    codes = np.empty((n_features, n_rows), _narrowest(cuts))
+    thresholds, starts, narrowest = _layout(cuts)
+    codes = np.empty((n_features, n_rows), narrowest)
     for f, cut in enumerate(cuts):
         codes[f] = np.searchsorted(cut, features[:, f], side="left")
-    return Coded(_joined(cuts), _starts(cuts), codes, n_rows)
+    return Coded(thresholds, starts, codes, n_rows)
 
 
 def _coded_sparse(matrix: Any, n_thresholds: int | None) -> Coded:
@@ -93,12 +94,13 @@ def _coded_sparse(matrix: Any, n_thresholds: int | None) -> Coded:
     columns = matrix.indptr.astype(np.int64)
     stored = [matrix.data[columns[f] : columns[f + 1]] for f in range(n_features)]
     cuts = [_cuts(*_with_zeros(values, n_rows), n_thresholds) for values in stored]
-    codes = np.empty(int(columns[-1]), _narrowest(cuts))
+    thresholds, starts, narrowest = _layout(cuts)
+    codes = np.empty(int(columns[-1]), narrowest)
     for f, values in enumerate(stored):
         codes[columns[f] : columns[f + 1]] = np.searchsorted(cuts[f], values, side="left")
     zeros = np.array([np.searchsorted(cut, 0.0, side="left") for cut in cuts], np.int64)
     rows = matrix.indices.astype(np.int64)
-    return Coded(_joined(cuts), _starts(cuts), codes, n_rows, rows, columns, zeros)
+    return Coded(thresholds, starts, codes, n_rows, rows, columns, zeros)
 
 
 def _with_zeros(stored: PerRow, n_rows: int) -> tuple[PerRow, RowIndex]:
@@ -122,13 +124,9 @@ def _cuts(distinct: PerRow, counts: RowIndex, n_thresholds: int | None) -> PerRo
     return np.where((low <= middle) & (middle < high), middle, low)  # neighbours among floats
 
 
-def _narrowest(cuts: list[PerRow]) -> Any:
-    return np.min_scalar_type(max((cut.size for cut in cuts), default=0))
-
-
-def _joined(cuts: list[PerRow]) -> Thresholds:
-    return np.concatenate([np.empty(0), *cuts])
-
-
-def _starts(cuts: list[PerRow]) -> Offsets:
-    return np.cumsum([0, *(cut.size for cut in cuts)], dtype=np.int64)
+def _layout(cuts: list[PerRow]) -> tuple[Thresholds, Offsets, Any]:
+    """Return all thresholds, where each feature's begin, and the narrowest type of their codes."""
+    sizes = [cut.size for cut in cuts]
+    narrowest = np.min_scalar_type(max(sizes, default=0))
+    thresholds = np.concatenate([np.empty(0), *cuts])
+    return thresholds, np.cumsum([0, *sizes], dtype=np.int64), narrowest
