@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, listed_measures
-from podium.sampled._measures import rank_weights, read_measure
-from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import get
+from podium.sampled.distribution import rank_weights, read_measure
+from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks

@@ -15,7 +15,9 @@ _BLOCK = 2**14  # ranks
 Floats = NDArray[np.float64]
 
 
-def least(probabilities: Floats, worth: Floats, degree: int, start: NDArray[np.int64]) -> float:
+def least_of_alike(
+    probabilities: Floats, worth: Floats, degree: int, start: NDArray[np.int64]
+) -> float:
     """Return a value that no distribution with the same moments falls below.
 
     Parameters

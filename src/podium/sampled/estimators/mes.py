@@ -11,8 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from podium import _check
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import register
+from podium.sampled.estimators import Estimator, register
 from podium.sampled.likelihood import Likelihood, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected

@@ -12,7 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.progress import or_silent
 from podium.sampled.design import Design
-from podium.sampled.planning.errors import Outlook, Question
+from podium.sampled.planning.outlook import Outlook, Question
 from podium.types import Progress
 
 Kind: TypeAlias = Literal["fixed", "growing", "all"]

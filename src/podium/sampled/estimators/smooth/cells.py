@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.metrics import Measure
-from podium.sampled._measures import all_rank_weights
 from podium.sampled.design import Design
+from podium.sampled.distribution import all_rank_weights
 from podium.sampled.likelihood import Likelihood
 
 Floats = NDArray[np.float64]

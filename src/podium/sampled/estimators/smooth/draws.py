@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from podium.sampled.estimators.smooth.fit import Mode, Sample, evidence, modes, penalties
+from podium.sampled.estimators.smooth.fit import Mode, Sample, State, evidence, modes, penalties
 from podium.sampled.estimators.smooth.prior import (
     ANY_HEAD,
     Prior,
@@ -18,7 +18,6 @@ from podium.sampled.estimators.smooth.prior import (
     with_history,
     with_peak,
 )
-from podium.sampled.estimators.smooth.state import State
 
 Floats = NDArray[np.float64]
 

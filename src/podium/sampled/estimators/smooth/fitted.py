@@ -13,12 +13,11 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.bounds import Bounds, identification_bounds, most_of_first
-from podium.sampled.distribution import RankDistribution
+from podium.sampled.distribution import RankDistribution, rank_weights, read_measure
 from podium.sampled.estimators.smooth.data import n_observed
 from podium.sampled.estimators.smooth.draws import Draws, draw
-from podium.sampled.estimators.smooth.state import (
+from podium.sampled.estimators.smooth.fit import (
     State,
     influences,
     log_moments,
