@@ -114,7 +114,7 @@ class Trial(NamedTuple):
 
     @property
     def loss(self) -> Any:
-        return losses.get(self.ranker.loss)
+        return losses.get(str(self.ranker.loss))
 
     @property
     def settings(self) -> str:
@@ -226,7 +226,7 @@ def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, l
         return fit(train, valid, loss, rate, l2)
 
     trials = {method: [attempt(*settings) for settings in grid] for method, grid in GRIDS.items()}
-    best = max(trials[SURROGATE], key=lambda trial: trial.value).ranker.loss
+    best = str(max(trials[SURROGATE], key=lambda trial: trial.value).ranker.loss)
     trials[SURROGATE] += [attempt(best, rate, l2) for rate, l2 in REFINEMENTS]
     return {name: sorted(tried, key=lambda trial: -trial.value) for name, tried in trials.items()}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import PodiumWarning
@@ -19,16 +18,12 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
 from podium.sampled.bounds import Bounds
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
 from podium.sampled.estimators import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 ErrorFrom: TypeAlias = Literal["users", "bootstrap", "posterior"]
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
@@ -43,14 +38,13 @@ class Tally(SampledRanks):
 
     def __init__(self, rows: SampledRanks, counts: Floats) -> None:
         kept = np.flatnonzero(counts > 0)
-        taken: dict[str, Any] = {"ranks": rows.ranks[kept], "user": None}
-        for name in ("n_negatives", "n_items"):
-            size: int | Ints = getattr(rows, name)
-            taken[name] = size[kept] if isinstance(size, np.ndarray) else size
-        for field in fields(SampledRanks):
-            object.__setattr__(self, field.name, taken.get(field.name, getattr(rows, field.name)))
-        object.__setattr__(self, "weights", counts[kept] / counts.sum())
-        object.__setattr__(self, "_total", round(float(counts.sum())))
+        sizes = {"n_negatives": rows.n_negatives, "n_items": rows.n_items}
+        cut = {name: size if isinstance(size, int) else size[kept] for name, size in sizes.items()}
+        design = {"replacement": rows.replacement, "stages": rows.stages}
+        users = {"user": None, "history": None, "_total": round(float(counts.sum()))}
+        weights = counts[kept] / counts.sum()
+        # What was checked of the rows holds of some of them.
+        self.__dict__.update(ranks=rows.ranks[kept], weights=weights, **cut, **design, **users)
 
     @property
     def n_users(self) -> int:
@@ -115,12 +109,7 @@ class Resampler:
         return cls(np.bincount(kinds), tuple(parts))
 
     def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
-        """Yield n times as many users as there are, drawn with replacement, sample by sample.
-
-        Parameters
-        ----------
-        n, seed : int
-        """
+        """Yield n times as many users as there are, drawn with replacement, sample by sample."""
         rng = np.random.default_rng([_check.seed(seed), *b"users"])
         total = int(self.counts.sum())
         for _ in range(n):

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
@@ -28,14 +27,13 @@ from podium.sampled._request import (
 )
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
+from podium.sampled.design import Floats
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium import _check, metrics
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
+from podium.sampled.design import Floats
 
 RANK_AUC = "rank_auc"
 """Weight (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
@@ -42,14 +43,14 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
     return found
 
 
-def rank_weights(measure: Measure, n_items: int) -> NDArray[np.float64]:
+def rank_weights(measure: Measure, n_items: int) -> Floats:
     """Return what a target at each rank is worth: float64, (min(k, n_items),), 0 below."""
     if measure.name != RANK_AUC:
         return metrics.rank_weights(measure, n_items)
     return metrics.rank_weights(parse("auc"), n_items)[: measure.k]
 
 
-def all_rank_weights(measure: Measure, n_items: int) -> NDArray[np.float64]:
+def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     """Return `rank_weights` of every rank: float64, (n_items,)."""
     weights = np.zeros(n_items)
     top = rank_weights(measure, n_items)
@@ -86,7 +87,7 @@ class RankDistribution:
     (0.75, 0.6875)
     """
 
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
 
     def __init__(self, probabilities: ArrayLike) -> None:
         values = _check.column(probabilities, "probabilities")
@@ -134,7 +135,7 @@ class RankDistribution:
         return bool(self.probabilities.min() >= _BELOW)
 
     @cached_property
-    def cdf(self) -> NDArray[np.float64]:
+    def cdf(self) -> Floats:
         """Probability of a rank of at most 1 .. n_items, which is recall at it: (n_items,)."""
         return np.cumsum(self.probabilities)
 

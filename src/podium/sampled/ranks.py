@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.sampled.design import Design, read_stages, refuse_large
+from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
 
 _HIGHEST = 2**53 - 1  # the largest that float64 tells from its neighbours
@@ -68,13 +67,13 @@ class SampledRanks:
     [1.5, 0.0, 0.5, 0.0, 0.0]
     """
 
-    ranks: NDArray[np.int64]
-    n_negatives: int | NDArray[np.int64]
-    n_items: int | NDArray[np.int64]
+    ranks: Ints
+    n_negatives: int | Ints
+    n_items: int | Ints
     replacement: bool = True
     user: NDArray[Any] | None = None
     stages: tuple[int, ...] = ()
-    history: NDArray[np.int64] | None = None
+    history: Ints | None = None
 
     def __init__(
         self,
@@ -137,12 +136,12 @@ class SampledRanks:
         return 1.0 / (sizes.size * sizes[owner])
 
     @cached_property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The user's number of each row, from 0 to n_users - 1: int64, (n,)."""
         return np.arange(self.n_rows) if self.user is None else self._users_rows[0]
 
     @property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Floats:
         """How many users had each outcome of a common design: float64, (n_negatives + 1,).
 
         A user of m targets counts 1 / m for each, so that the sum is n_users. With a fixed size,
@@ -167,15 +166,17 @@ class SampledRanks:
         return self._single()[0]
 
     @cached_property
-    def designs(self) -> tuple[tuple[Design, NDArray[np.float64]], ...]:
+    def designs(self) -> tuple[tuple[Design, Floats], ...]:
         """Each design and how many users had each of its outcomes, as in `counts`."""
-        return tuple(
-            (design, np.bincount(outcomes, weights, design.n_outcomes).astype(np.float64))
-            for design, outcomes, weights in self._by_design()
-        )
+        found: list[tuple[Design, Floats]] = []
+        for design, rows in self.design_rows:
+            users = self.weights[rows] * self.n_users
+            counts = np.bincount(self.outcomes[rows], users, design.n_outcomes)
+            found.append((design, counts.astype(np.float64)))
+        return tuple(found)
 
     @cached_property
-    def outcomes(self) -> NDArray[np.int64]:
+    def outcomes(self) -> Ints:
         """The outcome of each row in its design, from 0: int64, (n,); see `Design`."""
         found = np.empty(self.n_rows, np.int64)
         for design, rows in self.design_rows:
@@ -184,7 +185,7 @@ class SampledRanks:
         return found
 
     @cached_property
-    def design_rows(self) -> tuple[tuple[Design, NDArray[np.int64]], ...]:
+    def design_rows(self) -> tuple[tuple[Design, Ints], ...]:
         """Each design, and the rows that have it, rising."""
         size = self.stages[-1] if self.stages else self.n_negatives
         span = self.most_items + 1
@@ -196,11 +197,7 @@ class SampledRanks:
             for kind, mine in zip(kinds.tolist(), rows, strict=True)
         )
 
-    def _by_design(self) -> Iterator[tuple[Design, NDArray[np.int64], PerRow]]:
-        for design, rows in self.design_rows:
-            yield design, self.outcomes[rows], self.weights[rows] * self.n_users
-
-    def _single(self) -> tuple[Design, NDArray[np.float64]]:
+    def _single(self) -> tuple[Design, Floats]:
         first, *others = self.designs
         if others:
             raise ArgumentError(
@@ -211,7 +208,7 @@ class SampledRanks:
         return first
 
     @cached_property
-    def _users_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _users_rows(self) -> tuple[Ints, Ints]:
         """Return each row's user as a number, and the rows of each user."""
         labels: NDArray[Any] = np.asarray(self.user)
         found = np.unique(labels, return_inverse=True, return_counts=True)
@@ -263,7 +260,7 @@ class SampledRanks:
         )
 
 
-def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
+def _integers(values: ArrayLike, name: str) -> Ints:
     """Return whole numbers as int64."""
     array = _check.array(values, name)
     if array.dtype.kind in "iu":
@@ -281,7 +278,7 @@ def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | NDArray[np.int64]:
+def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
     """Return one size >= 1, or one of each row."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
@@ -312,9 +309,7 @@ def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     return labels
 
 
-def _own_items(
-    history: ArrayLike | None, n_items: int | NDArray[np.int64], n_rows: int
-) -> NDArray[np.int64] | None:
+def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
     """Return each row's number of the user's own items, all of them other than the target."""
     if history is None:
         return None
@@ -334,7 +329,7 @@ def _own_items(
     return found
 
 
-def _span(values: int | NDArray[np.int64]) -> str:
+def _span(values: int | Ints) -> str:
     """Return one size, or the least and the largest, as text."""
     low, high = int(np.min(values)), int(np.max(values))
     return str(low) if low == high else f"{low} .. {high}"

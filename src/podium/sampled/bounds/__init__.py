@@ -6,7 +6,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium._one_thread import one_blas_thread
@@ -15,7 +14,7 @@ from podium.metrics import Measure
 from podium.sampled.bounds.ball import around, ball
 from podium.sampled.bounds.moments import least_of_alike
 from podium.sampled.bounds.search import Places, Worth, extremes
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RankDistribution,
     all_rank_weights,
@@ -129,7 +128,7 @@ def most_of_first(ranks: SampledRanks, measure: Measure, depth: int, level: floa
     """
     whole = _worth(measure, int(np.min(ranks.n_items)))
 
-    def worth(n_items: int) -> NDArray[np.float64]:
+    def worth(n_items: int) -> Floats:
         found = whole(n_items)
         found[depth:] = 0.0
         return found
@@ -259,7 +258,7 @@ def _worth(measure: Measure, smallest: int) -> Worth:
 def _places(measure: Measure) -> Places:
     """Return what gives ranks that resolve a design's samples, the top, and a measure's cutoff."""
 
-    def places(design: Design) -> NDArray[np.int64]:
+    def places(design: Design) -> Ints:
         depth = rank_weights(measure, design.n_items).size
         top, around = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
         near = np.concatenate([top, around])

@@ -14,11 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from podium.sampled.bounds.ball import Ball, Part
 from podium.sampled.bounds.dual import Cloud, best_prices, distance
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.sums import at_places, cell_edges, expected, is_swept
 
 _FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
@@ -29,9 +28,8 @@ _WARM = 1e-3  # temperature of a search that begins where another ended
 _CELLS = 2**23  # of tables of the functions' means at all ranks
 _SLACK = 1e-6  # of the distance to the nearest mean, where that is outside the ball
 
-Floats = NDArray[np.float64]
 Worth: TypeAlias = Callable[[int], Floats]
-Places: TypeAlias = Callable[[Design], NDArray[np.int64]]
+Places: TypeAlias = Callable[[Design], Ints]
 
 _NODES = 12  # of a cell
 _FACTORS = 4  # as if so many probabilities were multiplied: cells are shorter
@@ -182,7 +180,7 @@ class _Search:
         pairs = zip(self.groups.parts, self.ranks, strict=True)
         self.points = [self._points(part, ranks) for part, ranks in pairs]
 
-    def _points(self, part: Part, ranks: NDArray[np.int64]) -> Floats:
+    def _points(self, part: Part, ranks: Ints) -> Floats:
         return part.design.probabilities(ranks) @ part.values - self.ball.means
 
     def cloud(self, worth: Worth, radius: float) -> Cloud:
@@ -229,7 +227,7 @@ class _Search:
         return found
 
 
-def _dips(left: Floats, below: float) -> NDArray[np.int64]:
+def _dips(left: Floats, below: float) -> Ints:
     """Return the ranks of local minima below a value."""
     before = np.concatenate([[True], left[1:] < left[:-1]])
     after = np.concatenate([left[:-1] <= left[1:], [True]])
@@ -251,12 +249,7 @@ class Curves:
 
     @classmethod
     def over(cls, designs: Sequence[Design]) -> Curves:
-        """Lay out the cells of designs that have n_negatives, replacement and stages in common.
-
-        Parameters
-        ----------
-        designs : sequence of Design
-        """
+        """Lay out the cells of designs that have n_negatives, replacement and stages in common."""
         return cls(
             tuple(designs),
             tuple(_Cells.of(d) if d.replacement or is_swept(d) else None for d in designs),
@@ -296,7 +289,7 @@ def _swept(pairs: list[tuple[Design, _Cells]], values: Floats) -> list[Floats]:
 class _Cells:
     """A catalogue in cells of neighbouring ranks."""
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     middles: Floats
     halves: Floats
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.registry import Classes
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import RankDistribution, read_measure
 from podium.sampled.ranks import SampledRanks
 
@@ -90,12 +87,7 @@ class Estimator(ABC):
         return self.fit(ranks).expect(measure, k)
 
     def check(self, ranks: SampledRanks) -> SampledRanks:
-        """Return ranks whose design the method can read, or say why it cannot.
-
-        Parameters
-        ----------
-        ranks : SampledRanks
-        """
+        """Return ranks whose design the method can read, or say why it cannot."""
         if ranks.stages and not self.grows:
             raise ArgumentError(
                 f"{self.name} needs samples of a fixed size, got samples that grow while the "
@@ -108,14 +100,8 @@ class Estimator(ABC):
 class LinearEstimator(Estimator):
     """An estimator whose estimate is the mean, over users, of a value of each outcome."""
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
-        """Return what each outcome of a design counts for: float64, (n_outcomes,).
-
-        Parameters
-        ----------
-        design : Design
-        measure : str or Measure
-        """
+    def values(self, design: Design, measure: str | Measure) -> Floats:
+        """Return what each outcome of a design counts for: float64, (n_outcomes,)."""
         raise NotImplementedError
 
     def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:

@@ -8,13 +8,12 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from podium import _check
 from podium.errors import ConvergenceWarning
 from podium.metrics import Measure
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import (
     RankDistribution,
     all_rank_weights,
@@ -81,7 +80,7 @@ class BV(LinearEstimator):
         gamma = _check.number(self.gamma, "gamma", low=0.0, high=1.0, strict=True)
         object.__setattr__(self, "gamma", gamma)
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+    def values(self, design: Design, measure: str | Measure) -> Floats:
         """Solve for what each outcome counts for; see `LinearEstimator.values`."""
         wanted = rank_weights(read_measure(measure), design.n_items)
         return solve(_trade_off(moments(design, None), self.gamma), project(design, wanted, None))
@@ -185,19 +184,17 @@ def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) ->
     return RankDistribution(kept / kept.sum())
 
 
-def within(prior: NDArray[np.float64], n_items: int) -> NDArray[np.float64]:
+def within(prior: Floats, n_items: int) -> Floats:
     """Return a prior for a smaller catalogue: its part there, or its last rank extended by 0."""
     kept = prior[:n_items]
     return np.pad(kept / kept.sum(), (0, n_items - kept.size))
 
 
-def _trade_off(sums: Moments, gamma: float) -> NDArray[np.float64]:
+def _trade_off(sums: Moments, gamma: float) -> Floats:
     return (1.0 - gamma) * sums.gram + gamma * np.diag(sums.total)
 
 
-def _fit(
-    ranks: SampledRanks, gamma: float, prior: NDArray[np.float64] | None, name: str
-) -> RankDistribution:
+def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> RankDistribution:
     total = np.zeros(ranks.most_items)
     for design, counts in ranks.designs:
         ours = None if prior is None else within(prior, design.n_items)
@@ -237,14 +234,14 @@ class CLS(LinearEstimator):
     label: ClassVar[str] = "CLS"
     gives_distribution: ClassVar[bool] = False
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+    def values(self, design: Design, measure: str | Measure) -> Floats:
         """Solve for what each sampled rank counts for; see `LinearEstimator.values`."""
         wanted = read_measure(measure)
         found = _two_values(design, rank_weights(wanted, design.n_items))
         return _bounded(design, wanted) if found is None else found
 
 
-def _two_values(design: Design, wanted: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _two_values(design: Design, wanted: Floats) -> Floats | None:
     """Return the best values that are equal from rank 2 on, unless others are better still.
 
     The gradient by the drop after each rank must not be negative, as every drop there is 0.
@@ -258,7 +255,7 @@ def _two_values(design: Design, wanted: NDArray[np.float64]) -> NDArray[np.float
     return values if first >= 0 and (by_drop >= -slack).all() else None
 
 
-def _bounded(design: Design, wanted: Measure) -> NDArray[np.float64]:
+def _bounded(design: Design, wanted: Measure) -> Floats:
     """Solve for the drops after each rank, at least 0, and the last value, of any sign."""
     n = design.n_outcomes
     left = _triangle(design, wanted)
@@ -275,7 +272,7 @@ def _bounded(design: Design, wanted: Measure) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=32)
-def _triangle(design: Design, wanted: Measure) -> NDArray[np.float64]:
+def _triangle(design: Design, wanted: Measure) -> Floats:
     """Return the triangular factor of all ranks' equations in the drops, right side last.
 
     Orthogonal steps block by block: the normal equations would lose half of the digits.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
+from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
 from podium.sampled.estimators.newton import Maximum, maximise
@@ -23,7 +23,6 @@ TOLERANCE = 1e-8
 
 _ROWS = 2**13  # ranks whose chances are in memory at a time
 
-Floats = NDArray[np.float64]
 Weight = Callable[[Floats], Floats]
 
 WEIGHTS: dict[str, Weight] = {
@@ -87,24 +86,22 @@ class MLE(Estimator):
         return RankDistribution(climb(likelihood(self.check(ranks)), self.n_steps))
 
 
-def climb(observed: Likelihood, n_steps: int | None) -> NDArray[np.float64]:
+def climb(observed: Likelihood, n_steps: int | None) -> Floats:
     """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
     if observed.is_exact:
         found = np.zeros(observed.n_items)
         for _, seen in observed.parts:
             found[seen] += observed.shares
         return found
-    return _converged(observed) if n_steps is None else em(observed, n_steps).probabilities
-
-
-def _converged(observed: Likelihood, tolerance: float = TOLERANCE) -> NDArray[np.float64]:
-    found = maximise(observed, tolerance)
-    if found.gap > tolerance:
+    if n_steps is not None:
+        return em(observed, n_steps).probabilities
+    found = maximise(observed, TOLERANCE)
+    if found.gap > TOLERANCE:
         warnings.warn(
             f"MLE stopped after {found.n_steps} steps at a gap of {found.gap:.1e} in mean log "
-            f"likelihood, above {tolerance:g}. Give a number of steps instead.",
+            f"likelihood, above {TOLERANCE:g}. Give a number of steps instead.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     return found.probabilities
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import RankDistribution, all_rank_weights, read_measure
 from podium.sampled.estimators import LinearEstimator, register
 from podium.sampled.ranks import SampledRanks
@@ -23,13 +22,8 @@ _SHARES = ("recall", "hit_rate", "precision")
 class _Placing(LinearEstimator):
     """An estimator that reads a sampled rank as one rank in the whole catalogue."""
 
-    def places(self, design: Design) -> NDArray[np.int64]:
-        """Return the rank that each outcome of a design is read as: int64, (n_outcomes,).
-
-        Parameters
-        ----------
-        design : Design
-        """
+    def places(self, design: Design) -> Ints:
+        """Return the rank that each outcome of a design is read as: int64, (n_outcomes,)."""
         raise NotImplementedError
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
@@ -61,11 +55,11 @@ class Naive(_Placing):
     name: ClassVar[str] = "naive"
     label: ClassVar[str] = "naive (biased)"
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+    def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the measure of each sampled rank; see `LinearEstimator.values`."""
         return all_rank_weights(read_measure(measure), design.n_outcomes)
 
-    def places(self, design: Design) -> NDArray[np.int64]:
+    def places(self, design: Design) -> Ints:
         """Return the sampled ranks; see `_Placing`."""
         return np.arange(1, design.n_outcomes + 1)
 
@@ -92,12 +86,12 @@ class UnbiasedRank(_Placing):
     name: ClassVar[str] = "unbiased-rank"
     label: ClassVar[str] = "unbiased rank"
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+    def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the measure at each estimated rank; see `LinearEstimator.values`."""
         weights = all_rank_weights(read_measure(measure), design.n_items)
         return weights[self.places(design) - 1]
 
-    def places(self, design: Design) -> NDArray[np.int64]:
+    def places(self, design: Design) -> Ints:
         """Return the estimated ranks; see `_Placing`."""
         return 1 + np.arange(design.n_outcomes) * (design.n_items - 1) // design.n_negatives
 
@@ -141,7 +135,7 @@ class RecallMap(LinearEstimator):
         if self.a is not None:
             object.__setattr__(self, "a", _check.number(self.a, "a", low=0.0, strict=True))
 
-    def cutoffs(self, design: Design) -> NDArray[np.float64]:
+    def cutoffs(self, design: Design) -> Floats:
         """Return f(1), f(2), ... of a design: float64, (n_outcomes,).
 
         Parameters
@@ -153,11 +147,11 @@ class RecallMap(LinearEstimator):
         if self.a is None:
             return (1 + above * (design.n_items - 1) // n).astype(np.float64)
         ways = gammaln(n + 1) - gammaln(above + 1) - gammaln(n - above + 1)
-        chances: NDArray[np.float64] = self.a * np.exp(ways + betaln(above + self.a, n - above + 1))
+        chances: Floats = self.a * np.exp(ways + betaln(above + self.a, n - above + 1))
         share = np.minimum(np.cumsum(chances), 1.0) ** (1.0 / self.a)
         return design.n_items * np.asarray(share, dtype=np.float64)
 
-    def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
+    def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return what each sampled rank counts for; see `LinearEstimator.values`."""
         wanted = read_measure(measure)
         if wanted.name not in _SHARES:

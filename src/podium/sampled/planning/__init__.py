@@ -82,7 +82,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/plan.json)."""
-        chosen = {name: getattr(self, name) for name in ("best", "fixed", "growing")}
+        chosen = {"best": self.best, "fixed": self.fixed, "growing": self.growing}
         return {
             "measure": self.measure,
             "goal": self.goal,

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled._uncertainty import Tally, linear_form
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.smooth.cells import Cells, left_open
 from podium.sampled.estimators.smooth.fit import Mode, State, together
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
-
-Floats = NDArray[np.float64]
 
 SHAPES = {"steep": 0.0, "bent": 1 / 300, "flat": 1 / 15}
 """Where a power law of the rank flattens towards rank 1, as a share of the catalogue."""

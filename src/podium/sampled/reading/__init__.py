@@ -103,12 +103,10 @@ class SampleReader:
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        for option, given, needed in (
-            ("seen_candidates", self.seen_candidates, "seen"),
-            ("own_target", self.own_target, "negatives"),
-        ):
-            if given == "drop" and getattr(self, needed) is None:
-                raise ArgumentError(f"{option}='drop' needs {needed}=.")
+        if self.seen_candidates == "drop" and self.seen is None:
+            raise ArgumentError("seen_candidates='drop' needs seen=.")
+        if self.own_target == "drop" and self.negatives is None:
+            raise ArgumentError("own_target='drop' needs negatives=.")
 
     def read(self, source: Any) -> SampledRanks:
         """Read one table: a path, frame, mapping or tuple of arrays, see `podium.data`.

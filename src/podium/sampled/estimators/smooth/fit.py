@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.data import Places
 from podium.sampled.estimators.smooth.prior import Prior
-
-Floats = NDArray[np.float64]
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
 _EXPECTED = (2.4, 0.5)  # mean and standard deviation of log10 of it, from ml-1m
@@ -43,7 +41,7 @@ class Sample:
     users: Floats
 
     @classmethod
-    def of(cls, chances: Floats, counts: Floats, designs: NDArray[np.int64]) -> Sample:
+    def of(cls, chances: Floats, counts: Floats, designs: Ints) -> Sample:
         """Count users by design; outcomes beyond the columns of `counts` nobody had.
 
         Parameters
