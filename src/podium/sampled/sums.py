@@ -20,7 +20,6 @@ from podium.sampled.design import Design, Floats, Ints
 _NODES = 8  # of a cell: cells of as many ranks or fewer are taken rank by rank
 _CELLS = 0.5  # by the number of standard deviations that a catalogue spans
 
-
 _BLOCK = 2**14  # ranks: what a step reads and writes stays in the processor's cache
 _LONGEST = 800  # sample whose smallest chances, and whose counts of orders, are still doubles
 

@@ -27,7 +27,6 @@ _SMALL = 64  # items up to which each rank is a cell
 _STEEPEST = 2.0**24  # exponent beyond which the mass is all at one end
 _TINY = 1e-300
 
-
 _LEAST_EACH = 3  # simulations for each distribution that is expected
 _NOBODY = 1e-12  # share of users; smaller ones are no numbers that an estimator meets
 
