@@ -137,7 +137,7 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
         return together(*given)
 
-    together = estimator.together
+    together = smooth.together
     monkeypatch.setattr(smooth, "together", look)
     with threadpool_limits(2, user_api="blas"):
         Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
