@@ -27,7 +27,7 @@ from podium.sampled import (
     parse,
     simulate_ranks,
 )
-from podium.sampled._measures import all_rank_weights, read_measure
+from podium.sampled.distribution import all_rank_weights, read_measure
 from podium.testing.strategies import all_measures
 
 N_ITEMS = 40

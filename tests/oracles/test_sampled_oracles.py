@@ -21,8 +21,8 @@ from podium.sampled import (
     SampledRanks,
     get,
 )
-from podium.sampled._measures import all_rank_weights, rank_weights, read_measure
-from podium.sampled.estimators.cls import _bounded, _two_values
+from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
+from podium.sampled.estimators.least_squares import _bounded, _two_values
 from podium.sampled.estimators.moments import moments
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample

@@ -9,8 +9,7 @@ from podium.errors import ArgumentError
 from podium.sampled import RankDistribution, SampledRanks
 from podium.sampled.bounds import identification_bounds, search
 from podium.sampled.bounds.ball import Part, ball
-from podium.sampled.bounds.curves import MISSED, Curves
-from podium.sampled.bounds.search import extremes
+from podium.sampled.bounds.search import MISSED, Curves, extremes
 from podium.sampled.design import Design
 
 

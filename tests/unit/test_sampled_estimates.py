@@ -27,8 +27,7 @@ from podium.sampled import (
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled._bootstrap import Resampler, Tally
-from podium.sampled._uncertainty import resampled
+from podium.sampled._uncertainty import Resampler, Tally, resampled
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7

@@ -19,7 +19,7 @@ from podium.sampled import (
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled.estimators.smooth import estimator
+from podium.sampled.estimators import smooth
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.draws import weighted_quantile
 from podium.sampled.estimators.smooth.prior import fall
@@ -137,8 +137,8 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
         return together(*given)
 
-    together = estimator.together
-    monkeypatch.setattr(estimator, "together", look)
+    together = smooth.together
+    monkeypatch.setattr(smooth, "together", look)
     with threadpool_limits(2, user_api="blas"):
         Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
     assert seen

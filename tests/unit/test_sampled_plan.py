@@ -24,10 +24,9 @@ from podium.sampled import (
     plan,
     simulate_ranks,
 )
-from podium.sampled._measures import read_measure
+from podium.sampled.distribution import read_measure
 from podium.sampled.planning.designs import Family, climb
-from podium.sampled.planning.errors import Question
-from podium.sampled.planning.expected import Expected, halfway, layout, of_pilot, of_value
+from podium.sampled.planning.outlook import Expected, Question, halfway, layout, of_pilot, of_value
 
 N_ITEMS = 40
 RANKS = np.array([1, 1, 1, 2, 3, 5, 9, 14, 30, 38])

@@ -21,9 +21,16 @@ from podium.sampled import (
 )
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.data import Places
-from podium.sampled.estimators.smooth.fit import Mode, Sample, _climb, modes
+from podium.sampled.estimators.smooth.fit import (
+    Mode,
+    Sample,
+    State,
+    _climb,
+    log_moments,
+    modes,
+    together,
+)
 from podium.sampled.estimators.smooth.prior import Prior, plain, with_history
-from podium.sampled.estimators.smooth.state import State, log_moments, together
 from podium.sampled.likelihood import likelihood
 
 MEASURES = ("recall@10", "ndcg@10", "ap@10")

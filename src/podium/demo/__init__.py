@@ -5,7 +5,7 @@ windows of eight weeks follow each other; features of a window are made from pur
 Rankers are trained on the first, stopped and chosen on the second, and measured once on the third.
 
 To see how podium is used, read ``study.py`` first. The candidates and features come from
-``features.py``, the sentences from ``verdict.py``, and the page from ``page.py``.
+``features.py``, the sentences and the page from ``page.py``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 from podium import report
 from podium.data import OnlineRetail, atomic, load_onlineretail, write_table
 from podium.demo import page
-from podium.demo.study import N_TRIALS, K, Results, train_and_compare
-from podium.demo.verdict import judge, table
+from podium.demo.features import FEATURES
+from podium.demo.study import N_TRIALS, TARGET, K, Results, train_and_compare
 from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
@@ -76,17 +76,89 @@ def run(
         progress(next(done), N_TRIALS + 5, note)
 
     results = train_and_compare(load_onlineretail() if shop is None else shop, step)
-    verdict = judge(results.evaluations, K)
-    summary = page.summarize(results, verdict)
-    content = page.report(results, verdict, summary)
+    summary = _summarize(results)
+    content = page.report(results, summary)
     step("writing")
-    made = {"table": table(results.comparison, verdict), "verdict": verdict.text}
+    made = {
+        "table": page.table(results.comparison, results.duels),
+        "verdict": summary["verdict"],
+    }
     if folder is not None:
         _write(results, summary, folder)
         report.write(content, folder / "report.html")
         made["path"] = str(folder / "report.html")
     step("done")
     return {**content, **made}
+
+
+def _summarize(results: Results) -> dict[str, Any]:
+    """Return all results as JSON can hold them."""
+    settings = {method: tried[0].settings for method, tried in results.trials.items()}
+    best = results.duels[0].better
+    return {
+        "verdict": " ".join(page.verdict(results.evaluations, results.duels)),
+        "winners": page.winners(results.duels),
+        "methods": results.forms | settings,
+        "windows": {
+            name: {
+                "start_minute": task.start,
+                "stop_minute": task.stop,
+                "customers": task.users.size,
+                "candidates": task.row.size,
+                "new_purchases": task.truth.nnz,
+                "share_among_candidates": float(task.y.sum() / task.truth.nnz),
+            }
+            for name, task in results.tasks.items()
+        },
+        "comparison": results.comparison.to_dict(),
+        "evaluations": {name: e.to_dict() for name, e in results.evaluations.items()},
+        "trials": {
+            method: [
+                {
+                    "settings": trial.settings,
+                    "validation": trial.value,
+                    "best_iteration": trial.ranker.best_iteration_,
+                    "iterations": len(trial.ranker.history_["validation"]),
+                }
+                for trial in tried
+            ]
+            for method, tried in results.trials.items()
+        },
+        "weights": {
+            method: dict(zip(FEATURES, tried[0].ranker.coef_.tolist(), strict=True))
+            for method, tried in results.trials.items()
+        },
+        "examples": [_example(results, best, q) for q in (0.95, 0.75, 0.5)],
+    }
+
+
+def _example(results: Results, method: str, quantile: float) -> dict[str, Any]:
+    """Show a method's list for the customer at a quantile of its pAp@10.
+
+    The lowest customer number comes first among equals, so that nobody picked these customers.
+    """
+    shop, task, evaluation = results.shop, results.tasks["test"], results.evaluations[method]
+    order = np.lexsort((evaluation.labels, evaluation.values[TARGET]))
+    place = order[int(np.ceil(quantile * (order.size - 1)))]
+    mine = np.flatnonzero(task.row == place)
+    best = mine[np.argsort(-results.scores[method][mine], kind="stable")[:K]]
+    user = task.users[place]
+    earlier = np.flatnonzero((shop.user == user) & (shop.minute < task.start))
+    latest = shop.item[earlier[np.argsort(-shop.minute[earlier], kind="stable")]]
+    history = list(dict.fromkeys(latest.tolist()))
+    return {
+        "quantile": quantile,
+        "pap": float(evaluation.values[TARGET][place]),
+        "customer_id": int(shop.customer_id[user]),
+        "country": str(shop.country[user]),
+        "n_before": len(history),
+        "n_new": task.truth[place].nnz,
+        "latest": shop.description[history[:5]].tolist(),
+        "shown": [
+            {"description": str(shop.description[task.item[i]]), "bought": bool(task.y[i])}
+            for i in best
+        ],
+    }
 
 
 def _folder(out: Path) -> Path:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from podium.data import OnlineRetail
+from podium.types import Mask, PerRow, RowIndex
 
 DAY = 1440  # minutes
 N_EACH = 80  # products that each source of candidates proposes for each customer
@@ -52,8 +53,6 @@ FEATURES: dict[str, str] = {
 }
 """Features by name, with their meaning; the order is that of the columns."""
 
-Ids = NDArray[np.int64]
-Column = NDArray[np.float64]
 Dense = NDArray[np.float32]
 Sparse = Any  # scipy.sparse.csr_matrix, of which SciPy ships no types
 
@@ -61,11 +60,10 @@ Sparse = Any  # scipy.sparse.csr_matrix, of which SciPy ships no types
 class Past:
     """The purchases before a moment, for the customers whose lists are made."""
 
-    def __init__(self, shop: OnlineRetail, now: int, users: Ids) -> None:
+    def __init__(self, shop: OnlineRetail, now: int, users: RowIndex) -> None:
         self.shop, self.now, self.users = between(shop, 0, now), now, users
         self.matrix = bought(self.shop)
         self.own = self.matrix[users]
-        self.similarity = cosines(self.matrix)
 
     def last(self, days: int) -> Sparse:
         """Return who bought what in the last days, CSR (n_all_users, n_items)."""
@@ -73,8 +71,8 @@ class Past:
 
 
 def describe(
-    shop: OnlineRetail, now: int, users: Ids, *, n_each: int = N_EACH
-) -> tuple[Ids, Ids, dict[str, Column]]:
+    shop: OnlineRetail, now: int, users: RowIndex, *, n_each: int = N_EACH
+) -> tuple[RowIndex, RowIndex, dict[str, PerRow]]:
     """Propose candidates for the users and describe them, from purchases before `now` alone.
 
     Later purchases are dropped before anything else, so they cannot leak. `users` are numbers,
@@ -89,24 +87,29 @@ def describe(
         Raw columns, in the order of `FEATURES`.
     """
     past, vocabulary = Past(shop, now, users), words(shop.description)
-    scores = _similarities(past, vocabulary)
+    similarity = cosines(past.matrix)
+    grids = _similarities(past, similarity, vocabulary)
     sold = past.matrix.getnnz(axis=0)
     # The best sellers of the last four weeks, and among equals those of all time.
     lately = past.last(28).getnnz(axis=0) + sold / (1 + sold.max())
-    personal = [scores[name] for name in ("similar_mean", "alike_28d", "words")]
+    personal = [grids[name] for name in ("similar_mean", "alike_28d", "words")]
     row, item = propose([sold, lately, *personal], past.own, sold, n_each)
-    similar = {name: grid[row, item].astype(np.float64) for name, grid in scores.items()}
-    similar |= _nearest_products(past, vocabulary, row, item)
+
+    similar = {name: grid[row, item].astype(np.float64) for name, grid in grids.items()}
+    best, top5 = nearest(similarity, past.own, row, item)
+    similar |= {"similar_max": best, "similar_top5": top5}
+    shared_words: Dense = (vocabulary @ vocabulary.T).toarray()
+    np.fill_diagonal(shared_words, 0)
+    similar["words_recent"], _ = nearest(shared_words, _recent_taste(past), row, item)
     features = {
         **{name: v if name.startswith("words") else _log(v) for name, v in similar.items()},
-        **_popularity(past, item),
-        **_countries(past, users[row], item),
-        **_taste(past, users[row], item),
+        **{name: column[item] for name, column in _popularity(past).items()},
+        **_fit_to_customer(past, users[row], item),
     }
     return row, item, {name: features[name] for name in FEATURES}
 
 
-def standardised(features: Mapping[str, Column], row: Ids) -> Sparse:
+def standardised(features: Mapping[str, PerRow], row: RowIndex) -> Sparse:
     """Bring features to mean 0 and variance 1 within each customer's list, CSR.
 
     A list's mean changes no ranking, and a season that shifts or scales a whole feature does not
@@ -130,14 +133,11 @@ def between(shop: OnlineRetail, start: int, stop: int) -> OnlineRetail:
     return select(shop, (shop.minute >= start) & (shop.minute < stop))
 
 
-def select(shop: OnlineRetail, keep: NDArray[np.bool_]) -> OnlineRetail:
+def select(shop: OnlineRetail, keep: Mask) -> OnlineRetail:
     """Keep some rows; customers and products keep their numbers."""
+    user, item, minute, quantity = shop.user, shop.item, shop.minute, shop.quantity
     return replace(
-        shop,
-        user=shop.user[keep],
-        item=shop.item[keep],
-        minute=shop.minute[keep],
-        quantity=shop.quantity[keep],
+        shop, user=user[keep], item=item[keep], minute=minute[keep], quantity=quantity[keep]
     )
 
 
@@ -148,7 +148,7 @@ def bought(shop: OnlineRetail) -> Sparse:
 
 def propose(
     sources: Sequence[NDArray[Any]], own: Sparse, sold: NDArray[Any], n_each: int
-) -> tuple[Ids, Ids]:
+) -> tuple[RowIndex, RowIndex]:
     """Return the union of the best products by each source, as (row of the customer, item).
 
     A source has higher values for better products, (n_users, n_items) or (n_items,). Products that
@@ -167,13 +167,13 @@ def propose(
     return row, item
 
 
-def _similarities(past: Past, vocabulary: Sparse) -> dict[str, Dense]:
+def _similarities(past: Past, similarity: Dense, vocabulary: Sparse) -> dict[str, Dense]:
     """All products to all that the customers bought, each (n_users, n_items)."""
     size = np.asarray(past.own.sum(axis=1), np.float32)
     month = past.last(28)
     alike, near = neighbours(past.matrix, past.users, n=100)
     return {
-        "similar_mean": (past.own @ past.similarity) / size,
+        "similar_mean": (past.own @ similarity) / size,
         "similar_recent": (past.own @ cosines(past.last(90), shrink=3)) / size,
         "same_basket": (past.own @ cosines(baskets(past.shop), shrink=5)) / size,
         "neighbours": (near @ past.matrix).toarray(),
@@ -181,15 +181,6 @@ def _similarities(past: Past, vocabulary: Sparse) -> dict[str, Dense]:
         "alike_28d": alike @ month,
         "words": (unit_rows(past.own @ vocabulary) @ vocabulary.T).toarray(),
     }
-
-
-def _nearest_products(past: Past, vocabulary: Sparse, row: Ids, item: Ids) -> dict[str, Column]:
-    """Similarity to single products of the customer's history."""
-    shared_words: Dense = (vocabulary @ vocabulary.T).toarray()
-    np.fill_diagonal(shared_words, 0)
-    best, top5 = nearest(past.similarity, past.own, row, item)
-    recent, _ = nearest(shared_words, _recent_taste(past), row, item)
-    return {"similar_max": best, "similar_top5": top5, "words_recent": recent}
 
 
 def _recent_taste(past: Past) -> Sparse:
@@ -201,51 +192,44 @@ def _recent_taste(past: Past) -> Sparse:
     return sp.csr_matrix(newest[past.users])
 
 
-def _popularity(past: Past, item: Ids) -> dict[str, Column]:
-    """Customers of each product, and the days since its first and last sale."""
+def _popularity(past: Past) -> dict[str, PerRow]:
+    """Customers of each product, and the days since its first and last sale: (n_items,)."""
     shop = past.shop
-    first = np.full(shop.n_items, past.now)
-    last = np.zeros(shop.n_items, np.int64)
+    first, last = np.full(shop.n_items, past.now), np.zeros(shop.n_items, np.int64)
     np.minimum.at(first, shop.item, shop.minute)
     np.maximum.at(last, shop.item, shop.minute)
-    values = {
-        "popularity": past.matrix.getnnz(axis=0),
-        "popularity_28d": past.last(28).getnnz(axis=0),
-        "popularity_56d": past.last(56).getnnz(axis=0),
-        "age": (past.now - first) / DAY,
-        "idle": (past.now - last) / DAY,
-    }
-    return {name: np.log1p(column)[item] for name, column in values.items()}
-
-
-def _countries(past: Past, user: Ids, item: Ids) -> dict[str, Column]:
-    """Sales in the customer's country, and at home or abroad."""
-    abroad = past.shop.country != "United Kingdom"
-    usual = float(abroad.mean())
-    n_abroad, n_all = past.matrix[abroad].getnnz(axis=0), past.matrix.getnnz(axis=0)
-    share = (n_abroad + usual * _PRIOR) / (n_all + _PRIOR)
-    away, home = np.log(share / usual), np.log((1 - share) / (1 - usual))
-    country = np.unique(past.shop.country, return_inverse=True)[1]
-    by_country = np.eye(country.max() + 1, dtype=np.float32)[:, country] @ past.last(56)
     return {
-        "abroad": np.where(abroad[user], away[item], home[item]),
-        "country_56d": np.log1p(by_country[country[user], item]).astype(np.float64),
+        "popularity": np.log1p(past.matrix.getnnz(axis=0)),
+        "popularity_28d": np.log1p(past.last(28).getnnz(axis=0)),
+        "popularity_56d": np.log1p(past.last(56).getnnz(axis=0)),
+        "age": np.log1p((past.now - first) / DAY),
+        "idle": np.log1p((past.now - last) / DAY),
     }
 
 
-def _taste(past: Past, user: Ids, item: Ids) -> dict[str, Column]:
-    """How the product's quantity and popularity fit the customer's usual ones.
+def _fit_to_customer(past: Past, user: RowIndex, item: RowIndex) -> dict[str, PerRow]:
+    """How a product's country, quantity and popularity fit the customer's usual ones.
 
     There is no price among the events; the usual quantity of a purchase separates cheap bulk
     goods from single pieces, and wholesalers from households.
     """
-    shop = past.shop
-    pieces, popular = np.log(shop.quantity), np.log1p(past.matrix.getnnz(axis=0))
+    shop, matrix = past.shop, past.matrix
+    n_customers = matrix.getnnz(axis=0)
+    abroad = shop.country != "United Kingdom"
+    usual = float(abroad.mean())
+    share = (matrix[abroad].getnnz(axis=0) + usual * _PRIOR) / (n_customers + _PRIOR)
+    away, home = np.log(share / usual), np.log((1 - share) / (1 - usual))
+    country = np.unique(shop.country, return_inverse=True)[1]
+    by_country = np.eye(country.max() + 1, dtype=np.float32)[:, country] @ past.last(56)
+
+    pieces, popular = np.log(shop.quantity), np.log1p(n_customers)
     of_item = _mean(pieces, shop.item, shop.n_items)
     of_user = _mean(pieces, shop.user, shop.n_users)
     taste = _mean(popular[shop.item], shop.user, shop.n_users)
-    active, lately = np.log1p(past.matrix.getnnz(axis=1)), np.log1p(past.last(28).getnnz(axis=0))
+    active, lately = np.log1p(matrix.getnnz(axis=1)), np.log1p(past.last(28).getnnz(axis=0))
     return {
+        "abroad": np.where(abroad[user], away[item], home[item]),
+        "country_56d": np.log1p(by_country[country[user], item]).astype(np.float64),
         "wholesale": _product(of_user[user], of_item[item]),
         "quantity_gap": np.abs(of_user[user] - of_item[item]),
         "popularity_gap": np.abs(taste[user] - popular[item]),
@@ -265,7 +249,7 @@ def cosines(rows: Sparse, shrink: float = 0.0) -> Dense:
     return shared
 
 
-def neighbours(matrix: Sparse, users: Ids, n: int) -> tuple[Dense, Sparse]:
+def neighbours(matrix: Sparse, users: RowIndex, n: int) -> tuple[Dense, Sparse]:
     """Cosine of the users with all customers, (n_users, n_all), and the n nearest as CSR."""
     directions = unit_rows(matrix)
     alike: Dense = (directions[users] @ directions.T).toarray()
@@ -275,7 +259,9 @@ def neighbours(matrix: Sparse, users: Ids, n: int) -> tuple[Dense, Sparse]:
     return alike, sp.csr_matrix(np.where(alike >= np.maximum(edge, _TINY), alike, 0))
 
 
-def nearest(similarity: Dense, history: Sparse, row: Ids, item: Ids) -> tuple[Column, Column]:
+def nearest(
+    similarity: Dense, history: Sparse, row: RowIndex, item: RowIndex
+) -> tuple[PerRow, PerRow]:
     """Largest similarity of each candidate with its customer's history, and the mean of the top 5.
 
     A product of the history counts with its weight there, in [0, 1].
@@ -309,7 +295,7 @@ def words(descriptions: NDArray[np.str_]) -> Sparse:
     return unit_rows(_ones(row, column, (len(per_item), names.size)).multiply(rarity))
 
 
-def _ones(row: Ids, column: Ids, shape: tuple[int, int]) -> Sparse:
+def _ones(row: RowIndex, column: RowIndex, shape: tuple[int, int]) -> Sparse:
     """Return CSR with 1 in the cells, of which some may come more than once."""
     cells: Any = (np.ones(row.size, np.float32), (row, column))
     return sp.csr_matrix(cells, shape=shape).sign()
@@ -321,16 +307,16 @@ def unit_rows(matrix: Sparse) -> Sparse:
     return (sp.diags(1 / np.maximum(length, _TINY)) @ matrix).tocsr().astype(np.float32)
 
 
-def _log(values: Column) -> Column:
+def _log(values: PerRow) -> PerRow:
     """Logarithm of values >= 0, which a hundredth of their mean keeps finite."""
     return np.log(values + max(float(values.mean()) / 100, 1e-12))
 
 
-def _mean(values: Column, key: Ids, n: int) -> Column:
+def _mean(values: PerRow, key: RowIndex, n: int) -> PerRow:
     """Mean of the values by key; 0 where there is none."""
     return np.bincount(key, values, minlength=n) / np.maximum(np.bincount(key, minlength=n), 1)
 
 
-def _product(a: Column, b: Column) -> Column:
+def _product(a: PerRow, b: PerRow) -> PerRow:
     """Product of two columns, each from its mean: high where both are high, or both low."""
     return (a - a.mean()) * (b - b.mean())

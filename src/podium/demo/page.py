@@ -1,4 +1,4 @@
-"""The demo's results as JSON, and as a page that `podium.report` renders."""
+"""What the demo found, in words: sentences and a table for the terminal, and a page."""
 
 from __future__ import annotations
 
@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 
 from podium.demo.features import FEATURES
-from podium.demo.study import (
-    LOGISTIC,
-    PAP,
-    SURROGATE,
-    TARGET,
-    WINDOW_DAYS,
-    K,
-    Results,
-    Trial,
-)
-from podium.demo.verdict import Verdict, capitalized, listed
+from podium.demo.study import LOGISTIC, PAP, SURROGATE, TARGET, WINDOW_DAYS, Duel, K, Results, Trial
+from podium.evaluation import Comparison, Evaluation
 from podium.report import Figure, Report, Section, Table, comparison_report
 from podium.report.figures import bin_values, interval_row
 
+_ALPHA = 0.05
 _SOURCE = (
     "Data: Online Retail, D. Chen, S. L. Sain and K. Guo, Journal of Database Marketing & Customer "
     "Strategy Management 19(3), 2012, doi 10.1057/dbm.2012.17. Customers and products are shown by "
@@ -46,75 +38,100 @@ _CHOICE = (
 )
 
 
-def summarize(results: Results, verdict: Verdict) -> dict[str, Any]:
-    """Return all results as JSON can hold them."""
-    settings = {method: str(tried[0].settings) for method, tried in results.trials.items()}
-    return {
-        "verdict": verdict.text,
-        "winners": verdict.winners,
-        "methods": results.forms | settings,
-        "windows": {
-            name: {
-                "start_minute": task.start,
-                "stop_minute": task.stop,
-                "customers": task.users.size,
-                "candidates": task.row.size,
-                "new_purchases": task.truth.nnz,
-                "share_among_candidates": float(task.y.sum() / task.truth.nnz),
-            }
-            for name, task in results.tasks.items()
-        },
-        "comparison": results.comparison.to_dict(),
-        "evaluations": {name: e.to_dict() for name, e in results.evaluations.items()},
-        "trials": {m: [_trial(trial) for trial in tried] for m, tried in results.trials.items()},
-        "weights": {
-            method: dict(zip(FEATURES, tried[0].ranker.coef_.tolist(), strict=True))
-            for method, tried in results.trials.items()
-        },
-        "examples": [_example(results, verdict.order[0], q) for q in (0.95, 0.75, 0.5)],
-    }
+def verdict(evaluations: Mapping[str, Evaluation], duels: Sequence[Duel]) -> list[str]:
+    """Say which method wins: every sentence is computed from the numbers."""
+    best, order = duels[0].better, methods(duels)
+    mean = evaluations[best].means[TARGET]
+    level = [duel for duel in _of_best(duels) if duel.p_value >= _ALPHA]
+    beaten = [duel for duel in _of_best(duels) if duel.p_value < _ALPHA]
+    name = capitalized(best)
+    sentences = [f"{name} wins: its mean {TARGET} of {mean:.4f} is the highest."]
+    if level:
+        close = level[0]
+        sentences[0] = (
+            f"No method wins alone: {best} has the highest mean {TARGET} ({mean:.4f}), but "
+            f"{listed([d.worse for d in level])} {'is' if len(level) == 1 else 'are'} not told "
+            f"from it by a paired test. {name} - {close.worse} is {_gain(close)}; "
+            f"{close.test.n_groups} customers would have shown a difference of "
+            f"{close.test.detectable:.4f}, four times out of five."
+        )
+    if beaten:
+        gains = [f"{d.worse} by {d.test.difference:.4f} ({_p(d)})" for d in beaten]
+        gains[0] = f"{beaten[0].worse} by {_gain(beaten[0])}"
+        sentences.append(f"{name} beats {listed(gains)}.")
+    hits = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in order]
+    return [*sentences, f"Of {K} products shown, a customer then buys {listed(hits)}."]
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
-    return {
-        "settings": str(trial.settings),
-        "validation": trial.value,
-        "best_iteration": trial.ranker.best_iteration_,
-        "iterations": len(trial.ranker.history_["validation"]),
-    }
+def methods(duels: Sequence[Duel]) -> list[str]:
+    """Return the methods by their mean, the highest first."""
+    return [duels[0].better, *(duel.worse for duel in _of_best(duels))]
 
 
-def _example(results: Results, method: str, quantile: float) -> dict[str, Any]:
-    """Show a method's list for the customer at a quantile of its pAp@10.
+def winners(duels: Sequence[Duel]) -> list[str]:
+    """Return the best method and all that do not differ from it significantly."""
+    level = (duel.worse for duel in _of_best(duels) if duel.p_value >= _ALPHA)
+    return [duels[0].better, *level]
 
-    The lowest customer number comes first among equals, so that nobody picked these customers.
+
+def _of_best(duels: Sequence[Duel]) -> list[Duel]:
+    return [duel for duel in duels if duel.better == duels[0].better]
+
+
+def _gain(duel: Duel) -> str:
+    low, high = duel.test.interval
+    return (
+        f"{duel.test.difference:.4f} (95 % interval {low:.4f} to {high:.4f}, "
+        f"{_p(duel)}, corrected for all pairs)"
+    )
+
+
+def _p(duel: Duel) -> str:
+    text = _p_value(duel)
+    return "p < 0.001" if text.startswith("<") else f"p = {text}"
+
+
+def _p_value(duel: Duel) -> str:
+    """Write the two digits of a p value that 10,000 drawn permutations support."""
+    return "<0.001" if duel.p_value < 0.001 else f"{duel.p_value:.2g}"
+
+
+def table(comparison: Comparison, duels: Sequence[Duel]) -> dict[str, Any]:
+    """Return a row per method: means, the first measure by engagement, and its paired test.
+
+    The first measure, `pap@10`, has half its 95 % interval beside it. p values are
+    corrected for all pairs.
     """
-    shop, task, evaluation = results.shop, results.tasks["test"], results.evaluations[method]
-    order = np.lexsort((evaluation.labels, evaluation.values[TARGET]))
-    place = order[int(np.ceil(quantile * (order.size - 1)))]
-    mine = np.flatnonzero(task.row == place)
-    best = mine[np.argsort(-results.scores[method][mine], kind="stable")[:K]]
-    user = task.users[place]
-    earlier = np.flatnonzero((shop.user == user) & (shop.minute < task.start))
-    latest = shop.item[earlier[np.argsort(-shop.minute[earlier], kind="stable")]]
-    history = list(dict.fromkeys(latest.tolist()))
-    return {
-        "quantile": quantile,
-        "pap": float(evaluation.values[TARGET][place]),
-        "customer_id": int(shop.customer_id[user]),
-        "country": str(shop.country[user]),
-        "n_before": len(history),
-        "n_new": task.truth[place].nnz,
-        "latest": shop.description[history[:5]].tolist(),
-        "shown": [
-            {"description": str(shop.description[task.item[i]]), "bought": bool(task.y[i])}
-            for i in best
-        ],
-    }
+    baseline, first = next(iter(comparison.evaluations.items()))
+    head, *others = first.measures
+    segments = [s for s in first.segments if s.by == "engagement"]
+    p_texts = {frozenset((d.better, d.worse)): _p_value(d) for d in duels}
+    rows: list[list[str]] = []
+    for name, e in comparison.evaluations.items():
+        low, high = e.summary(head).interval
+        rows.append([name, f"{e.means[head]:.4f} ± {(high - low) / 2:.4f}"])
+        rows[-1] += [f"{e.means[m]:.4f}" for m in others]
+        rows[-1] += [f"{e.summary(head, s.mask).mean:.4f}" for s in segments]
+        if name != baseline:
+            rows[-1].append(f"{comparison.tests[head][name].difference:+.4f}")
+            rows[-1].append(p_texts[frozenset((name, baseline))])
+    rows[0] += ["", ""]
+    columns = ["method", head, *others, *(f"{head}, {s.name}" for s in segments)]
+    return {"columns": [*columns, f"{head} - {baseline}", "p (Holm)"], "rows": rows}
 
 
-def report(results: Results, verdict: Verdict, summary: Mapping[str, Any]) -> Report:
-    """Return the page as a dictionary; `summary` is that of `summarize`."""
+def listed(names: Sequence[str]) -> str:
+    """Return "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capitalized(name: str) -> str:
+    """Upper-case the first letter, unless the name has its own way (pAp)."""
+    return name if name[1:2].isupper() else name[:1].upper() + name[1:]
+
+
+def report(results: Results, summary: Mapping[str, Any]) -> Report:
+    """Return the page as a dictionary; `summary` holds the results as JSON does."""
     dates = {name: _dates(results, name) for name in results.tasks}
     test = summary["windows"]["test"]
     page: dict[str, Any] = {**comparison_report(summary["comparison"], groups="customers")}
@@ -123,7 +140,7 @@ def report(results: Results, verdict: Verdict, summary: Mapping[str, Any]) -> Re
         "title": f"Which {K} products should each customer be told about next?",
         "subtitle": f"A year of a gift shop's purchases; the last {WINDOW_DAYS // 7} weeks are the "
         f"test ({dates['test']})",
-        "summary": verdict.sentences,
+        "summary": verdict(results.evaluations, results.duels),
         "facts": {
             "test customers": test["customers"],
             "new products that they bought": test["new_purchases"],
@@ -131,10 +148,10 @@ def report(results: Results, verdict: Verdict, summary: Mapping[str, Any]) -> Re
             "of the new purchases among candidates": f"{test['share_among_candidates']:.0%}",
         },
         "sections": [
-            _result(results, verdict, means),
+            _result(results, means),
             by_target,
             {"title": "For whom", "figures": [_by_segment(summary["evaluations"])]},
-            _customers(summary["examples"], verdict.order[0]),
+            _customers(summary["examples"], results.duels[0].better),
             _weights(summary["weights"]),
             _training(results.trials),
             *by_others,
@@ -152,12 +169,16 @@ def _dates(results: Results, name: str) -> str:
     return f"{first} to {last}"
 
 
-def _result(results: Results, verdict: Verdict, means: Mapping[str, Any]) -> Section:
+def _result(results: Results, means: Mapping[str, Any]) -> Section:
     duels: Table = {
         "columns": ["better", "worse", "difference", "95 % interval", "p", "detectable"],
         "rows": [
-            [d.better, d.worse, d.test.difference, d.interval, d.p_text, d.test.detectable]
-            for d in verdict.duels
+            [
+                *(d.better, d.worse, d.test.difference),
+                "{:+.4f} to {:+.4f}".format(*d.test.interval),
+                *(_p_value(d), d.test.detectable),
+            ]
+            for d in results.duels
         ],
         "digits": 4,
         "caption": f"Every pair of methods by {TARGET}; p values are corrected by Holm for all "
@@ -171,7 +192,7 @@ def _result(results: Results, verdict: Verdict, means: Mapping[str, Any]) -> Sec
         f"{capitalized(results.comparison.baseline)} was the strongest on validation of the "
         "methods whose loss is not made for pAp@k: the others are compared with it.",
         "tables": [means["table"], duels],
-        "figures": [*means["figures"], _gains(results, verdict)],
+        "figures": [*means["figures"], _gains(results)],
     }
 
 
@@ -198,9 +219,9 @@ def _by_segment(evaluations: Mapping[str, Any]) -> Figure:
     }
 
 
-def _gains(results: Results, verdict: Verdict) -> Figure:
+def _gains(results: Results) -> Figure:
     """How customers differ in the gain of the first method over the last."""
-    first, last = verdict.order[0], verdict.order[-1]
+    first, *_, last = methods(results.duels)
     values = {name: results.evaluations[name].values[TARGET] for name in (first, last)}
     gain = values[first] - values[last]
     return {
@@ -269,7 +290,7 @@ def _weights(weights: Mapping[str, Mapping[str, float]]) -> Section:
 
 def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
     rows = [
-        [method, str(trial.settings), trial.ranker.best_iteration_, trial.value]
+        [method, trial.settings, trial.ranker.best_iteration_, trial.value]
         for method, tried in trials.items()
         for trial in tried
     ]
@@ -293,9 +314,10 @@ def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
 def _curves(trials: Mapping[str, Sequence[Trial]]) -> Figure:
     """Validation by iteration: every method's choice, and the best surrogate at k = 10."""
     surrogates = trials[SURROGATE]
-    literal = next(trial for trial in surrogates if _cutoff(trial) == K)
-    shown = {LOGISTIC: trials[LOGISTIC][0], _name(surrogates[0]): surrogates[0]}
-    shown |= {PAP: trials[PAP][0], _name(literal): literal}
+    literal = next(trial for trial in surrogates if trial.loss.k == K)
+    named = {f"{t.loss.name}, k = {t.loss.k}": t for t in (surrogates[0], literal)}
+    best, *others = named.items()
+    shown = dict([(LOGISTIC, trials[LOGISTIC][0]), best, (PAP, trials[PAP][0]), *others])
     curves = {name: trial.ranker.history_["validation"].tolist() for name, trial in shown.items()}
     return {
         "kind": "line_plot",
@@ -311,8 +333,8 @@ def _curves(trials: Mapping[str, Sequence[Trial]]) -> Figure:
 def _cutoffs(surrogates: Sequence[Trial]) -> Figure:
     """Validation by the surrogate's cutoff."""
     best: dict[str, dict[int, float]] = {}
-    for trial in sorted(surrogates, key=lambda t: (_loss(t), _cutoff(t), t.value)):
-        best.setdefault(_loss(trial), {})[_cutoff(trial)] = trial.value
+    for trial in sorted(surrogates, key=lambda t: (t.loss.name, t.loss.k, t.value)):
+        best.setdefault(trial.loss.name, {})[trial.loss.k] = trial.value
     return {
         "kind": "line_plot",
         "series": [
@@ -326,18 +348,6 @@ def _cutoffs(surrogates: Sequence[Trial]) -> Figure:
         f"the {K} highest negatives only; where these overlap much, its minimum is at zero "
         "coefficients, and only the first steps towards it rank well.",
     }
-
-
-def _loss(trial: Trial) -> str:
-    return trial.settings.loss.partition("(")[0]
-
-
-def _cutoff(trial: Trial) -> int:
-    return int(trial.settings.loss.rpartition("@")[2])
-
-
-def _name(trial: Trial) -> str:
-    return f"{_loss(trial)}, k = {_cutoff(trial)}"
 
 
 def _method(summary: Mapping[str, Any], dates: Mapping[str, str]) -> Section:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from podium import losses
 from podium.data import OnlineRetail
-from podium.demo.features import (
-    DAY,
-    Column,
-    Ids,
-    Sparse,
-    between,
-    bought,
-    describe,
-    select,
-    standardised,
-)
+from podium.demo.features import DAY, Sparse, between, bought, describe, select, standardised
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.evaluation import Comparison, Evaluation, compare_evaluations, measure
+from podium.evaluation import Comparison, Evaluation, compare_evaluations, measure, stats
 from podium.rankers import LinearRanker
+from podium.types import PerRow, RowIndex
 
 K = 10
 TARGET = f"pap@{K}"
@@ -41,18 +34,6 @@ BASELINES = {
 """Features that rank by themselves, by baseline: validation chooses one of each."""
 
 
-class Settings(NamedTuple):
-    """Settings of one training: the loss, as `podium train --loss` takes it, and the solver's."""
-
-    loss: str
-    learning_rate: float
-    l2: float = 0.0
-
-    def __str__(self) -> str:
-        penalty = f", l2={self.l2:g}" if self.l2 else ""
-        return f"{self.loss}, learning_rate={self.learning_rate:g}{penalty}"
-
-
 # A surrogate at k = 10 compares positives with the ten highest negatives only. Of a few hundred
 # candidates these score so high by chance that zero coefficients are all but optimal; against more
 # negatives the average one has a say. Wider cutoffs need two surrogates only: where customers have
@@ -63,21 +44,15 @@ _SURROGATES = {
     100: ("pap-ramp", "pap-avg"),
 }
 GRIDS = {
-    LOGISTIC: [
-        Settings(f"logistic(per={per})", rate) for per in ("row", "group") for rate in (4.0, 8.0)
-    ],
+    LOGISTIC: [(f"logistic(per={per})", rate) for per in ("row", "group") for rate in (4.0, 8.0)],
     SURROGATE: [
-        Settings(f"{loss}(clip=true)@{k}", 0.2)
-        for k, names in _SURROGATES.items()
-        for loss in names
+        (f"{loss}(clip=true)@{k}", 0.2) for k, losses in _SURROGATES.items() for loss in losses
     ],
-    PAP: [
-        Settings(loss, rate) for loss in ("pap-logistic", "pap-logistic@100") for rate in (4.0, 8.0)
-    ],
+    PAP: [(loss, rate) for loss in ("pap-logistic", "pap-logistic@100") for rate in (4.0, 8.0)],
 }
-"""Settings to try, by method: as many for the pAp@10 ranker as for logistic regression."""
+"""Losses and learning rates by method: as many for the pAp@10 ranker as for logistic regression."""
 REFINEMENTS = ((0.1, 0.0), (0.5, 0.0), (0.2, 0.1))
-"""Learning rates and penalties to try with the best surrogate."""
+"""Learning rates and l2 penalties to try with the best surrogate."""
 N_TRIALS = sum(map(len, GRIDS.values())) + len(REFINEMENTS)
 
 
@@ -101,10 +76,10 @@ class Task:
 
     start: int
     stop: int
-    users: Ids
-    row: Ids
-    item: Ids
-    features: dict[str, Column]
+    users: RowIndex
+    row: RowIndex
+    item: RowIndex
+    features: dict[str, PerRow]
     truth: Sparse
 
     @cached_property
@@ -113,7 +88,7 @@ class Task:
         return standardised(self.features, self.row)
 
     @cached_property
-    def y(self) -> Column:
+    def y(self) -> PerRow:
         """1 for candidates that were bought in the window, else 0."""
         return np.asarray(self.truth[self.row, self.item], np.float64).ravel()
 
@@ -122,25 +97,43 @@ class Task:
         row, item = self.truth.nonzero()
         return {"user": self.users[row], "item": item.astype(np.int64)}
 
-    def run_table(self, scores: Column) -> dict[str, Any]:
+    def run_table(self, scores: PerRow) -> dict[str, Any]:
         """Return scored candidates as a run for `podium.measure`."""
         return {"user": self.users[self.row], "item": self.item, "score": scores}
 
-    def pap(self, scores: Column) -> float:
+    def pap(self, scores: PerRow) -> float:
         """Mean pAp@10 of the scores, against all new purchases."""
         return measure(self.truth_table(), self.run_table(scores), TARGET).means[TARGET]
 
 
 class Trial(NamedTuple):
-    """A ranker trained with some settings, and its mean pAp@10 on the validation window."""
+    """A trained ranker, and its mean pAp@10 on the validation window."""
 
-    settings: Settings
     ranker: LinearRanker
     value: float
 
-    def scores(self, task: Task) -> Column:
+    @property
+    def loss(self) -> Any:
+        return losses.get(str(self.ranker.loss))
+
+    @property
+    def settings(self) -> str:
+        """Loss, learning rate and penalty, in words."""
+        penalty = f", l2={self.ranker.l2:g}" if self.ranker.l2 else ""
+        return f"{self.ranker.loss}, learning_rate={self.ranker.learning_rate:g}{penalty}"
+
+    def scores(self, task: Task) -> PerRow:
         """Score a task's candidates; the intercept, the same for all, is left out."""
         return task.X @ self.ranker.coef_
+
+
+class Duel(NamedTuple):
+    """The paired test of better - worse by pAp@10, its p value corrected for all pairs."""
+
+    better: str
+    worse: str
+    test: stats.PairedTest
+    p_value: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +151,18 @@ class Results:
     comparison : Comparison
         All methods against the one that was strongest on validation among those whose loss is
         not made for pAp@k.
+    duels : list of Duel
+        All pairs of methods, the best method's first.
     """
 
     shop: OnlineRetail
     tasks: dict[str, Task]
     forms: dict[str, str]
     trials: dict[str, list[Trial]]
-    scores: dict[str, Column]
+    scores: dict[str, PerRow]
     evaluations: dict[str, Evaluation]
     comparison: Comparison
+    duels: list[Duel]
 
 
 def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
@@ -178,7 +174,8 @@ def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Result
     tasks: dict[str, Task] = {}
     for name, (start, stop) in windows(shop).items():
         step(f"features of the {name} window")
-        tasks[name] = make_task(shop, start, stop)
+        users, truth = new_purchases(shop, start, stop)
+        tasks[name] = Task(start, stop, users, *describe(shop, start, users), truth)
     train, valid, test = tasks.values()
 
     trials = search(train, valid, step)
@@ -195,7 +192,8 @@ def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Result
     scores |= {name: tried[0].scores(test) for name, tried in trials.items()}
     evaluations = {name: evaluate(shop, test, s) for name, s in scores.items()}
     comparison = compare_evaluations({baseline: evaluations[baseline], **evaluations})
-    return Results(shop, tasks, forms, trials, scores, evaluations, comparison)
+    pairs = duels(evaluations)
+    return Results(shop, tasks, forms, trials, scores, evaluations, comparison, pairs)
 
 
 def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int, int]]:
@@ -209,13 +207,7 @@ def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int,
     }
 
 
-def make_task(shop: OnlineRetail, start: int, stop: int) -> Task:
-    """Make a task for the customers who bought something new in the window."""
-    users, truth = new_purchases(shop, start, stop)
-    return Task(start, stop, users, *describe(shop, start, users), truth)
-
-
-def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[Ids, Sparse]:
+def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[RowIndex, Sparse]:
     """Return who bought products new to them in the window, and which, CSR (n_users, n_items).
 
     Customers without an earlier purchase are left out: no recommendation could be personal.
@@ -227,29 +219,29 @@ def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[Ids, Spars
 
 
 def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:
-    """Train with every setting, and around the best surrogate; the best on validation first."""
+    """Train with all settings, and around the best surrogate; the best on validation first."""
 
-    def attempt(settings: Settings) -> Trial:
-        step(f"training {settings}")
-        return fit(train, valid, settings)
+    def attempt(loss: str, rate: float, l2: float = 0.0) -> Trial:
+        step(f"training {loss}, learning_rate={rate:g}")
+        return fit(train, valid, loss, rate, l2)
 
-    trials = {method: [attempt(settings) for settings in grid] for method, grid in GRIDS.items()}
-    best = _best_first(trials[SURROGATE])[0].settings
-    trials[SURROGATE] += [attempt(Settings(best.loss, rate, l2)) for rate, l2 in REFINEMENTS]
-    return {method: _best_first(tried) for method, tried in trials.items()}
+    trials = {method: [attempt(*settings) for settings in grid] for method, grid in GRIDS.items()}
+    best = str(max(trials[SURROGATE], key=lambda trial: trial.value).ranker.loss)
+    trials[SURROGATE] += [attempt(best, rate, l2) for rate, l2 in REFINEMENTS]
+    return {name: sorted(tried, key=lambda trial: -trial.value) for name, tried in trials.items()}
 
 
-def fit(train: Task, valid: Task, settings: Settings) -> Trial:
+def fit(train: Task, valid: Task, loss: str, rate: float, l2: float) -> Trial:
     """Fit on one window, stop early by pAp@10 on the next.
 
     Every loss has the same solver, smooth or not: steps that are short enough for stopping early
     to choose among their iterates.
     """
     ranker = LinearRanker(
-        settings.loss,
-        l2=settings.l2,
+        loss,
+        l2=l2,
         solver="subgradient",
-        learning_rate=settings.learning_rate,
+        learning_rate=rate,
         max_iter=120,
         tol=0.0,
         eval_metric=TARGET,
@@ -259,16 +251,26 @@ def fit(train: Task, valid: Task, settings: Settings) -> Trial:
         # Stopping before the loss's minimum is the point here, not a failure.
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranker.fit(train.X, train.y, qid=train.row, eval_set=(valid.X, valid.y, valid.row))
-    return Trial(settings, ranker, valid.pap(valid.X @ ranker.coef_))
+    return Trial(ranker, valid.pap(valid.X @ ranker.coef_))
 
 
-def _best_first(trials: list[Trial]) -> list[Trial]:
-    return sorted(trials, key=lambda trial: -trial.value)
-
-
-def evaluate(shop: OnlineRetail, test: Task, scores: Column) -> Evaluation:
+def evaluate(shop: OnlineRetail, test: Task, scores: PerRow) -> Evaluation:
     """Measure scores on the test window, by engagement and by country."""
     truth, run = test.truth_table(), test.run_table(scores)
     evaluation = measure(truth, run, MEASURES, by="engagement")
     is_home = shop.country[evaluation.labels] == "United Kingdom"
     return evaluation.segmented("country", np.where(is_home, "United Kingdom", "elsewhere"))
+
+
+def duels(evaluations: Mapping[str, Evaluation]) -> list[Duel]:
+    """Compare every two methods: the results decide which of the pairs are of interest."""
+    order = sorted(evaluations, key=lambda name: -evaluations[name].means[TARGET])
+    pairs = list(combinations(order, 2))
+    tests = [
+        compare_evaluations({worse: evaluations[worse], better: evaluations[better]}).tests[TARGET][
+            better
+        ]
+        for better, worse in pairs
+    ]
+    p_values = stats.holm([test.randomisation_p_value for test in tests]).tolist()
+    return [Duel(*pair, test, p) for pair, test, p in zip(pairs, tests, p_values, strict=True)]

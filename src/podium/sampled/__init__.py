@@ -23,36 +23,23 @@ from podium.sampled.comparing import (
 )
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.estimators.base import Estimator, LinearEstimator
-from podium.sampled.estimators.cls import CLS
-from podium.sampled.estimators.least_squares import BV, MN, BVPrior
+from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
+from podium.sampled.estimators.least_squares import BV, CLS, MN, BVPrior
 from podium.sampled.estimators.mes import MES
-from podium.sampled.estimators.mle import MLE, likelihood_gap, maximum_likelihood
-from podium.sampled.estimators.naive import Naive, UnbiasedRank
-from podium.sampled.estimators.recall_map import RecallMap
-from podium.sampled.estimators.registry import REGISTRY, get, parse, register
+from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
+from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.estimators.wmle import WMLE
 from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, evaluate
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 
 if TYPE_CHECKING:
+    from podium.sampled.reading import SampleReader, read
     from podium.sampled.reading.negatives import CandidatePairs, read_negatives, read_pair_scores
     from podium.sampled.reading.ranks import read_ranks
-    from podium.sampled.reading.reader import SampleReader, read
     from podium.sampled.reading.scores import read_candidate_scores
     from podium.sampled.reading.seen import Seen, read_seen
-
-_HOME = {
-    "negatives": ("CandidatePairs", "read_negatives", "read_pair_scores"),
-    "ranks": ("read_ranks",),
-    "reader": ("SampleReader", "read"),
-    "scores": ("read_candidate_scores",),
-    "seen": ("Seen", "read_seen"),
-}
-_MODULE = {name: f"podium.sampled.reading.{at}" for at, names in _HOME.items() for name in names}
 
 __all__ = [
     "BV",
@@ -111,7 +98,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Polars takes its time, so only who reads a table pays for it.
-    if name not in _MODULE:
+    # What reads tables imports Polars, which takes its time.
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULE[name]), name)
+    return getattr(import_module("podium.sampled.reading"), name)

@@ -12,9 +12,10 @@ from podium import _check
 from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
+from podium.sampled.design import Floats, Ints
 from podium.types import Labels
 
-_DRAW, _THIN = 2, 3  # purpose numbers in a seed; the catalogue's random ties have 1
+DRAW, THIN = 2, 3  # purpose numbers in a seed; the catalogue's random ties have 1
 _LEAST_SHARE = 1e-6  # of the popularity that a user's candidates must have
 
 
@@ -38,14 +39,14 @@ class Plan:
 
     labels: Labels
     keys: NDArray[np.uint64]
-    rows: NDArray[np.int64]
-    targets: NDArray[np.int64]
+    rows: Ints
+    targets: Ints
     hidden: Rows
-    n_items: NDArray[np.int64]
+    n_items: Ints
     width: int
 
     @property
-    def sizes(self) -> int | NDArray[np.int64]:
+    def sizes(self) -> int | Ints:
         """n_items as one number where it is the same for all targets."""
         first = int(self.n_items[0])
         return first if (self.n_items == first).all() else self.n_items
@@ -55,12 +56,7 @@ class Plan:
         return self.labels[self.rows]
 
     def part(self, start: int, stop: int) -> slice:
-        """Return the targets of users start .. stop - 1.
-
-        Parameters
-        ----------
-        start, stop : int
-        """
+        """Return the targets of users start .. stop - 1."""
         first, last = np.searchsorted(self.rows, [start, stop])
         return slice(int(first), int(last))
 
@@ -76,7 +72,7 @@ class Plan:
                 "rank all items: podium.catalogue.target_ranks."
             )
 
-    def cumulative(self, popularity: ArrayLike | None) -> NDArray[np.float64]:
+    def cumulative(self, popularity: ArrayLike | None) -> Floats:
         """Return the running sum of the items' popularity; nothing for uniform draws."""
         if popularity is None:
             return np.empty(0)
@@ -92,12 +88,12 @@ class Plan:
             )
         return np.cumsum(weights)
 
-    def _left_out(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _left_out(self, weights: Floats) -> Floats:
         owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
         hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
         return hidden[self.rows] + weights[self.targets] * (self.own_gaps > 0)
 
-    def own_items(self, history: Any) -> NDArray[np.int64] | None:
+    def own_items(self, history: Any) -> Ints | None:
         """Return how many of the users' own items are candidates of each target: (n_targets,).
 
         Parameters
@@ -114,7 +110,7 @@ class Plan:
         return hidden.sizes[self.rows] - itself
 
     @property
-    def own_gaps(self) -> NDArray[np.int64]:
+    def own_gaps(self) -> Ints:
         """Return 1 where the target is not among its user's hidden items, else 0."""
         return self.width - self.n_items + 1 - self.hidden.sizes[self.rows]
 
@@ -155,17 +151,8 @@ def read_plan(
     )
 
 
-def draw_bits(seed: int) -> np.uint64:
-    """Return the 64 bits that candidates are drawn from."""
-    return _bits(seed, _DRAW)
-
-
-def thin_bits(seed: int) -> np.uint64:
-    """Return the 64 bits that decide which candidates stay."""
-    return _bits(seed, _THIN)
-
-
-def _bits(seed: int, purpose: int) -> np.uint64:
+def draw_bits(seed: int, purpose: int = DRAW) -> np.uint64:
+    """Return the 64 bits that candidates are drawn from, or that decide which of them stay."""
     return np.random.SeedSequence([_check.seed(seed), purpose]).generate_state(1, np.uint64)[0]
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, listed_measures
-from podium.sampled._measures import rank_weights, read_measure
-from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import get
+from podium.sampled.design import Ints
+from podium.sampled.distribution import rank_weights, read_measure
+from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
@@ -80,7 +80,7 @@ def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
     return "read" if used else "not read"
 
 
-def _extent(size: int | NDArray[np.int64]) -> int | list[int]:
+def _extent(size: int | Ints) -> int | list[int]:
     low, high = int(np.min(size)), int(np.max(size))
     return low if low == high else [low, high]
 

@@ -14,7 +14,8 @@ from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled import _kernels
-from podium.sampled._draws import draw_bits, read_plan, thin_bits
+from podium.sampled._draws import THIN, draw_bits, read_plan
+from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import from_twice, parts, refuse_score, tie_rule
 from podium.types import Labels, Offsets, Ties
@@ -48,24 +49,24 @@ class Candidates:
     """
 
     user: Labels
-    row: NDArray[np.int64]
-    target: NDArray[np.int64]
+    row: Ints
+    target: Ints
     offsets: Offsets
-    items: NDArray[np.int64]
-    n_items: int | NDArray[np.int64]
+    items: Ints
+    n_items: int | Ints
     replacement: bool = True
-    popularity: NDArray[np.float64] | None = None
-    history: NDArray[np.int64] | None = None
+    popularity: Floats | None = None
+    history: Ints | None = None
 
     @property
-    def n_negatives(self) -> int | NDArray[np.int64]:
+    def n_negatives(self) -> int | Ints:
         """Candidates of a target: one number where all have as many."""
         sizes = np.diff(self.offsets)
         first = int(sizes[0])
         return first if (sizes == first).all() else sizes
 
     @property
-    def repeated(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def repeated(self) -> tuple[Ints, Ints]:
         """Targets and items of candidates that are among the target's candidates before."""
         owner = np.repeat(np.arange(self.target.size), np.diff(self.offsets))
         order = np.lexsort((self.items, owner))
@@ -137,10 +138,6 @@ class Candidates:
         nothing to do with scores; targets left without a candidate are dropped, which biases
         nothing.
 
-        Parameters
-        ----------
-        seed : int
-
         Raises
         ------
         ArgumentError
@@ -162,7 +159,7 @@ class Candidates:
             )
         kept = np.empty(self.items.size, np.bool_)
         given = _kernels.Given(self.offsets, self.items)
-        _kernels.thin(thin_bits(seed), self._targets, given, self.popularity, least, kept)
+        _kernels.thin(draw_bits(seed, THIN), self._targets, given, self.popularity, least, kept)
         return replace(self.without(~kept), popularity=None)
 
     @property

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
@@ -18,7 +17,6 @@ from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.sampled import _uncertainty
-from podium.sampled._measures import read_measure
 from podium.sampled._request import (
     Pair,
     comparable,
@@ -29,13 +27,13 @@ from podium.sampled._request import (
 )
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.estimators.base import Estimator
+from podium.sampled.design import Floats
+from podium.sampled.distribution import read_measure
+from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ from scipy.special import gammaln
 
 from podium import _check
 from podium.errors import ArgumentError
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 
 MOST_ITEMS = 10**8  # beyond it, numbers by rank don't fit in memory
 
@@ -90,7 +94,7 @@ class Design:
     def grows(self) -> bool:
         return len(self.stages) > 1
 
-    def outcomes(self, ranks: ArrayLike, sizes: ArrayLike | None = None) -> NDArray[np.int64]:
+    def outcomes(self, ranks: ArrayLike, sizes: ArrayLike | None = None) -> Ints:
         """Number the outcomes of samples.
 
         Parameters
@@ -107,32 +111,32 @@ class Design:
         return np.where(above == 0, 0, before[last] + above)
 
     @cached_property
-    def above(self) -> NDArray[np.int64]:
+    def above(self) -> Ints:
         """Items found above the target, by outcome: int64, (n_outcomes,)."""
         outcome = np.arange(self.n_outcomes)
         return outcome - self._before
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Items that a sample ends with, by outcome: int64, (n_outcomes,)."""
         ends = np.asarray(self.stages)
         last = np.searchsorted(ends, np.arange(self.n_outcomes))
         return np.concatenate([[self.n_negatives], ends[last[1:]]])
 
     @cached_property
-    def _before(self) -> NDArray[np.int64]:
+    def _before(self) -> Ints:
         """The size before the last addition, by outcome; 0 for outcome 0."""
         ends = np.concatenate([[0], np.asarray(self.stages)])
         last = np.searchsorted(ends[1:], np.arange(self.n_outcomes))
         return np.concatenate([[0], ends[last[1:]]])
 
     @cached_property
-    def log_ways(self) -> NDArray[np.float64]:
+    def log_ways(self) -> Floats:
         """Log of the number of orders in which an outcome can come: float64, (n_outcomes,)."""
         size = np.where(self.above > 0, self.sizes - self._before, 0)
         return gammaln(size + 1) - gammaln(self.above + 1) - gammaln(size - self.above + 1)
 
-    def probabilities(self, ranks: ArrayLike | None = None) -> NDArray[np.float64]:
+    def probabilities(self, ranks: ArrayLike | None = None) -> Floats:
         """Return how likely each outcome is for a target of each rank.
 
         Parameters
@@ -165,13 +169,11 @@ class Design:
         logs += self.log_ways - total
         return np.exp(logs, out=logs)
 
-    def _powers(
-        self, base: NDArray[np.float64], exponents: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _powers(self, base: Floats, exponents: Ints) -> Floats:
         """Return logs of base ** exponent, or of base (base - 1) ... to as many factors."""
         if self.replacement:
             with np.errstate(invalid="ignore"):  # 0 ** 0 is 1, set below
-                logs: NDArray[np.float64] = np.log(base)[:, None] * exponents.astype(np.float64)
+                logs: Floats = np.log(base)[:, None] * exponents.astype(np.float64)
             logs[:, exponents == 0] = 0.0
             return logs
         steps = np.arange(int(exponents.max(initial=0)), dtype=np.float64)
@@ -179,7 +181,7 @@ class Design:
         sums = np.concatenate([np.zeros((base.size, 1)), np.cumsum(factors, axis=1)], axis=1)
         return sums[:, exponents]
 
-    def blocks(self, n_ranks: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def blocks(self, n_ranks: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield the probabilities of ranks 1 .. n_ranks in blocks of at most 8 MiB, or one rank.
 
         Parameters

@@ -1,4 +1,4 @@
-"""The distribution of the target's rank in the whole catalogue, and what measures make of it."""
+"""Measures of one target's rank, and the distribution of that rank in the whole catalogue."""
 
 from __future__ import annotations
 
@@ -6,15 +6,62 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from podium import _check
+from podium import _check, metrics
 from podium.errors import ArgumentError
-from podium.metrics import Measure
-from podium.sampled._measures import rank_weights, read_measure
+from podium.metrics import Measure, parse
+from podium.sampled.design import Floats
+
+RANK_AUC = "rank_auc"
+"""Weight (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
 
 _FAR = 1e-6  # by which the sum may differ from 1
 _BELOW = -1e-12  # rounding, not a negative probability
+
+
+def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
+    """Read a measure that ranks alone determine, from its text, or its name and k.
+
+    Raises
+    ------
+    ArgumentError
+        For a measure that is not known, needs more than ranks, or is given k twice.
+    """
+    if k is not None:
+        if "@" in str(measure):
+            raise ArgumentError(f"k is given twice: in {str(measure)!r} and as {k}. Keep one.")
+        measure = f"{measure}@{_check.cutoff(k)}"
+    name, at, cutoff = str(measure).strip().partition("@")
+    if name.strip() == RANK_AUC:
+        return Measure(RANK_AUC, parse(f"recall{at}{cutoff}").k)
+    found = parse(measure)
+    if found.metric.rank_weights is None:
+        metrics.rank_weights(
+            found, 2 * (found.k or 1) + 1
+        )  # raises where ranks do not determine it
+    return found
+
+
+def rank_weights(measure: Measure, n_items: int) -> Floats:
+    """Return what a target at each rank is worth: float64, (min(k, n_items),), 0 below."""
+    if measure.name != RANK_AUC:
+        return metrics.rank_weights(measure, n_items)
+    return metrics.rank_weights(parse("auc"), n_items)[: measure.k]
+
+
+def all_rank_weights(measure: Measure, n_items: int) -> Floats:
+    """Return `rank_weights` of every rank: float64, (n_items,)."""
+    weights = np.zeros(n_items)
+    top = rank_weights(measure, n_items)
+    weights[: top.size] = top
+    return weights
+
+
+def orders(measure: Measure, n_items: int, depth: int) -> bool:
+    """Whether a measure depends on the order of those of the first ranks that it counts."""
+    first = rank_weights(measure, n_items)[:depth]
+    return bool(np.unique(first[first != 0.0]).size > 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +87,7 @@ class RankDistribution:
     (0.75, 0.6875)
     """
 
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
 
     def __init__(self, probabilities: ArrayLike) -> None:
         values = _check.column(probabilities, "probabilities")
@@ -88,7 +135,7 @@ class RankDistribution:
         return bool(self.probabilities.min() >= _BELOW)
 
     @cached_property
-    def cdf(self) -> NDArray[np.float64]:
+    def cdf(self) -> Floats:
         """Probability of a rank of at most 1 .. n_items, which is recall at it: (n_items,)."""
         return np.cumsum(self.probabilities)
 

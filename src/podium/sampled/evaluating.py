@@ -12,12 +12,11 @@ from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.sampled import _uncertainty
-from podium.sampled._measures import orders, read_measure
 from podium.sampled._request import conventions, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import get
+from podium.sampled.distribution import orders, read_measure
+from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.ranks import SampledRanks
 

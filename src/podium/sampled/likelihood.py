@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected, grid
 
-Floats = NDArray[np.float64]
-Part = tuple[Design, NDArray[np.int64]]
+Part = tuple[Design, Ints]
 
 _FEWEST = 50  # steps that the grid is made for, at least
 _FAR = 1e-9  # by which the probabilities' sum may miss 1
@@ -96,7 +94,7 @@ class Likelihood:
         )
 
 
-def _chances(design: Design, seen: NDArray[np.int64], ranks: Floats) -> Floats:
+def _chances(design: Design, seen: Ints, ranks: Floats) -> Floats:
     """Return the chances of some outcomes: where every user has a catalogue, of one or two."""
     if design.grows or not design.replacement:
         return design.probabilities(ranks)[:, seen]
@@ -151,11 +149,6 @@ class Steps:
 
 def em(likelihood: Likelihood, n_steps: int) -> Steps:
     """Make a number of steps from the uniform distribution.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    n_steps : int
 
     Notes
     -----

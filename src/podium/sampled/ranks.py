@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.sampled._rank_columns import integers, own_items, sizes, span, users
-from podium.sampled.design import Design, read_stages, refuse_large
+from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
+
+_HIGHEST = 2**53 - 1  # the largest that float64 tells from its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +67,13 @@ class SampledRanks:
     [1.5, 0.0, 0.5, 0.0, 0.0]
     """
 
-    ranks: NDArray[np.int64]
-    n_negatives: int | NDArray[np.int64]
-    n_items: int | NDArray[np.int64]
+    ranks: Ints
+    n_negatives: int | Ints
+    n_items: int | Ints
     replacement: bool = True
     user: NDArray[Any] | None = None
     stages: tuple[int, ...] = ()
-    history: NDArray[np.int64] | None = None
+    history: Ints | None = None
 
     def __init__(
         self,
@@ -86,20 +86,20 @@ class SampledRanks:
         stages: Any = None,
         history: ArrayLike | None = None,
     ) -> None:
-        observed = integers(ranks, "ranks")
+        observed = _integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
         found = {
             "ranks": observed,
-            "n_negatives": sizes(n_negatives, "n_negatives", observed.size),
-            "n_items": sizes(n_items, "n_items", observed.size),
+            "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
+            "n_items": _sizes(n_items, "n_items", observed.size),
             "replacement": _check.flag(replacement, "replacement"),
-            "user": users(user, observed.size),
+            "user": _users(user, observed.size),
             "stages": read_stages(stages),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
-        own = own_items(history, self.n_items, self.n_rows)
+        own = _own_items(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own)
         refuse_large(self.most_items)
         self._refuse_too_many()
@@ -109,9 +109,9 @@ class SampledRanks:
     def __repr__(self) -> str:
         return (
             f"SampledRanks({self.n_rows} ranks of {self.n_users} users, "
-            f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
+            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
             f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''}"
-            f"{'' if self.history is None else f', history={span(self.history)}'})"
+            f"{'' if self.history is None else f', history={_span(self.history)}'})"
         )
 
     @property
@@ -136,12 +136,12 @@ class SampledRanks:
         return 1.0 / (sizes.size * sizes[owner])
 
     @cached_property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The user's number of each row, from 0 to n_users - 1: int64, (n,)."""
         return np.arange(self.n_rows) if self.user is None else self._users_rows[0]
 
     @property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Floats:
         """How many users had each outcome of a common design: float64, (n_negatives + 1,).
 
         A user of m targets counts 1 / m for each, so that the sum is n_users. With a fixed size,
@@ -166,15 +166,17 @@ class SampledRanks:
         return self._single()[0]
 
     @cached_property
-    def designs(self) -> tuple[tuple[Design, NDArray[np.float64]], ...]:
+    def designs(self) -> tuple[tuple[Design, Floats], ...]:
         """Each design and how many users had each of its outcomes, as in `counts`."""
-        return tuple(
-            (design, np.bincount(outcomes, weights, design.n_outcomes).astype(np.float64))
-            for design, outcomes, weights in self._by_design()
-        )
+        found: list[tuple[Design, Floats]] = []
+        for design, rows in self.design_rows:
+            users = self.weights[rows] * self.n_users
+            counts = np.bincount(self.outcomes[rows], users, design.n_outcomes)
+            found.append((design, counts.astype(np.float64)))
+        return tuple(found)
 
     @cached_property
-    def outcomes(self) -> NDArray[np.int64]:
+    def outcomes(self) -> Ints:
         """The outcome of each row in its design, from 0: int64, (n,); see `Design`."""
         found = np.empty(self.n_rows, np.int64)
         for design, rows in self.design_rows:
@@ -183,7 +185,7 @@ class SampledRanks:
         return found
 
     @cached_property
-    def design_rows(self) -> tuple[tuple[Design, NDArray[np.int64]], ...]:
+    def design_rows(self) -> tuple[tuple[Design, Ints], ...]:
         """Each design, and the rows that have it, rising."""
         size = self.stages[-1] if self.stages else self.n_negatives
         span = self.most_items + 1
@@ -195,22 +197,18 @@ class SampledRanks:
             for kind, mine in zip(kinds.tolist(), rows, strict=True)
         )
 
-    def _by_design(self) -> Iterator[tuple[Design, NDArray[np.int64], PerRow]]:
-        for design, rows in self.design_rows:
-            yield design, self.outcomes[rows], self.weights[rows] * self.n_users
-
-    def _single(self) -> tuple[Design, NDArray[np.float64]]:
+    def _single(self) -> tuple[Design, Floats]:
         first, *others = self.designs
         if others:
             raise ArgumentError(
                 f"ranks come from {len(self.designs)} designs (n_negatives "
-                f"{span(self.n_negatives)}, n_items {span(self.n_items)}), which have no common "
+                f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
                 "counts. Read `designs`."
             )
         return first
 
     @cached_property
-    def _users_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _users_rows(self) -> tuple[Ints, Ints]:
         """Return each row's user as a number, and the rows of each user."""
         labels: NDArray[Any] = np.asarray(self.user)
         found = np.unique(labels, return_inverse=True, return_counts=True)
@@ -260,3 +258,78 @@ class SampledRanks:
         return f" at row {row}" + (
             "" if self.user is None else f" (user {_check.label(self.user[row])})"
         )
+
+
+def _integers(values: ArrayLike, name: str) -> Ints:
+    """Return whole numbers as int64."""
+    array = _check.array(values, name)
+    if array.dtype.kind in "iu":
+        numbers = _check.one_dimensional(array, name)
+        whole = numbers <= _HIGHEST
+    else:
+        numbers = _check.column(values, name)
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _HIGHEST)  # False for nan
+    if not whole.all():
+        row = int(np.argmin(whole))
+        limit = " below 2 ** 53" if np.abs(numbers[row]) > _HIGHEST else ""
+        raise ArgumentError(
+            f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
+        )
+    return numbers.astype(np.int64)
+
+
+def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
+    """Return one size >= 1, or one of each row."""
+    if np.ndim(values) == 0:
+        return _check.cutoff(values, name=name)
+    found = _integers(values, name)
+    if found.size != n_rows:
+        raise ArgumentError(
+            f"{name} must be one number or one for each of the {n_rows} ranks, got {found.size}."
+        )
+    if found.min() < 1:
+        row = int(np.argmin(found))
+        raise ArgumentError(f"{name} must be >= 1, got {found[row]} at row {row}.")
+    return found
+
+
+def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return a label of each row, or None."""
+    if user is None:
+        return None
+    labels = _check.one_dimensional(_check.array(user, "user").copy(), "user")
+    if labels.dtype.kind == "O":
+        if not all(isinstance(label, str) for label in labels):
+            raise ArgumentError("user must hold integers or strings, got other objects.")
+        labels = labels.astype(str)
+    if labels.size != n_rows:
+        raise ArgumentError(
+            f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
+        )
+    return labels
+
+
+def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
+    """Return each row's number of the user's own items, all of them other than the target."""
+    if history is None:
+        return None
+    found = _integers(history, "history")
+    if found.size != n_rows:
+        raise ArgumentError(
+            f"history must have one number for each of the {n_rows} ranks, got {found.size}."
+        )
+    most = np.broadcast_to(n_items, n_rows) - 1
+    bad = (found < 0) | (found > most)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ArgumentError(
+            f"history must lie from 0 to n_items - 1 = {most[row]}, got {found[row]} at row {row}: "
+            "it counts the user's own items in the catalogue, without the target."
+        )
+    return found
+
+
+def _span(values: int | Ints) -> str:
+    """Return one size, or the least and the largest, as text."""
+    low, high = int(np.min(values)), int(np.max(values))
+    return str(low) if low == high else f"{low} .. {high}"

@@ -17,7 +17,7 @@ from podium.errors import ArgumentError
 from podium.ranking import TIES
 from podium.sampled import _kernels
 from podium.sampled._draws import draw_bits, read_plan
-from podium.sampled.design import Design, read_stages
+from podium.sampled.design import Design, Ints, read_stages
 from podium.sampled.ranks import SampledRanks
 from podium.types import Labels, Ties
 
@@ -186,9 +186,7 @@ def simulate_ranks(
     )
 
 
-def _more_above(
-    rng: np.random.Generator, better: NDArray[np.int64], n: int, drawn: int, design: Design
-) -> NDArray[np.int64]:
+def _more_above(rng: np.random.Generator, better: Ints, n: int, drawn: int, design: Design) -> Ints:
     """Draw how many of n more items are above targets that `drawn` items were all below."""
     others = design.n_items - 1
     if design.replacement:
@@ -242,9 +240,9 @@ def refuse_score(
 
 
 def from_twice(
-    twice: NDArray[np.int64],
-    n_negatives: int | NDArray[np.int64],
-    n_items: int | NDArray[np.int64],
+    twice: Ints,
+    n_negatives: int | Ints,
+    n_items: int | Ints,
     *,
     replacement: bool,
     user: Labels,

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 
 _NODES = 8  # of a cell: cells of as many ranks or fewer are taken rank by rank
 _CELLS = 0.5  # by the number of standard deviations that a catalogue spans
-
-Floats = NDArray[np.float64]
 
 _BLOCK = 2**14  # ranks: what a step reads and writes stays in the processor's cache
 _LONGEST = 800  # sample whose smallest chances, and whose counts of orders, are still doubles
@@ -40,7 +38,7 @@ class Grid:
         What each node counts in a sum; 1 in short cells. They add to n_items.
     """
 
-    edges: NDArray[np.int64]
+    edges: Ints
     ranks: Floats
     weights: Floats
 
@@ -72,7 +70,7 @@ class Grid:
         return out
 
 
-def spaced(n_items: int, n_negatives: int, density: int) -> NDArray[np.int64]:
+def spaced(n_items: int, n_negatives: int, density: int) -> Ints:
     """Return ranks that are even in arcsin(sqrt(rank / n_items)), the first and the last too.
 
     Parameters
@@ -106,7 +104,7 @@ def grid(n_items: int, n_negatives: int, n_factors: int, margin: int = 0) -> Gri
     return Grid(edges, ranks, np.concatenate([w for _, w in nodes]))
 
 
-def cell_edges(n_items: int, degree: int, margin: int) -> NDArray[np.int64]:
+def cell_edges(n_items: int, degree: int, margin: int) -> Ints:
     """Cut 0 .. n_items into cells that are even in arcsin sqrt(rank / n_items).
 
     Parameters

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import f
 
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.likelihood import em, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import spaced
@@ -22,8 +21,6 @@ _USERS = 20  # at least, for each function
 _MOST = 64  # functions: more would add more noise than knowledge, and time
 _ALIKE = 0.95  # correlation with the rank, above which functions differ by chance
 _SELDOM = 1e-6  # users expected of an outcome, below which all functions are 0 there
-
-Floats = NDArray[np.float64]
 
 
 class Part(NamedTuple):
@@ -57,11 +54,6 @@ class Ball:
 
 def ball(ranks: SampledRanks, confidence: float) -> Ball:
     """Return the ball of distributions that fit observed ranks.
-
-    Parameters
-    ----------
-    ranks : SampledRanks
-    confidence : float
 
     Notes
     -----
@@ -144,13 +136,13 @@ def _radius(n_functions: int, n_users: int, confidence: float) -> float:
     return float(np.sqrt(ratio * f.ppf(confidence, n_functions, left) / n_users))
 
 
-def _borders(nodes: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
+def _borders(nodes: Ints, n_items: int) -> Ints:
     """Return the places between nodes at which the ranks are cut, 0 and n_items at the ends."""
     middles = (nodes[1:] + nodes[:-1]) // 2
     return np.concatenate([[0], middles, [n_items]])
 
 
-def _chances(design: Design, ranks: NDArray[np.int64]) -> Floats:
+def _chances(design: Design, ranks: Ints) -> Floats:
     found = np.zeros((ranks.size, design.n_outcomes))
     inside = ranks <= design.n_items
     found[inside] = design.probabilities(ranks[inside])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from podium.sampled.design import Floats, Ints
 
 _COOLING = 0.4  # of the temperature from one step of the search to the next
 _COLDEST = 3e-7  # of the worth's range: what it adds to the worth is below it times a log of ranks
@@ -15,8 +16,6 @@ _FLAT = 1e-9  # promised gain, in temperatures, that is none
 _RISE = 1e-4  # of the promised gain that a step has to make
 _SHORTEST = 1e-6  # share of a step that is tried
 _TINY = 1e-12  # of curvature, where points are too few to have some
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Cloud:
 
     points: Floats
     worth: Floats
-    starts: NDArray[np.int64]
+    starts: Ints
     shares: Floats
     radius: float
 
@@ -48,7 +47,7 @@ class Cloud:
         return int(self.points.shape[1])
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Points of each group."""
         return np.diff(np.append(self.starts, self.worth.size))
 

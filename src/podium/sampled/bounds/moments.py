@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 from scipy.optimize import linprog
+
+from podium.sampled.design import Floats, Ints
 
 _PRICE = 10.0  # of a moment that is missed: it keeps programmes feasible, and bounds on their side
 _ROUNDS = 30  # of ranks that join
 _ENOUGH = 1e-7  # of the measure: by which a rank may break what the prices promise
 _BLOCK = 2**14  # ranks
 
-Floats = NDArray[np.float64]
 
-
-def least(probabilities: Floats, worth: Floats, degree: int, start: NDArray[np.int64]) -> float:
+def least_of_alike(probabilities: Floats, worth: Floats, degree: int, start: Ints) -> float:
     """Return a value that no distribution with the same moments falls below.
 
     Parameters
@@ -71,11 +70,11 @@ def _means(probabilities: Floats, degree: int) -> Floats:
     return total
 
 
-def _places(ranks: NDArray[np.int64], n_items: int) -> Floats:
+def _places(ranks: Ints, n_items: int) -> Floats:
     return (2.0 * ranks.astype(np.float64) - n_items - 1.0) / (n_items - 1.0)
 
 
-def _polynomials(ranks: NDArray[np.int64], n_items: int, degree: int) -> Floats:
+def _polynomials(ranks: Ints, n_items: int, degree: int) -> Floats:
     table = chebyshev.chebvander(_places(ranks, n_items), degree)
     return np.array(table.T, dtype=np.float64, order="C")
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from podium import _check
+from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.estimators.base import Estimator
-from podium.sampled.estimators.registry import register
+from podium.sampled.estimators import Estimator, register
 from podium.sampled.likelihood import Likelihood, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected
@@ -24,8 +23,6 @@ _MOST_STEPS = 100
 _TINY = 1e-100  # chances whose products are subnormal numbers, a hundred times as slow
 _GAP = 1e-14  # of the objective: what rounding leaves
 _RISE = 1e-4  # of the promised gain that a step has to make
-
-Floats = NDArray[np.float64]
 
 
 @register

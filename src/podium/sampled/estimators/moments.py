@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from podium.errors import ArgumentError
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats
 from podium.sampled.sums import expected, grid
 
 _MOST_BYTES = 2**27  # of what is kept: 1,600 designs of 100 negatives, 1 of 4,000
@@ -33,16 +33,18 @@ class Moments:
         ``A' D 1``: how likely each outcome is.
     """
 
-    gram: NDArray[np.float64]
-    total: NDArray[np.float64]
+    gram: Floats
+    total: Floats
 
 
 _KEPT: OrderedDict[Design, Moments] = OrderedDict()
 
 
-def moments(design: Design, prior: NDArray[np.float64] | None) -> Moments:
+def moments(design: Design, prior: Floats | None) -> Moments:
     """Return the sums under a prior distribution of ranks, the uniform one without it."""
-    return _uniform(design) if prior is None else _sums(design, prior)
+    if prior is None:
+        return _uniform(design)
+    return _sums(design, ((prior[part], block) for part, block in design.blocks()))
 
 
 def _uniform(design: Design) -> Moments:
@@ -54,46 +56,37 @@ def _uniform(design: Design) -> Moments:
     if design in _KEPT:
         _KEPT.move_to_end(design)
         return _KEPT[design]
-    found = _on_nodes(design)
+    found = _sums(design, _on_nodes(design))
     _KEPT[design] = found
     while len(_KEPT) > 1 and sum(each.gram.nbytes for each in _KEPT.values()) > _MOST_BYTES:
         _KEPT.popitem(last=False)
     return found
 
 
-def _sums(design: Design, weights: NDArray[np.float64]) -> Moments:
-    gram = np.zeros((design.n_outcomes, design.n_outcomes))
-    total = np.zeros(design.n_outcomes)
-    for part, block in design.blocks():
-        weighted = block * weights[part, None]
-        gram += weighted.T @ block
-        total += weighted.sum(axis=0)
-    return Moments(gram, total)
-
-
-def _on_nodes(design: Design) -> Moments:
-    """Return the sums under the uniform prior from the few ranks that stand for all.
+def _on_nodes(design: Design) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the weights and probabilities of the few ranks that stand for all.
 
     A product of two probabilities is a smooth function of the rank: its sum over all ranks
     follows from its values at few.
     """
     margin = 0 if design.replacement else design.n_negatives
     nodes = grid(design.n_items, design.n_negatives, _FACTORS, margin)
-    gram = np.zeros((design.n_outcomes, design.n_outcomes))
-    total = np.zeros(design.n_outcomes)
     step = max(1, _CELLS // design.n_outcomes)
     for start in range(0, nodes.ranks.size, step):
         part = slice(start, start + step)
-        block = design.probabilities(nodes.ranks[part])
-        weighted = block * (nodes.weights[part] / design.n_items)[:, None]
+        yield nodes.weights[part] / design.n_items, design.probabilities(nodes.ranks[part])
+
+
+def _sums(design: Design, blocks: Iterable[tuple[Floats, Floats]]) -> Moments:
+    gram, total = np.zeros((design.n_outcomes, design.n_outcomes)), np.zeros(design.n_outcomes)
+    for weights, block in blocks:
+        weighted = block * weights[:, None]
         gram += weighted.T @ block
         total += weighted.sum(axis=0)
     return Moments(gram, total)
 
 
-def project(
-    design: Design, values: NDArray[np.float64], prior: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def project(design: Design, values: Floats, prior: Floats | None) -> Floats:
     """Return ``A' D b`` for the values b of the first ranks, 0 for all others."""
     found = np.zeros(design.n_outcomes)
     for part, block in design.blocks(values.size):
@@ -102,15 +95,13 @@ def project(
     return found
 
 
-def spread(
-    design: Design, values: NDArray[np.float64], prior: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def spread(design: Design, values: Floats, prior: Floats | None) -> Floats:
     """Return ``D A v`` for a value of each outcome: float64, (n_items,)."""
     found = expected(design, values)
     return found / design.n_items if prior is None else found * prior
 
 
-def solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(matrix: Floats, right: Floats) -> Floats:
     """Solve a system with a positive semi-definite matrix, scaled to a diagonal of ones.
 
     Unknowns without a diagonal are outcomes that cannot come; they get 0.
@@ -129,7 +120,7 @@ def solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
         return basis @ ((basis.T @ (right * scale)) / values[kept]) * scale
 
 
-def refuse_impossible(counts: NDArray[np.float64], total: NDArray[np.float64], name: str) -> None:
+def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
     """Raise where an outcome was observed that a prior gives no chance."""
     missed = (counts > 0) & ~(total > 0)
     if missed.any():

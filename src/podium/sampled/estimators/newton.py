@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from podium.sampled.design import Floats, Ints
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.sums import spaced
 
@@ -19,8 +19,6 @@ _RISE = 1e-4  # of the promised gain that a step has to make
 _ROUNDING = 1e-15  # of a mean log likelihood
 _SHRINK = 0.9  # by which a step may lower the chance of an outcome: the model is blind to zeros
 _LEAST = 1e-14  # masses below it are none
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class Maximum:
     n_steps : int
     """
 
-    ranks: NDArray[np.int64]
+    ranks: Ints
     masses: Floats
     n_items: int
     log_likelihood: float
@@ -114,9 +112,7 @@ class _Search:
         self.joining, best = self._zoom(low, high, ratios)
         return float(max(best.max(), gain.max(), (self.rows @ ratios).max())) - 1.0
 
-    def _zoom(
-        self, low: NDArray[np.int64], high: NDArray[np.int64], ratios: Floats
-    ) -> tuple[NDArray[np.int64], Floats]:
+    def _zoom(self, low: Ints, high: Ints, ratios: Floats) -> tuple[Ints, Floats]:
         """Narrow brackets of a peak down to single ranks."""
         while True:
             parts = np.linspace(low, high, _ZOOM + 1)
@@ -181,7 +177,7 @@ class _Search:
         return Maximum(self.ranks[order], self.masses[order], n_items, value, gap, n_steps)
 
 
-def _peaks(values: Floats) -> NDArray[np.int64]:
+def _peaks(values: Floats) -> Ints:
     """Return the places of local maxima, one of each flat top."""
     before = np.concatenate([[True], values[1:] > values[:-1]])
     after = np.concatenate([values[:-1] >= values[1:], [True]])

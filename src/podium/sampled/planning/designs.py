@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.progress import or_silent
 from podium.sampled.design import Design
-from podium.sampled.planning.errors import Outlook, Question
+from podium.sampled.planning.outlook import Outlook, Question
 from podium.types import Progress
 
 Kind: TypeAlias = Literal["fixed", "growing", "all"]
@@ -174,48 +174,34 @@ class Family:
 
 
 def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[Family, ...]:
-    """Return what a plan looks at: the sizes that were asked for, or the usual ones."""
-    if sizes is None:
-        return tuple(families(n_items, grows=grows))
-    return tuple(given(_read_sizes(sizes, n_items), grows=grows))
+    """Return what a plan looks at: the sizes that were asked for, or the usual ones.
 
-
-def _read_sizes(sizes: Iterable[int], n_items: int) -> list[int]:
-    found = sorted({_check.cutoff(size, name="sizes") for size in sizes})
-    if not found or found[-1] >= n_items:
-        raise ArgumentError(
-            f"sizes must be numbers of sampled items below n_items = {n_items}, got {found}."
+    Of these, samples of a fixed size hold up to half of the catalogue. `grows` says whether the
+    method can read samples that grow.
+    """
+    growths = GROWTHS if grows else (FIXED,)
+    if sizes is not None:
+        asked = sorted({_check.cutoff(size, name="sizes") for size in sizes})
+        if not asked or asked[-1] >= n_items:
+            raise ArgumentError(
+                f"sizes must be numbers of sampled items below n_items = {n_items}, got {asked}."
+            )
+        return tuple(
+            Family(each, tuple(size for size in asked if size >= each)) for each in growths
         )
-    return found
+    half = (n_items - 1) // 2
+    fixed = tuple(size for size in _SIZES if size <= half) or ((half,) if half else ())
+    last = min(n_items - 1, _SIZES[-1])
+    growing = [
+        Family(each, tuple(start * each for start in _STARTS if start * each <= last))
+        for each in growths[1:]
+    ]
+    return (Family(FIXED, fixed), *growing)
 
 
 def largest(climbed: Iterable[Family]) -> int:
     """Return the largest sample of all families; 1 if they are empty."""
     return max((family.sizes[-1] for family in climbed if family.sizes), default=1)
-
-
-def families(n_items: int, *, grows: bool) -> Iterator[Family]:
-    """Yield ladders of sizes, fixed ones up to half of the catalogue.
-
-    Parameters
-    ----------
-    n_items : int
-    grows : bool
-        Whether the method can read samples that grow.
-    """
-    half = (n_items - 1) // 2
-    fixed = tuple(size for size in _SIZES if size <= half) or ((half,) if half else ())
-    yield Family(FIXED, fixed)
-    for growth in GROWTHS[1:] if grows else ():
-        last = min(n_items - 1, _SIZES[-1])
-        sizes = (start * growth for start in _STARTS)
-        yield Family(growth, tuple(size for size in sizes if size <= last))
-
-
-def given(sizes: Sequence[int], *, grows: bool) -> Iterator[Family]:
-    """Yield the same for the sizes that were asked for, which rise."""
-    for growth in GROWTHS if grows else (FIXED,):
-        yield Family(growth, tuple(size for size in sizes if size >= growth))
 
 
 def climb(family: Family, ask: Ask, goal: float, *, reachable: bool) -> None:

@@ -1,1 +1,294 @@
-"""Sampled ranks, candidates and seen items from tables and files."""
+"""Sampled ranks from tables of ranks or scores, all drawn in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from podium.data.tables import open_table
+from podium.errors import ArgumentError, DataError
+from podium.sampled.candidates import Candidates
+from podium.sampled.ranks import SampledRanks
+from podium.sampled.reading.negatives import (
+    CandidatePairs,
+    OnOwnTarget,
+    read_negatives,
+    read_pair_scores,
+)
+from podium.sampled.reading.ranks import RANK, read_ranks
+from podium.sampled.reading.scores import SCORE, Tie, read_candidate_scores
+from podium.sampled.reading.seen import OnSeen, Seen, read_seen, without_seen
+
+_ROLES = {
+    "ranks": ("user", "rank", "history"),
+    "scores": ("user", "item", "score", "target", "history"),
+    "negatives": ("user", "item", "score"),
+}
+_WHY = {
+    "ranks": "the file is read as ranks: see kind=",
+    "scores": "the file is read as scores",
+    "negatives": "targets are those of negatives=: only user, item and score are read",
+}
+_HAVE = {
+    "target": "scores with targets",
+    "rank": "ranks",
+    "history": "ranks or of scores with targets",
+}
+
+
+@dataclass(frozen=True)
+class SampleReader:
+    """Reads tables of models that were evaluated on samples drawn in one way.
+
+    Parameters
+    ----------
+    n_items : int
+        Items of the catalogue that were drawn from, the target among them.
+    n_negatives : int, optional
+        Items drawn beside the target. Ranks need it unless they have a column n_negatives; scores
+        and `negatives` are checked for it.
+    replacement : bool
+        Whether an item could be drawn twice.
+    stages : sequence of int, optional
+        As in `SampledRanks`. Only for ranks.
+    mixed : bool
+        Allow samples of different sizes, which otherwise are an error.
+    negatives : path, optional
+        A file of each target's candidates, as `read_negatives` reads it. Tables then have scores
+        of users and items, and need no targets.
+    own_target, seen, seen_candidates
+        As in `read_negatives`. Ranks cannot show which items were drawn, so that they take no
+        seen_candidates="drop".
+    kind : {"ranks", "scores"}, optional
+        What tables have. Without it, a table without ranks that has scores is one of scores.
+    ties : {"worst", "best", "average", "random"}, optional
+        As in `read_candidate_scores`: "worst" unless given. Only for scores.
+    seed : int
+        For ties="random".
+    columns : mapping, optional
+        Names of columns that don't have their usual name, by "user", "item", "score", "target",
+        "rank" and "history". Those of users and items are the names in the table of seen items
+        too, if it has them.
+
+    Raises
+    ------
+    ArgumentError
+        If an option has no effect without another, or on a table of that kind.
+
+    Examples
+    --------
+    >>> reader = SampleReader(n_items=50, n_negatives=9)
+    >>> reader.read({"user": [1, 2], "rank": [3, 1]}).ranks.tolist()
+    [3, 1]
+    """
+
+    n_items: int
+    n_negatives: int | None = None
+    replacement: bool = True
+    stages: Sequence[int] | None = None
+    mixed: bool = False
+    negatives: str | Path | None = None
+    own_target: OnOwnTarget = "error"
+    seen: Any = None
+    seen_candidates: OnSeen = "error"
+    kind: Literal["ranks", "scores"] | None = None
+    ties: Tie | None = None
+    seed: int = 0
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        if self.seen_candidates == "drop" and self.seen is None:
+            raise ArgumentError("seen_candidates='drop' needs seen=.")
+        if self.own_target == "drop" and self.negatives is None:
+            raise ArgumentError("own_target='drop' needs negatives=.")
+
+    def read(self, source: Any) -> SampledRanks:
+        """Read one table: a path, frame, mapping or tuple of arrays, see `podium.data`.
+
+        Raises
+        ------
+        DataError
+            As `read_ranks`, `read_candidate_scores`, `read_negatives` and `read_pair_scores`; if
+            samples differ in size and `mixed` is not given, or do not have n_negatives.
+        """
+        kind = self._kind(source)
+        self._refuse_options(kind, source)
+        with self._naming(source):
+            return {"ranks": self._ranks, "scores": self._scores, "negatives": self._listed}[kind](
+                source
+            )
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The candidates that `negatives` lists, without seen ones."""
+        if self.negatives is None:
+            raise ArgumentError("candidates are those of negatives=, which is not given.")
+        self._refuse_options("negatives", self.negatives)
+        found = read_negatives(
+            self.negatives,
+            n_items=self.n_items,
+            n_negatives=self.n_negatives,
+            replacement=self.replacement,
+            mixed=self.mixed,
+            own_target=self.own_target,
+        )
+        if self.seen is None:
+            return found
+        name, drop = str(self.negatives), self.seen_candidates
+        return without_seen(found, self._seen, source=name, seen_candidates=drop)
+
+    @cached_property
+    def pairs(self) -> CandidatePairs:
+        """The pairs of users and items of `negatives`, whose scores rank its targets."""
+        return CandidatePairs.of(self.candidates, str(self.negatives))
+
+    def rank(self, pairs: CandidatePairs, scores: Any) -> SampledRanks:
+        """Rank the targets of pairs by a score of each pair."""
+        return pairs.ranks(scores, ties=self.ties or "worst", seed=self.seed)
+
+    def _kind(self, source: Any) -> Literal["ranks", "scores", "negatives"]:
+        if self.negatives is not None:
+            return "negatives"
+        if self.kind is not None or "rank" in self.columns or not _has_names(source):
+            return self.kind or "ranks"
+        names = [name.strip().lower() for name in open_table(source, "ranks", ()).names]
+        only_scores = not set(names) & set(RANK.usual) and set(names) & set(SCORE.usual)
+        return "scores" if only_scores else "ranks"
+
+    def _refuse_options(self, kind: str, source: Any) -> None:
+        """Raise where an option has no effect on a table of this kind."""
+        if kind == "negatives" and self.stages is not None:
+            raise ArgumentError("stages is for ranks: negatives= has samples of one size.")
+        if kind == "scores" and self.stages is not None:
+            raise ArgumentError("stages is for ranks: scores don't show when a sample grew.")
+        if kind == "ranks" and self.ties is not None:
+            raise ArgumentError(f"ties= is for scores, and {_name(source)} has ranks.")
+        if kind == "ranks" and self.seen_candidates == "drop":
+            raise ArgumentError(
+                f"seen_candidates='drop' is for candidates, and {_name(source)} has ranks: they "
+                "don't show which items were drawn."
+            )
+        read = {*_ROLES[kind], *(("item",) if kind == "ranks" and self.seen is not None else ())}
+        for role in self.columns:
+            if role not in read:
+                raise ArgumentError(
+                    f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, and "
+                    f"{_WHY[kind]}."
+                )
+        if kind == "ranks" and "item" in self.columns:
+            self._require_seen(self.columns["item"])
+
+    def _require_seen(self, column: str) -> None:
+        """Refuse a name that the table of seen items lacks, the only one that could have it."""
+        if _has_names(self.seen):
+            names = open_table(self.seen, "pairs", ()).names
+            if column not in names:
+                raise DataError(
+                    f"{_name(self.seen)} has no column {column!r} (columns['item']). It has: "
+                    f"{', '.join(names)}."
+                )
+
+    def _columns(self, kind: str) -> dict[str, str]:
+        return {role: name for role, name in self.columns.items() if role in _ROLES[kind]}
+
+    @cached_property
+    def _seen(self) -> Seen | None:
+        """The table of seen items, by the names in `columns` that are those of its columns."""
+        if self.seen is None or isinstance(self.seen, Seen):
+            return self.seen
+        named: dict[str, str] = {}
+        if _has_names(self.seen):
+            names = open_table(self.seen, "pairs", ()).names
+            given = {role: self.columns.get(role) for role in ("user", "item")}
+            named = {role: name for role, name in given.items() if name in names}
+        return read_seen(self.seen, columns=named)
+
+    def _ranks(self, source: Any) -> SampledRanks:
+        found = read_ranks(
+            source,
+            n_items=self.n_items,
+            n_negatives=self.n_negatives,
+            replacement=self.replacement,
+            stages=self.stages,
+            columns=self._columns("ranks"),
+            seen=self._seen,
+        )
+        if np.ndim(found.n_negatives) and not (self.mixed or self.stages):
+            raise DataError(
+                f"{_name(source)}: samples have different sizes, from {np.min(found.n_negatives)} "
+                f"to {np.max(found.n_negatives)} items beside the target. Pass mixed=True if they "
+                "were drawn so, or stages= if they grew."
+            )
+        return found
+
+    def _scores(self, source: Any) -> SampledRanks:
+        found = read_candidate_scores(
+            source,
+            n_items=self.n_items,
+            replacement=self.replacement,
+            ties=self.ties or "worst",
+            mixed=self.mixed,
+            seed=self.seed,
+            columns=self._columns("scores"),
+            seen=self._seen,
+            seen_candidates=self.seen_candidates,
+        )
+        if self.n_negatives is not None and np.any(found.n_negatives != self.n_negatives):
+            raise DataError(
+                f"{_name(source)}: users have {np.min(found.n_negatives)} candidates, n_negatives "
+                f"says {self.n_negatives}. Leave it out, or check that no rows were lost."
+            )
+        return found
+
+    def _listed(self, source: Any) -> SampledRanks:
+        scores = read_pair_scores(source, self.pairs, columns=self._columns("negatives"))
+        return self.rank(self.pairs, scores)
+
+    @contextmanager
+    def _naming(self, source: Any) -> Generator[None]:
+        """Name the file in errors that name none."""
+        try:
+            yield
+        except ArgumentError as error:
+            text, name = str(error), _name(source)
+            files = [name, *(str(each) for each in (self.negatives, self.seen) if _is_path(each))]
+            if text.startswith(tuple(files)) or name in text:
+                raise
+            raise type(error)(f"{name}: {text}") from error
+
+
+def read(source: Any, **options: Any) -> SampledRanks:
+    """Read sampled ranks from a table of ranks, or of scores of targets and candidates.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays
+        See `podium.data`.
+    **options
+        As in `SampleReader`, which reads several tables by the same options.
+
+    Examples
+    --------
+    >>> read({"user": [1, 2], "rank": [3, 1]}, n_items=50, n_negatives=9).ranks.tolist()
+    [3, 1]
+    """
+    return SampleReader(**options).read(source)
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | Path)
+
+
+def _name(source: Any) -> str:
+    return str(source) if _is_path(source) else "the table"
+
+
+def _has_names(source: Any) -> bool:
+    """Whether columns have names: those of a tuple are in the order of the roles."""
+    return not isinstance(source, tuple | Seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from podium.data.source import Column, Source
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
 from podium.sampled.candidates import Candidates
+from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.scores import SCORE, read_candidate_scores
 from podium.sampled.reading.seen import OnSeen, without_seen
@@ -86,7 +87,7 @@ def read_negatives(
     if not lines:
         raise DataError(f"{file} has no lines.")
     heads: list[tuple[int, int]] = []
-    drawn: list[NDArray[np.int64]] = []
+    drawn: list[Ints] = []
     for number, line in enumerate(lines, 1):
         user, item, items = _line(line, number, file)
         own = items == item
@@ -116,9 +117,7 @@ def read_negatives(
     return without_seen(found, seen, source=str(file), seen_candidates=seen_candidates)
 
 
-def _refuse_sizes(
-    file: Path, sizes: NDArray[np.int64], n_negatives: int | None, *, mixed: bool
-) -> None:
+def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bool) -> None:
     """Refuse lines without candidates, of different lengths, or of another than was given."""
     least, most = int(sizes.min()), int(sizes.max())
     if not least:
@@ -166,7 +165,7 @@ def _refuse_draws(file: Path, found: Candidates) -> None:
         )
 
 
-def _line(line: bytes, number: int, file: Path) -> tuple[int, int, NDArray[np.int64]]:
+def _line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
     head, *fields = line.split() or [b""]
     match = _PAIR.fullmatch(head)
     if match is None or not fields or not all(field.isdigit() for field in fields):
@@ -226,8 +225,8 @@ class CandidatePairs:
 
     def keep(self, rows: NDArray[Any]) -> CandidatePairs:
         """Return some of the pairs."""
-        kept = {name: getattr(self, name)[rows] for name in ("line", "user", "item", "target")}
-        return replace(self, **kept)
+        line, user, item, target = self.line, self.user, self.item, self.target
+        return replace(self, line=line[rows], user=user[rows], item=item[rows], target=target[rows])
 
     def ranks(self, scores: NDArray[Any], **options: Any) -> SampledRanks:
         """Rank each target among its line's candidates by a score of each pair.
@@ -269,7 +268,7 @@ class CandidatePairs:
 
 def read_pair_scores(
     source: Any, pairs: CandidatePairs, *, columns: dict[str, str] | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Look the score of each pair up in a table of users, items and scores.
 
     Parameters
@@ -310,25 +309,17 @@ def read_pair_scores(
     return score[row[place]]
 
 
-class _Scored(NamedTuple):
-    """The rows of a table of scores, with the numbers that files of negatives have."""
-
-    table: str
-    user: NDArray[np.int64]
-    item: NDArray[np.int64]
-    score: NDArray[np.float64]
-
-
-def _read_scores(source: Any, named: dict[str, str]) -> _Scored:
+def _read_scores(source: Any, named: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
+    """Return the table's name, and users, items and scores, numbered as in files of negatives."""
     roles = (USER, ITEM, SCORE)
     table = open_table(source, "candidates' scores", roles)
     found = resolve(table.names, roles, named, table.name)
     got = fetch(table, found, {"user": "id", "item": "id", "score": "number"})
     user, item = (_numbers(got[role], found[role], table) for role in ("user", "item"))
-    return _Scored(table.name, user, item, to_scores(table, found["score"], got["score"], user))
+    return table.name, user, item, to_scores(table, found["score"], got["score"], user)
 
 
-def _numbers(column: Column, name: str, table: Source) -> NDArray[np.int64]:
+def _numbers(column: Column, name: str, table: Source) -> Ints:
     ids = to_ids(column, name, table)
     numbers = ids if isinstance(ids, np.ndarray) else as_integers(ids)
     if not isinstance(numbers, np.ndarray):

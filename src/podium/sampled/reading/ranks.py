@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import Ids, to_ids, to_numbers
@@ -14,12 +14,18 @@ from podium.data.ids import label_array
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.seen import read_seen
 
 _USER = Role("user", USER.usual, required=False)
 RANK = Role("rank", ("rank", "sampled_rank"))
 _NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
+KINDS: dict[str, Kind] = {
+    "user": "id",
+    "item": "id",
+    **dict.fromkeys(("rank", "n_negatives", "score", "target", "history"), "number"),
+}
 HISTORY = Role("history", ("history", "n_history", "n_train"), required=False)
 
 
@@ -77,13 +83,7 @@ def read_ranks(
             "n_negatives must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
-    kinds: dict[str, Kind] = {
-        "user": "id",
-        "rank": "number",
-        "n_negatives": "number",
-        "history": "number",
-    }
-    values = fetch(table, found, kinds)
+    values = fetch(table, found, KINDS)
     user = to_ids(values["user"], found["user"], table) if "user" in values else None
     rank = to_numbers(values["rank"], found["rank"], table, user)
     if n_negatives is None:
@@ -108,7 +108,7 @@ def read_ranks(
 
 def own_items(
     values: dict[str, Any], found: dict[str, str], table: Source, user: Ids | None
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Return the column of numbers of own items, if there is one."""
     if "history" not in values:
         return None
@@ -130,7 +130,7 @@ def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], sourc
         )
 
 
-def _common(sizes: int | NDArray[np.float64], stages: Any) -> Any:
+def _common(sizes: int | Floats, stages: Any) -> Any:
     """Return one number where a column holds the same one throughout."""
     if isinstance(sizes, np.ndarray) and not stages and (sizes == sizes[0]).all():
         return int(sizes[0]) if float(sizes[0]).is_integer() else sizes

@@ -14,12 +14,12 @@ from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
 from podium.data.convert import finite, to_ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
-from podium.data.source import Kind
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
 from podium.sampled import _kernels
+from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.ranks import HISTORY, own_items, refuse_history
+from podium.sampled.reading.ranks import HISTORY, KINDS, own_items, refuse_history
 from podium.sampled.reading.seen import OnSeen, read_seen, warn_of_lost, whole
 from podium.sampled.sampling import from_twice
 
@@ -95,14 +95,7 @@ def read_candidate_scores(
     roles = (USER, ITEM, SCORE, _TARGET, HISTORY)
     table = open_table(source, "candidates' scores", roles, format)
     found = resolve(table.names, roles, columns or {}, table.name)
-    kinds: dict[str, Kind] = {
-        "user": "id",
-        "item": "id",
-        "score": "number",
-        "target": "number",
-        "history": "number",
-    }
-    values = fetch(table, found, kinds)
+    values = fetch(table, found, KINDS)
     user, item = (to_ids(values[name], found[name], table) for name in ("user", "item"))
     score = to_scores(table, found["score"], values["score"], user)
     target = to_numbers(values["target"], found["target"], table, user)
@@ -113,7 +106,7 @@ def read_candidate_scores(
     again = _check.flag(replacement, "replacement")
     _refuse_twice(rows, codes_of(item)[0], table.name, replacement=again)
     _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
-    sizes: int | NDArray[np.int64] = whole(n_items)
+    sizes: int | Ints = whole(n_items)
     own = own_items(values, found, table, user)
     if seen is not None:
         known = read_seen(seen)
@@ -156,7 +149,7 @@ class _Rows:
     names: NDArray[Any]
     codes: NDArray[np.intp]
     item: NDArray[Any]
-    score: NDArray[np.float64]
+    score: Floats
     held: NDArray[np.bool_]
 
     @classmethod
@@ -164,7 +157,7 @@ class _Rows:
         cls,
         user: NDArray[Any],
         item: NDArray[Any],
-        score: NDArray[np.float64],
+        score: Floats,
         held: NDArray[np.bool_],
     ) -> _Rows:
         """Number the users."""
@@ -186,7 +179,7 @@ class _Rows:
         left = np.bincount(self.codes[rows & ~self.held], minlength=self.names.size) > 0
         return rows & left[self.codes]
 
-    def candidates(self, source: str) -> NDArray[np.int64]:
+    def candidates(self, source: str) -> Ints:
         """Return how many candidates each user has, and refuse users without one or a target."""
         n = self.names.size
         counts = [np.bincount(self.codes[part], minlength=n) for part in (self.held, ~self.held)]
@@ -200,7 +193,7 @@ class _Rows:
         return counts[1].astype(np.int64)
 
 
-def _twice_above(rows: _Rows, rule: Tie, seed: int) -> NDArray[np.int64]:
+def _twice_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
     """Return twice what is above each target."""
     above, equal = _counts(rows.codes, rows.score, rows.held)
     if rule == "random":
@@ -209,9 +202,7 @@ def _twice_above(rows: _Rows, rule: Tie, seed: int) -> NDArray[np.int64]:
     return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
 
 
-def _refuse_mixed(
-    sizes: NDArray[np.int64], names: NDArray[Any], *, mixed: bool, source: str
-) -> None:
+def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str) -> None:
     odd = sizes != np.bincount(sizes).argmax()
     if odd.any() and not _check.flag(mixed, "mixed"):
         first = int(np.argmax(odd))
@@ -222,9 +213,7 @@ def _refuse_mixed(
         )
 
 
-def _refuse_twice(
-    rows: _Rows, places: NDArray[np.int64], source: str, *, replacement: bool
-) -> None:
+def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) -> None:
     """Refuse rows that repeat a user's item, unless it is a candidate that was drawn again.
 
     `places` are the items' codes.
@@ -255,9 +244,7 @@ def _refuse_twice(
     raise DataError(f"{source} has several scores of user {user} and item {item}. Keep one.")
 
 
-def _counts(
-    codes: NDArray[np.intp], score: NDArray[np.float64], held: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _counts(codes: NDArray[np.intp], score: Floats, held: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return how many of their users' candidates are above each target, and how many equal it."""
     levels, level = np.unique(score, return_inverse=True)
     keys = codes * levels.size + level
@@ -267,9 +254,7 @@ def _counts(
     return ends - after, after - np.searchsorted(candidates, targets)
 
 
-def _places(
-    equal: NDArray[np.int64], users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int
-) -> NDArray[np.int64]:
+def _places(equal: Ints, users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int) -> Ints:
     """Return how many of the equal ones come before, from 0 to all of them, equally likely."""
     units = np.empty(equal.size)
     _kernels.units(random_bits(seed), users, items, units)

@@ -18,6 +18,7 @@ from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import find
 from podium.sampled.candidates import Candidates
+from podium.sampled.design import Ints
 
 OnSeen = Literal["error", "drop"]
 
@@ -44,7 +45,7 @@ class Seen:
     user: Ids
     item: Ids
 
-    def sizes(self, user: Ids, n_items: ArrayLike, source: str) -> NDArray[np.int64]:
+    def sizes(self, user: Ids, n_items: ArrayLike, source: str) -> Ints:
         """Return how many items are left in the catalogue of each row's user.
 
         Parameters
@@ -72,7 +73,7 @@ class Seen:
             )
         return whole(n_items) - self._n_seen(user)
 
-    def _n_seen(self, user: Ids) -> NDArray[np.int64]:
+    def _n_seen(self, user: Ids) -> Ints:
         """Return how many items each row's user has seen."""
         shared = share(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
@@ -126,7 +127,12 @@ class Seen:
         """
         drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
         held = self.holds(*pairs)
-        self._refuse_targets(pairs, target, held, source)
+        if (held & target).any():
+            user, item, n = _first(pairs, held & target)
+            raise DataError(
+                f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
+                f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
+            )
         if held.any() and not drop:
             user, item, n = _first(pairs, held)
             raise DataError(
@@ -137,20 +143,6 @@ class Seen:
             )
         self._check_items(pairs, n_items, source)
         return held
-
-    def _refuse_targets(
-        self,
-        pairs: tuple[Ids, Ids],
-        target: NDArray[np.bool_],
-        held: NDArray[np.bool_],
-        source: str,
-    ) -> None:
-        if (held & target).any():
-            user, item, n = _first(pairs, held & target)
-            raise DataError(
-                f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
-                f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
-            )
 
     def _check_items(self, pairs: tuple[Ids, Ids], n_items: ArrayLike, source: str) -> None:
         """Refuse a sample without items that others had seen, or warn, where it should have some.

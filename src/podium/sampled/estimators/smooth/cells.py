@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.metrics import Measure
-from podium.sampled._measures import all_rank_weights
-from podium.sampled.design import Design
+from podium.sampled.design import Design, Floats, Ints
+from podium.sampled.distribution import all_rank_weights
 from podium.sampled.likelihood import Likelihood
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _SINGLE = 24  # ranks at either end that are cells of their own
 _RATIO = 0.07  # of a cell's size to its distance from the nearer end

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
-
-Floats = NDArray[np.float64]
 
 _GROUPS = 8  # of users, by their number of own items
 _LEAST_EXPECTED = 5.0  # users in a cell of the test of fit
@@ -39,9 +37,9 @@ class Places:
     n_columns : int
     """
 
-    groups: NDArray[np.int64]
+    groups: Ints
     sizes: Floats
-    columns: NDArray[np.int64]
+    columns: Ints
     n_columns: int
 
     @classmethod
@@ -108,7 +106,7 @@ def _alike(ranks: SampledRanks) -> float:
     return shared / (shared + within)
 
 
-def _by_history(ranks: SampledRanks) -> tuple[NDArray[np.int64], Floats]:
+def _by_history(ranks: SampledRanks) -> tuple[Ints, Floats]:
     """Put users of alike histories together: each row's group, and the groups' typical sizes."""
     if ranks.history is None:
         return np.zeros(ranks.n_rows, np.int64), np.ones(1)

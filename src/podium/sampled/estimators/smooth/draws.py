@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from podium.sampled.estimators.smooth.fit import Mode, Sample, evidence, modes, penalties
+from podium.sampled.design import Floats
+from podium.sampled.estimators.smooth.fit import Mode, Sample, State, evidence, modes, penalties
 from podium.sampled.estimators.smooth.prior import (
     ANY_HEAD,
     Prior,
@@ -18,9 +18,6 @@ from podium.sampled.estimators.smooth.prior import (
     with_history,
     with_peak,
 )
-from podium.sampled.estimators.smooth.state import State
-
-Floats = NDArray[np.float64]
 
 _MOST, _LEAST = 2000, 500  # distributions that are drawn
 _WORK = 10**9  # products of chances, beyond which there are fewer

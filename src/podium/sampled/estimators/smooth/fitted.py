@@ -7,18 +7,17 @@ from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._measures import rank_weights, read_measure
 from podium.sampled.bounds import Bounds, identification_bounds, most_of_first
-from podium.sampled.distribution import RankDistribution
+from podium.sampled.design import Floats
+from podium.sampled.distribution import RankDistribution, rank_weights, read_measure
 from podium.sampled.estimators.smooth.data import n_observed
 from podium.sampled.estimators.smooth.draws import Draws, draw
-from podium.sampled.estimators.smooth.state import (
+from podium.sampled.estimators.smooth.fit import (
     State,
     influences,
     log_moments,
@@ -26,8 +25,6 @@ from podium.sampled.estimators.smooth.state import (
     together,
 )
 from podium.sampled.ranks import SampledRanks
-
-Floats = NDArray[np.float64]
 
 _LEAST = 1e-100  # of a measure whose square is to be divided by
 _WIDER = 1.05  # times as far out as a normal quantile: the family is an assumption too

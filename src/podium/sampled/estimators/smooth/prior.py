@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.linalg import block_diag
 
+from podium.sampled.design import Floats
 from podium.sampled.estimators.smooth.cells import Cells
-
-Floats = NDArray[np.float64]
 
 _SPACING = 0.5  # between knots
 _UNIT = 0.36  # knot spacing in whose second differences the roughness is counted
