@@ -150,9 +150,9 @@ def estimator_of(model: Model, loss: Any) -> Any:
 
 def _class(name: str) -> Any:
     from podium import _check
-    from podium.rankers import registry
+    from podium.rankers import REGISTRY
 
-    return registry.get(_check.choice(name, "--model", registry.names()))
+    return REGISTRY[_check.choice(name, "--model", list(REGISTRY))]
 
 
 def _own(model: Model, known: Any) -> dict[str, Any]:

@@ -7,11 +7,9 @@ from typing import Any
 
 from podium.errors import ArgumentError
 from podium.losses.base import Loss
-from podium.registry import Classes
+from podium.registry import Values
 
-REGISTRY: Classes[Loss] = Classes(
-    "loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss
-)
+REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
 """Every loss class by its name; the law tests loop over it and read the declarations.
 
 A class with several names stands under each: make the loss with `get`, which sets the parameters

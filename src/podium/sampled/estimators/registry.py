@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from podium.registry import Classes
+from podium.registry import Values
 from podium.sampled.estimators.base import Estimator
 
-REGISTRY: Classes[Estimator] = Classes(
+REGISTRY: Values[Estimator] = Values(
     "estimator", "name or name(param=value), as bv(gamma=0.1)", base=Estimator
 )
 """Every estimator class by its name; the law tests loop over it and read the declarations."""
