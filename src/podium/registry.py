@@ -1,4 +1,4 @@
-"""One grammar and one registry for what has a name: metrics, losses, estimators, models.
+"""One registry for what has a name: metrics, losses, estimators, models.
 
 The text of each is ``name(param=value, …)@k``. Each kind has a `REGISTRY` and the functions
 `register` (enter something under a name), `get` (make a value from a name and parameters) and
@@ -31,13 +31,13 @@ import importlib
 import importlib.metadata
 import importlib.util
 import inspect
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from podium import _check
+from podium._grammar import NAME, read, write
 from podium.errors import ArgumentError, PodiumWarning
 
 T = TypeVar("T")
@@ -48,90 +48,6 @@ GROUP = "podium.plugins"
 
 OWN = ("podium.papers.plugin",)
 """Modules of podium that register and that no other part of it imports; each may be absent."""
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_:-]*")
-_FORM = re.compile(rf"\s*({_NAME.pattern})\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]*))?\s*", re.DOTALL)
-
-
-class Text(NamedTuple):
-    """The parts of a text ``name(param=value, …)@k``; the values are words still."""
-
-    name: str
-    params: dict[str, str]
-    k: int | None
-
-
-def read(text: object, noun: str, form: str) -> Text:
-    """Divide a text into its parts.
-
-    Parameters
-    ----------
-    text : str
-    noun, form : str
-        Its kind and its form, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the text has another form, names a parameter twice, or has a k that is no integer >= 1.
-
-    Examples
-    --------
-    >>> read("ndcg(gain=exp2)@10", "measure", "name@k")
-    Text(name='ndcg', params={'gain': 'exp2'}, k=10)
-    """
-    match = _FORM.fullmatch(text) if isinstance(text, str) else None
-    parts = None if match is None else divided(match[2] or "")
-    if match is None or parts is None:
-        raise ArgumentError(f"{noun} {text!r} is not of the form {form}.")
-    params: dict[str, str] = {}
-    for part in filter(None, parts):
-        param, equals, value = (word.strip() for word in part.partition("="))
-        if not param or not equals or not value or param in params:
-            raise ArgumentError(
-                f"{noun} must have parameters as param=value, each once, got {text!r}."
-            )
-        params[param] = value
-    return Text(match[1], params, None if match[3] is None else _cutoff(match[3], text))
-
-
-def _cutoff(word: str, text: object) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise ArgumentError(f"k must be an integer >= 1, got {word!r} in {text!r}.")
-    return int(word)
-
-
-def divided(text: str) -> list[str] | None:
-    """Divide a text at the commas outside of its parentheses; None where these do not match.
-
-    Examples
-    --------
-    >>> divided("prior=bv(gamma=0.5,a=1), b=2")
-    ['prior=bv(gamma=0.5,a=1)', 'b=2']
-    """
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if depth < 0:
-            return None
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return None if depth else [part.strip() for part in parts]
-
-
-def write(name: str, params: Mapping[str, Any], k: int | None) -> str:
-    """Return the text of a name, parameters and a cutoff; `read` takes it apart again."""
-    inside = ",".join(f"{param}={word(value)}" for param, value in params.items())
-    return f"{name}{f'({inside})' if inside else ''}{'' if k is None else f'@{k}'}"
-
-
-def word(value: object) -> str:
-    """Return a value as a word of a text."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 class Elsewhere(NamedTuple):
@@ -192,7 +108,7 @@ class Registry(Mapping[str, T]):
         self.aliases.update(others)
 
     def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
-        if not _NAME.fullmatch(name.removesuffix(self.suffix)):
+        if not NAME.fullmatch(name.removesuffix(self.suffix)):
             raise ArgumentError(
                 f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
                 "and use letters, digits, '-', '_' and ':' only."

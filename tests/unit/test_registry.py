@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from podium import losses, metrics, registry, sampled
+from podium._grammar import Text, divided, read, word
 from podium.errors import ArgumentError, PodiumWarning
-from podium.registry import Registry, Text, Values, divided, read, word
+from podium.registry import Registry, Values
 
 
 @pytest.mark.parametrize(

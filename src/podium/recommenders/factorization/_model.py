@@ -123,7 +123,6 @@ class Factorization(FactorRecommender):
     """
 
     _kind: ClassVar[str] = "podium_factorization"
-    _names: ClassVar[tuple[str, ...]] = ("RoBiRank",)  # as podium 0.1 called it
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,
