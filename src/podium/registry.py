@@ -57,6 +57,7 @@ class Elsewhere(NamedTuple):
     cls: str
 
     def load(self) -> Any:
+        """Return the class, imported by now."""
         return getattr(importlib.import_module(self.module), self.cls)
 
 
@@ -315,6 +316,7 @@ class Models(Classes[T]):
         self.enter(name, Elsewhere(module, cls))
 
     def enter(self, name: str, entry: type[T] | Elsewhere, aliases: Iterable[str] = ()) -> None:
+        """Enter a class under a name, unless another one is called as it is."""
         taken = self._by_class().get(_class_name(entry), entry)
         if _origin(taken) != _origin(entry):
             raise ArgumentError(
