@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.recommenders import Recommender, register
+from podium.recommenders import MatrixRecommender, register
 
 
 @register("selective-1")
-class Selective(Recommender):
+class Selective(MatrixRecommender):
     """Scores items by their users, of which those with few items count more."""
 
     _learned: ClassVar[tuple[str, ...]] = ("popularity_",)

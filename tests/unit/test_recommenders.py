@@ -22,6 +22,7 @@ from podium.recommenders import (
     WARP,
     FactorRecommender,
     ItemKNN,
+    MatrixRecommender,
     MultiVAE,
     NeuMF,
     Popularity,
@@ -164,7 +165,7 @@ def test_factors_are_read_as_factors() -> None:
     assert issubclass(ALS, FactorRecommender)
 
 
-class Mine(Recommender):
+class Mine(MatrixRecommender):
     """A recommender of a user's own: two methods."""
 
     def _fit(self, pairs: Any) -> None:

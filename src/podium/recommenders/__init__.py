@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from podium.recommenders._registry import REGISTRY, get, load, parse, register
 
 if TYPE_CHECKING:
-    from podium.recommenders._base import Recommender
+    from podium.recommenders._base import MatrixRecommender, Recommender
     from podium.recommenders._candidates import CandidateScores, score_candidates
     from podium.recommenders._cornac import MultiVAE, NeuMF
     from podium.recommenders._factors import FactorRecommender, Popularity
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _HOME = {
     "CandidateScores": "_candidates",
     "FactorRecommender": "_factors",
+    "MatrixRecommender": "_base",
     "Recommender": "_base",
     "score_candidates": "_candidates",
 }
@@ -39,6 +40,7 @@ __all__ = [
     "FactorRecommender",
     "Factorization",
     "ItemKNN",
+    "MatrixRecommender",
     "MultiVAE",
     "NeuMF",
     "Popularity",

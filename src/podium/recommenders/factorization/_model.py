@@ -172,9 +172,6 @@ class Factorization(FactorRecommender):
         self.eval_metric = eval_metric
         self.patience = patience
 
-    def _fit(self, pairs: Any) -> None:
-        raise NotImplementedError  # `fit` does it all
-
     def fit(
         self,
         user_items: Any,
