@@ -73,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     attributes = cast("dict[str, Any]", model.__dict__)
     learned = {key: value for key, value in attributes.items() if key.endswith("_")}
     arrays = {key: value for key, value in learned.items() if _is_numeric(value)}
-    arrays |= {_HISTORY + key: value for key, value in getattr(model, "history_", {}).items()}
+    arrays |= {_HISTORY + key: value for key, value in attributes.get("history_", {}).items()}
     write_arrays(path, _KIND, FORMAT, arrays, _describe(model))
 
 
