@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -76,7 +76,7 @@ def write_arrays(
 
 
 def read_arrays(
-    path: str | os.PathLike[str], kind: str, format: int, *, what: str = "model"
+    path: str | os.PathLike[str], kind: str | Sequence[str], format: int, *, what: str = "model"
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file that `write_arrays` wrote.
 
@@ -84,7 +84,7 @@ def read_arrays(
     ----------
     path : path
     kind, format
-        As they were written.
+        As they were written; one of several kinds may be.
     what : str
         What messages call such a file.
 
@@ -103,6 +103,8 @@ def read_arrays(
     """
     place = Path(path)
     kinds, arrays = _opened(place, what)
+    wanted = [kind] if isinstance(kind, str) else kind
+    kind = next((each for each in wanted if each in kinds), wanted[0])
     header = _header(kinds.get(kind))
     if header is None:
         others = [other for other in kinds if other.startswith("podium_") and other != kind]

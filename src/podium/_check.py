@@ -77,6 +77,11 @@ def flag(value: Any, name: str) -> bool:
     raise ArgumentError(f"{name} must be True or False, got {value!r}.")
 
 
+def is_sparse(value: object) -> bool:
+    """Return whether it is a sparse matrix of SciPy, which need not be imported for that."""
+    return hasattr(value, "tocsr")
+
+
 def listed(options: Iterable[str]) -> str:
     """Return "'a', 'b' or 'c'"."""
     quoted = [repr(o) for o in options]

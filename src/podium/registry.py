@@ -1,8 +1,9 @@
-"""One grammar and one registry for what has a name: metrics, losses, estimators of sampled metrics.
+"""One registry for what has a name: metrics, losses, estimators, models.
 
 The text of each is ``name(param=value, …)@k``. Each kind has a `REGISTRY` and the functions
 `register` (enter something under a name), `get` (make a value from a name and parameters) and
 `parse` (from a text alone); ``str(value)`` is the text, and ``parse(str(value)) == value``.
+Rankers and recommenders are scikit-learn's estimators, and print as those do.
 
 To add something from another package, register it in a module when that is imported, and name
 the module in an entry point of the group `GROUP`::
@@ -26,17 +27,17 @@ are found in a source tree that was not installed again.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.metadata
 import importlib.util
-import re
+import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from podium import _check
+from podium._grammar import NAME, read, write
 from podium.errors import ArgumentError, PodiumWarning
 
 T = TypeVar("T")
@@ -48,89 +49,16 @@ GROUP = "podium.plugins"
 OWN = ("podium.papers.plugin",)
 """Modules of podium that register and that no other part of it imports; each may be absent."""
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_:-]*")
-_FORM = re.compile(rf"\s*({_NAME.pattern})\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]*))?\s*", re.DOTALL)
 
+class Elsewhere(NamedTuple):
+    """A class that is imported when it is first looked up."""
 
-class Text(NamedTuple):
-    """The parts of a text ``name(param=value, …)@k``; the values are words still."""
+    module: str
+    cls: str
 
-    name: str
-    params: dict[str, str]
-    k: int | None
-
-
-def read(text: object, noun: str, form: str) -> Text:
-    """Divide a text into its parts.
-
-    Parameters
-    ----------
-    text : str
-    noun, form : str
-        Its kind and its form, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the text has another form, names a parameter twice, or has a k that is no integer >= 1.
-
-    Examples
-    --------
-    >>> read("ndcg(gain=exp2)@10", "measure", "name@k")
-    Text(name='ndcg', params={'gain': 'exp2'}, k=10)
-    """
-    match = _FORM.fullmatch(text) if isinstance(text, str) else None
-    parts = None if match is None else divided(match[2] or "")
-    if match is None or parts is None:
-        raise ArgumentError(f"{noun} {text!r} is not of the form {form}.")
-    params: dict[str, str] = {}
-    for part in filter(None, parts):
-        param, equals, value = (word.strip() for word in part.partition("="))
-        if not param or not equals or not value or param in params:
-            raise ArgumentError(
-                f"{noun} must have parameters as param=value, each once, got {text!r}."
-            )
-        params[param] = value
-    return Text(match[1], params, None if match[3] is None else _cutoff(match[3], text))
-
-
-def _cutoff(word: str, text: object) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise ArgumentError(f"k must be an integer >= 1, got {word!r} in {text!r}.")
-    return int(word)
-
-
-def divided(text: str) -> list[str] | None:
-    """Divide a text at the commas outside of its parentheses; None where these do not match.
-
-    Examples
-    --------
-    >>> divided("prior=bv(gamma=0.5,a=1), b=2")
-    ['prior=bv(gamma=0.5,a=1)', 'b=2']
-    """
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if depth < 0:
-            return None
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return None if depth else [part.strip() for part in parts]
-
-
-def write(name: str, params: Mapping[str, Any], k: int | None) -> str:
-    """Return the text of a name, parameters and a cutoff; `read` takes it apart again."""
-    inside = ",".join(f"{param}={word(value)}" for param, value in params.items())
-    return f"{name}{f'({inside})' if inside else ''}{'' if k is None else f'@{k}'}"
-
-
-def word(value: object) -> str:
-    """Return a value as a word of a text."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    def load(self) -> Any:
+        """Return the class, imported by now."""
+        return getattr(importlib.import_module(self.module), self.cls)
 
 
 class Registry(Mapping[str, T]):
@@ -154,16 +82,17 @@ class Registry(Mapping[str, T]):
     def __init__(self, noun: str, form: str, *, suffix: str = "") -> None:
         self.noun, self.form, self.suffix = noun, form, suffix
         self.aliases: dict[str, str] = {}
-        self._entries: dict[str, T] = {}
+        self._entries: dict[str, T | Elsewhere] = {}
 
-    def enter(self, name: str, entry: T, aliases: Iterable[str] = ()) -> None:
+    def enter(self, name: str, entry: T | Elsewhere, aliases: Iterable[str] = ()) -> None:
         """Enter something under a name.
 
         Parameters
         ----------
         name : str
         entry : object
-            Whatever was made by the same code before is replaced, as in a notebook.
+            Whatever was made by the same code before is replaced, as in a notebook. `Elsewhere`
+            stands for a class that is not imported yet.
         aliases : iterable of str
             Further names, which stand for the first.
 
@@ -179,8 +108,8 @@ class Registry(Mapping[str, T]):
         self._entries[name] = entry
         self.aliases.update(others)
 
-    def _check_name(self, name: str, owner: str, entry: T) -> None:
-        if not _NAME.fullmatch(name.removesuffix(self.suffix)):
+    def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
+        if not NAME.fullmatch(name.removesuffix(self.suffix)):
             raise ArgumentError(
                 f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
                 "and use letters, digits, '-', '_' and ':' only."
@@ -194,38 +123,48 @@ class Registry(Mapping[str, T]):
 
     def find(self, *names: str) -> T | None:
         """Return the entry of the first of these names or aliases that there is, or None."""
-        for look_up in (self._loaded, self._loaded_with_plugins):
+        for look_up in (self._known, self._known_with_plugins):
             for name in names:
                 entry = look_up().get(self.aliases.get(name, name))
                 if entry is not None:
-                    return entry
+                    return _imported(entry)
         return None
 
-    def _loaded(self) -> dict[str, T]:
+    def _known(self) -> dict[str, T | Elsewhere]:
         return self._entries
 
-    def _loaded_with_plugins(self) -> dict[str, T]:
+    def _known_with_plugins(self) -> dict[str, T | Elsewhere]:
         load_plugins()
         return self._entries
 
     def __getitem__(self, name: str) -> T:
-        return self._entries[name] if name in self._entries else self._loaded_with_plugins()[name]
+        known = self._entries if name in self._entries else self._known_with_plugins()
+        return _imported(known[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._known_with_plugins()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._loaded_with_plugins()))
+        return iter(list(self._known_with_plugins()))
 
     def __len__(self) -> int:
-        return len(self._loaded_with_plugins())
+        return len(self._known_with_plugins())
+
+
+def _imported(entry: Any) -> Any:
+    return entry.load() if isinstance(entry, Elsewhere) else entry
 
 
 def _origin(entry: Any) -> str:
     """Return the module and name of the code that made an entry."""
+    if isinstance(entry, Elsewhere):
+        return f"{entry.module}.{entry.cls}"
     made_by = entry if isinstance(entry, type) else entry.function
     return f"{made_by.__module__}.{made_by.__qualname__}"
 
 
 class Classes(Registry[type[T]], Generic[T]):
-    """Frozen dataclasses by their class attribute `name`; their instances are made from texts.
+    """Classes by name; instances are made from texts.
 
     Parameters
     ----------
@@ -239,27 +178,6 @@ class Classes(Registry[type[T]], Generic[T]):
         super().__init__(noun, form)
         self.base = base
         self._fixed: dict[str, dict[str, Any]] = {}
-
-    def register(self, cls: C) -> C:
-        """Enter a class under its `name`; ``str`` of an instance becomes its text."""
-        return self.register_as(cls.name)(cls)
-
-    def register_as(self, name: str, **fixed: Any) -> Callable[[C], C]:
-        """Enter a class under a name that stands for some of its parameters.
-
-        The attribute `name` of an instance with these parameters must be that name.
-        """
-
-        def enter(cls: C) -> C:
-            self.enter(name, cast("type[T]", cls))
-            self._fixed[name] = fixed
-            cls.__str__ = written  # pyright: ignore[reportAttributeAccessIssue]
-            return cls
-
-        def written(value: Any) -> str:
-            return self.text(value)
-
-        return enter
 
     def make(self, name: str | T, **params: Any) -> T:
         """Make an instance from a name or text and further parameters.
@@ -309,23 +227,6 @@ class Classes(Registry[type[T]], Generic[T]):
             raise ArgumentError(f"k is given twice in {text!r}. Keep one.")
         return name, {**params, "k": k}
 
-    def params(self, value: T) -> dict[str, Any]:
-        """Return the fields of an instance that its name does not stand for."""
-        fixed = self._fixed[cast("Any", value).name]
-        return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
-
-    def text(self, value: T) -> str:
-        """Return the text of an instance without default values, or its repr where it has none."""
-        params = self.params(value)
-        usual = {name: field.default for name, field in _fields(type(value)).items()}
-        given = {name: each for name, each in params.items() if each != usual[name]}
-        words = (str, int, float, type(None), self.base)
-        plain = all(isinstance(each, words) for each in given.values())
-        if not plain or self.find(cast("Any", value).name) is not type(value):
-            return repr(value)
-        k = given.pop("k") if isinstance(given.get("k"), int) else None
-        return write(cast("Any", value).name, given, k)
-
     def _own_name(self, name: str) -> str:
         """Return the name that an alias stands for, or say which names there are."""
         if self.find(name) is None:
@@ -334,7 +235,7 @@ class Classes(Registry[type[T]], Generic[T]):
 
     def _stands_for(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the name stands for, unless a parameter says something else."""
-        fixed = self._fixed[name]
+        fixed = self._fixed.get(name, {})
         for param, value in fixed.items():
             if params.get(param, value) != value:
                 raise ArgumentError(
@@ -346,16 +247,107 @@ class Classes(Registry[type[T]], Generic[T]):
     def _make(self, name: str, cls: type[T], params: Mapping[str, Any]) -> T:
         fields = _fields(cls)
         _check.known_parameters(name, list(fields), params)
-        for param, field in fields.items():
-            required = field.default is field.default_factory is dataclasses.MISSING
-            if required and param not in params:
+        for param, default in fields.items():
+            if default is inspect.Parameter.empty and param not in params:
                 text = f"{name}@10" if param == "k" else f"{name}({param}=10)"
                 raise ArgumentError(f"{name} needs {param}: write '{text}', or pass {param}=10.")
         return cls(**params)
 
 
-def _fields(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-    return {field.name: field for field in dataclasses.fields(cls) if field.init}
+class Values(Classes[T]):
+    """Frozen dataclasses by their class attribute `name`, whose instances give their texts."""
+
+    def register(self, cls: C) -> C:
+        """Enter a class under its `name`; ``str`` of an instance becomes its text."""
+        return self.register_as(cls.name)(cls)
+
+    def register_as(self, name: str, **fixed: Any) -> Callable[[C], C]:
+        """Enter a class under a name that stands for some of its parameters.
+
+        The attribute `name` of an instance with these parameters must be that name.
+        """
+
+        def enter(cls: C) -> C:
+            self.enter(name, cast("type[T]", cls))
+            self._fixed[name] = fixed
+            cls.__str__ = written  # pyright: ignore[reportAttributeAccessIssue]
+            return cls
+
+        def written(value: Any) -> str:
+            return self.text(value)
+
+        return enter
+
+    def params(self, value: T) -> dict[str, Any]:
+        """Return the fields of an instance that its name does not stand for."""
+        fixed = self._fixed[cast("Any", value).name]
+        return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
+
+    def text(self, value: T) -> str:
+        """Return the text of an instance without default values, or its repr where it has none."""
+        params = self.params(value)
+        usual = _fields(type(value))
+        given = {name: each for name, each in params.items() if each != usual[name]}
+        words = (str, int, float, type(None), self.base)
+        plain = all(isinstance(each, words) for each in given.values())
+        if not plain or self.find(cast("Any", value).name) is not type(value):
+            return repr(value)
+        k = given.pop("k") if isinstance(given.get("k"), int) else None
+        return write(cast("Any", value).name, given, k)
+
+
+class Models(Classes[T]):
+    """Estimators by name, which may be imported when they are first looked up.
+
+    A model's file calls its class by the bare name, so no two classes may share one.
+    """
+
+    def register(self, name: str) -> Callable[[C], C]:
+        """Enter a class under a name."""
+
+        def enter(cls: C) -> C:
+            self.enter(name, cast("type[T]", cls))
+            return cls
+
+        return enter
+
+    def register_at(self, name: str, module: str, cls: str) -> None:
+        """Enter a class by the module that it is in, which need not be imported yet."""
+        self.enter(name, Elsewhere(module, cls))
+
+    def enter(self, name: str, entry: type[T] | Elsewhere, aliases: Iterable[str] = ()) -> None:
+        """Enter a class under a name, unless another one is called as it is."""
+        taken = self._by_class().get(_class_name(entry), entry)
+        if _origin(taken) != _origin(entry):
+            raise ArgumentError(
+                f"{self.noun} {name!r} is a {_class_name(entry)}, which in a model's file means "
+                f"{_origin(taken)}. Give the class another name."
+            )
+        super().enter(name, entry, aliases)
+
+    def class_names(self) -> list[str]:
+        """Return the names of all classes, sorted."""
+        load_plugins()
+        return sorted(self._by_class())
+
+    def get_class(self, name: str) -> type[T]:
+        """Return the class that a model's file calls by this name, or say which ones there are."""
+        if name not in self._by_class():
+            load_plugins()
+        known = self._by_class()
+        return _imported(known[_check.choice(name, "class", list(known))])
+
+    def _by_class(self) -> dict[str, type[T] | Elsewhere]:
+        return {_class_name(entry): entry for entry in self._entries.values()}
+
+
+def _class_name(entry: type[Any] | Elsewhere) -> str:
+    return entry.cls if isinstance(entry, Elsewhere) else entry.__name__
+
+
+def _fields(cls: type[Any]) -> dict[str, Any]:
+    """Return the parameters of a class and their defaults; `inspect.Parameter.empty` for none."""
+    return {name: each.default for name, each in inspect.signature(cls).parameters.items()}
 
 
 class _Plugins:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.recommenders import Recommender
+from podium.recommenders import MatrixRecommender, register
 
 
-class Selective(Recommender):
+@register("selective-1")
+class Selective(MatrixRecommender):
     """Scores items by their users, of which those with few items count more."""
+
+    _learned: ClassVar[tuple[str, ...]] = ("popularity_",)
+    popularity_: NDArray[np.float32]
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         activity = np.maximum(np.diff(pairs.indptr), 1)
@@ -20,3 +24,7 @@ class Selective(Recommender):
 
     def _score(self, users: NDArray[np.int64]) -> NDArray[np.float32]:
         return np.tile(self.popularity_, (users.size, 1))
+
+    def _layout(self, arrays: dict[str, NDArray[Any]]) -> tuple[int, int, dict[str, Any]]:
+        n_users, n_items = arrays["seen_offsets_"].size - 1, arrays["popularity_"].size
+        return n_users, n_items, {"popularity_": ((n_items,), np.float32)}

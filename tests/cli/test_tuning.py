@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from podium import data, evaluation, losses, tuning
-from podium.rankers import LinearRanker, load, registry
+from podium.rankers import REGISTRY, LinearRanker, load
 from podium.rankers.scaling import folded, standardized
 
 TRAIN = ("train", "train.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
@@ -231,7 +231,7 @@ def test_bad_rows_are_refused(
     assert not Path("model").exists()
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", REGISTRY)
 def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name: str) -> None:
     options = ["--valid", "valid.csv", "--ignore", "day", "--eval-metric", "ap"]
     if name in ("lightgbm", "xgboost"):

@@ -18,7 +18,7 @@ import pytest
 from scipy import sparse
 
 import podium
-from podium import losses, metrics, registry, sampled
+from podium import losses, metrics, recommenders, registry, sampled
 from podium.groups import Groups
 from podium.metrics import make_scorer
 from podium.testing import oracles
@@ -31,7 +31,8 @@ RANKS = sampled.SampledRanks([1, 1, 2, 5, 9, 1, 3], 20, N_ITEMS)
 @pytest.fixture(autouse=True)
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An entry point that nothing has read yet; registries without it, afterwards."""
-    kinds: tuple[Any, ...] = (losses.REGISTRY, metrics.REGISTRY, sampled.REGISTRY)
+    modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled)
+    kinds = [module.REGISTRY for module in modules]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
     definitions = dict(oracles.DEFINITIONS)
     point = importlib.metadata.EntryPoint("additions", "tests.additions.all", registry.GROUP)
@@ -157,11 +158,10 @@ def test_estimator_estimates_and_plans() -> None:
 # --- A recommender ------------------------------------------------------------------------------
 
 
-def test_recommender_recommends_and_ranks() -> None:
-    from tests.additions.recommender import Selective
-
+def test_recommender_recommends_ranks_and_is_loaded(tmp_path: Path) -> None:
     pairs = sparse.csr_array(np.array([[1.0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 0]]))
-    model = Selective().fit(pairs)
+    recommenders.get("selective-1").fit(pairs).save(tmp_path / "model")
+    model = recommenders.load(tmp_path / "model")
     items, scores = model.recommend(k=2)
     assert items.tolist() == [[1, 3], [0, 2], [2, 3]]
     assert scores[0, 0] == 1.5
@@ -179,6 +179,7 @@ def test_recommender_recommends_and_ranks() -> None:
         ("f1", ["laws/test_sampled_laws.py"]),
         ("hinge-1", ["laws/test_loss_laws.py"]),
         ("stretched-1", ["laws/test_sampled_laws.py"]),
+        ("selective-1", ["laws/test_recommender_laws.py"]),
     ],
 )  # fmt: skip
 def test_laws_hold_of_what_is_added(name: str, files: list[str]) -> None:

@@ -18,12 +18,12 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers import (
+    REGISTRY,
     SOLVERS,
     LightGBMRanker,
     LinearRanker,
     NeuralRanker,
     XGBoostRanker,
-    registry,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -72,8 +72,7 @@ POINTWISE = [name for name in LOSSES if name not in READING]
 def each_ranker(**params: Any) -> list[Any]:
     """Return every ranker that a model file can hold, made to be quick."""
     made: list[Any] = []
-    for name in registry.names():
-        make = registry.get(name)
+    for make in REGISTRY.values():
         quick = {"max_iter": 5, "n_trees": 2, "n_rounds": 3, "n_threads": 1, **params}
         known = make().get_params(deep=False)
         made.append(make(**{key: value for key, value in quick.items() if key in known}))

@@ -1,8 +1,10 @@
-"""Laws of podium's own recommenders, on drawn matrices of pairs."""
+"""Laws of recommenders: of every one in the registry, on one data set and on drawn matrices."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,271 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
-from podium.recommenders import EASE, ItemKNN, Popularity, Recommender
+from podium import recommenders
+from podium.catalogue import rank_blocks
+from podium.errors import ArgumentError, MissingExtraError
+from podium.evaluation import evaluate
+from podium.recommenders import REGISTRY, ItemKNN, Recommender
 
-MADE: dict[str, Callable[[], Recommender]] = {
-    "popularity": Popularity,
-    "ease": lambda: EASE(l2=2.0),
-    "itemknn": lambda: ItemKNN(k=30),  # of all: ties at the last neighbour go by number
-}
+QUICK: dict[str, dict[str, Any]] = {
+    "factorization": {"n_factors": 4, "n_epochs": 50},
+    "ease": {"l2": 20.0},
+    "item-knn": {"k": 30},  # of fewer items all: ties at the last neighbour go by number
+    "als": {"n_factors": 8, "l2": 1.0, "alpha": 5.0},
+    "bpr": {"n_factors": 8, "learning_rate": 0.1},
+    "warp": {"n_factors": 8, "n_epochs": 20},
+    "multi-vae": {
+        "n_factors": 4, "hidden": 8, "batch_size": 20, "learning_rate": 0.02, "n_epochs": 40
+    },
+    "neumf": {"layers": (8, 4), "batch_size": 256, "learning_rate": 0.05, "n_epochs": 10},
+}  # fmt: skip
+"""Parameters that suit few pairs; the defaults of a recommender that is not here."""
+
+WITHOUT_FILES = ("multi-vae", "neumf")
+"""Recommenders that keep what they learned in objects of another library."""
+
+NAMES = list(REGISTRY)
+SETTLED = [name for name in NAMES if "random_state" not in REGISTRY[name]().get_params()]
+"""Recommenders that draw nothing, so that their scores follow from the pairs alone."""
+
+N_USERS, N_ITEMS = 60, 40
+
+
+def two_tastes() -> NDArray[np.float64]:
+    """Return pairs of even users with even items and odd with odd, most with the last items."""
+    rng = np.random.default_rng(0)
+    same = (np.arange(N_USERS)[:, None] + np.arange(N_ITEMS)) % 2 == 0
+    popular = np.linspace(0.05, 0.8, N_ITEMS)
+    return (rng.random(same.shape) < popular * np.where(same, 1.0, 0.1)).astype(np.float64)
+
+
+PAIRS = two_tastes()
+PAIRS[7] = 0.0  # a user without a pair
+PAIRS[:, 11] = 0.0  # an item without one
+LIKES = sparse.csr_array(PAIRS)
+
+
+def make(name: str) -> Recommender:
+    try:
+        return recommenders.get(name, **QUICK.get(name, {}))
+    except ArgumentError as wrong:
+        pytest.fail(f"{wrong} Enter parameters of {name} in QUICK of {Path(__file__).name}.")
+
+
+def fit(name: str, pairs: Any) -> Recommender:
+    try:
+        return make(name).fit(pairs)
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+
+
+@functools.cache
+def fitted(name: str) -> Recommender:
+    """Return a model of `LIKES`, for tests that only ask it."""
+    return fit(name, LIKES)
+
+
+def scores(name: str, table: NDArray[Any]) -> NDArray[np.float32]:
+    return fit(name, sparse.csr_array(table)).scores()
+
+
+def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return pairs as a table of ids whose order is that of the rows and columns."""
+    user, item = np.nonzero(pairs)
+    return {
+        "user": np.char.add("u", np.char.zfill(user.astype(str), 3)),
+        "item": 1000 + 7 * item,
+        "value": pairs[user, item],
+    }
+
+
+# --- What a model learns ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestFit:
+    """What a fit makes of pairs."""
+
+    def test_fit_again_gives_the_same(self, name: str) -> None:
+        first = fitted(name).scores()
+        model = fit(name, LIKES)
+        assert np.array_equal(model.fit(LIKES).scores(), first)
+        assert np.array_equal(fit(name, LIKES.tocsc()).scores(), first)
+
+    def test_order_of_pairs_and_stored_zeros_do_not_matter(self, name: str) -> None:
+        user, item = np.nonzero(PAIRS)
+        order = np.random.default_rng(1).permutation(user.size)
+        values = np.concatenate([np.ones(user.size), [0.0]])
+        rows = np.concatenate([user[order], [7]])
+        columns = np.concatenate([item[order], [11]])
+        shuffled = sparse.coo_array((values, (rows, columns)), shape=PAIRS.shape)
+        assert np.array_equal(fit(name, shuffled).scores(), fitted(name).scores())
+
+    def test_matrix_is_left_alone(self, name: str) -> None:
+        given = sparse.csr_array(PAIRS)
+        fit(name, given)
+        assert given.dtype == np.float64
+        assert np.array_equal(given.toarray(), PAIRS)
+
+    def test_it_finds_better_items_than_chance(self, name: str) -> None:
+        rng = np.random.default_rng(2)
+        held_out = (PAIRS > 0) & (rng.random(PAIRS.shape) < 0.3)
+        train = sparse.csr_array(PAIRS * ~held_out)
+        truth = sparse.csr_array(held_out.astype(np.float64))
+        model = fit(name, train)
+        found = evaluate(
+            rank_blocks(model.as_scores(), truth, exclude=train, depth=5), "precision@5"
+        )
+        n_unseen = (PAIRS * ~held_out == 0).sum()
+        assert found.means["precision@5"] > 1.2 * held_out.sum() / n_unseen
+
+    def test_table_gives_what_its_matrix_gives(self, name: str) -> None:
+        pairs = PAIRS.copy()
+        pairs[7, 11] = 1.0  # a table holds no user and no item without a pair
+        by_row, by_id = fit(name, sparse.csr_array(pairs)), fit(name, named(pairs))
+        assert np.array_equal(by_row.scores(), by_id.scores())
+        items, best = by_id.recommend(["u007", "u003"], k=4, deny=[1000])
+        rows, scores = by_row.recommend([7, 3], k=4, deny=[0])
+        assert np.array_equal(items, np.where(rows < 0, -1, 1000 + 7 * rows))
+        assert np.array_equal(best, scores)
+        held_out = np.where(pairs == 0, np.arange(N_ITEMS) % 5 == 0, False).astype(np.float64)
+        ranks = by_row.ranks(sparse.csr_array(held_out))
+        assert np.array_equal(by_id.ranks(named(held_out)), ranks)
+
+    @pytest.mark.parametrize(
+        ("pairs", "text"),
+        [
+            (PAIRS, "or a sparse matrix, got ndarray"),
+            (sparse.csr_array((3, 4)), "at least one positive pair, got none in 3 users x 4 items"),
+            (sparse.csr_array([[0, -1.0]]), "got -1 for user 0 and item 1"),
+            (sparse.csr_array([[1, 0], [np.nan, 1]]), "got nan for user 1 and item 0"),
+        ],
+    )
+    def test_pairs_that_are_none_are_refused(self, name: str, pairs: Any, text: str) -> None:
+        with pytest.raises(ArgumentError, match=text):
+            make(name).fit(pairs)
+
+
+# --- What a model answers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestAnswers:
+    """Scores, lists, ranks and files of one model agree."""
+
+    def test_scores_are_finite_float32_of_all_items(self, name: str) -> None:
+        model = fitted(name)
+        scores = model.scores()
+        assert scores.shape == (model.n_users_, model.n_items_) == (N_USERS, N_ITEMS)
+        assert scores.dtype == np.float32
+        assert np.isfinite(scores).all()
+        np.testing.assert_allclose(model.scores([9, 2]), scores[[9, 2]], rtol=1e-5, atol=1e-6)
+
+    def test_recommended_are_the_best_scores_without_seen(self, name: str) -> None:
+        model = fitted(name)
+        for seen in (True, False):
+            items, best = model.recommend([4, 5, 7], k=6, exclude_seen=seen)
+            scores = np.where((PAIRS[[4, 5, 7]] > 0) & seen, -np.inf, model.scores([4, 5, 7]))
+            np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :6], rtol=1e-5, atol=1e-6)
+            taken = np.take_along_axis(scores, items, axis=1)
+            np.testing.assert_allclose(taken, best, rtol=1e-5, atol=1e-6)
+
+    def test_allow_and_deny_are_heard(self, name: str) -> None:
+        items, _ = fitted(name).recommend(None, k=4, allow=[2, 3, 5, 8, 11], deny=[8])
+        shown = set(items.ravel().tolist())
+        assert shown <= {-1, 2, 3, 5, 11}
+        unseen = PAIRS[:, [2, 3, 5, 11]] == 0
+        assert ((items >= 0).sum(axis=1) == unseen.sum(axis=1)).all()
+        assert not any(
+            PAIRS[user, item] for user, row in enumerate(items) for item in row[row >= 0]
+        )
+
+    def test_score_of_a_pair_is_its_score_among_all(self, name: str) -> None:
+        model, rng = fitted(name), np.random.default_rng(8)
+        user, item = rng.integers(0, N_USERS, 200), rng.integers(0, N_ITEMS, 200)
+        found = model.score_pairs(user, item)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, model.scores()[user, item], rtol=1e-5, atol=1e-6)
+        assert np.isnan(model.score_pairs([0, N_USERS, -1], [N_ITEMS, 0, 0])).all()
+
+    def test_ranks_count_the_unseen_items_above(self, name: str) -> None:
+        model = fitted(name)
+        held_out = np.zeros_like(PAIRS)
+        held_out[0, np.flatnonzero(PAIRS[0] == 0)[:2]] = 1.0
+        held_out[7, 3] = 1.0
+        found = model.ranks(sparse.csr_array(held_out))
+        scores = model.scores()
+        user, item = np.nonzero(held_out)
+        others = (PAIRS[user] == 0) & (np.arange(N_ITEMS) != item[:, None])
+        at_least = (scores[user] >= scores[user, item][:, None]) & others
+        above = (scores[user] > scores[user, item][:, None] + 1e-5) & others
+        assert (above.sum(1) + 1 <= found).all()
+        near = (np.abs(scores[user] - scores[user, item][:, None]) <= 1e-5) & others
+        assert (found <= (at_least | near).sum(1) + 1).all()
+
+    def test_ranks_lists_and_streams_of_rankings_agree(self, name: str) -> None:
+        model, user = fitted(name), 3
+        held_out = sparse.csr_array((PAIRS == 0) * (np.arange(N_USERS) == user)[:, None] * 1.0)
+        ranks = model.ranks(held_out, ties="id")
+        listed, _ = model.recommend([user], k=held_out.nnz)
+        assert sorted(ranks) == list(range(1, held_out.nnz + 1))
+        assert held_out.indices[np.argmin(ranks)] == listed[0, 0]
+        stream = rank_blocks(model.as_scores(), held_out, exclude=LIKES, depth=3)
+        assert evaluate(stream, "precision@3").values["precision@3"][user] == 1.0
+
+    @pytest.mark.parametrize("pairs", [LIKES, named(PAIRS)], ids=["matrix", "table"])
+    def test_saved_model_is_the_same(self, name: str, pairs: Any, tmp_path: Path) -> None:
+        model = fit(name, pairs)
+        if name in WITHOUT_FILES:
+            with pytest.raises(ArgumentError, match="can't be saved: it declares no arrays"):
+                model.save(tmp_path / "m")
+            return
+        try:
+            model.save(tmp_path / "m")
+        except ArgumentError as wrong:
+            pytest.fail(f"{wrong} Declare _learned and _layout, or enter it in WITHOUT_FILES.")
+        for again in (recommenders.load(tmp_path / "m"), type(model).load(tmp_path / "m")):
+            assert type(again) is type(model)
+            assert again.get_params() == model.get_params()
+            assert np.array_equal(again.scores(), model.scores())
+            assert np.array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
+
+    @pytest.mark.parametrize(
+        ("ask", "text"),
+        [
+            (lambda model: model.scores([60]), r"users must lie in \[0, 60\), got 60"),
+            (lambda model: model.recommend([-1]), "users must lie in"),
+            (lambda model: model.recommend([0.5]), "users must be a list of integers"),
+            (lambda model: model.recommend([0], k=0), "k must be an integer >= 1"),
+            (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
+            (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
+            (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to show"),
+            (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, as user_items"),
+            (lambda model: model.ranks(LIKES), "held_out"),
+            (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the model's users and"),
+            (lambda model: model.recommend([0], k=41), "k must be at most the model's 40 items"),
+            (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),
+            (lambda model: model.score_pairs([0.5], [2]), "user must hold ids, integers or text"),
+        ],
+    )
+    def test_what_may_not_be_asked_is_told(
+        self, name: str, ask: Callable[[Recommender], Any], text: str
+    ) -> None:
+        with pytest.raises(ArgumentError, match=text):
+            ask(fitted(name))
+
+    def test_model_that_is_not_fitted_says_so(self, name: str, tmp_path: Path) -> None:
+        model = make(name)
+        calls = (model.scores, model.recommend, model.as_scores, lambda: model.ranks(LIKES))
+        others = (lambda: model.score_pairs([0], [0]), lambda: model.save(tmp_path / "m"))
+        for call in (*calls, *others):
+            with pytest.raises(NotFittedError, match="is not fitted yet"):
+                call()
+
+
+# --- Drawn matrices -----------------------------------------------------------------------------
 
 
 @st.composite
@@ -31,11 +290,7 @@ def pairs(draw: st.DrawFn) -> NDArray[np.float64]:
     return table.astype(np.float64)
 
 
-def scores(make: Callable[[], Recommender], table: NDArray[Any]) -> NDArray[np.float32]:
-    return make().fit(sparse.csr_array(table)).scores()
-
-
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", SETTLED)
 @settings(max_examples=40, deadline=None)
 @given(table=pairs(), seed=st.integers(0, 2**32))
 def test_numbers_of_users_and_items_do_not_matter(
@@ -43,31 +298,44 @@ def test_numbers_of_users_and_items_do_not_matter(
 ) -> None:
     rng = np.random.default_rng(seed)
     users, items = (rng.permutation(n) for n in table.shape)
-    left = scores(MADE[name], table[users][:, items])
-    right = scores(MADE[name], table)[users][:, items]
+    left = scores(name, table[users][:, items])
+    right = scores(name, table)[users][:, items]
     np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
 @settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_users_without_pairs_change_nothing_for_others(
     name: str, table: NDArray[np.float64]
 ) -> None:
     more = np.vstack([table, np.zeros((2, table.shape[1]))])
-    assert np.array_equal(scores(MADE[name], more)[:-2], scores(MADE[name], table))
+    assert np.array_equal(scores(name, more)[:-2], scores(name, table))
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
 @settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_item_without_pairs_scores_0_and_changes_nothing(
     name: str, table: NDArray[np.float64]
 ) -> None:
     more = np.hstack([table, np.zeros((table.shape[0], 1))])
-    found = scores(MADE[name], more)
+    found = scores(name, more)
     np.testing.assert_array_equal(found[:, -1], 0.0)
-    np.testing.assert_allclose(found[:, :-1], scores(MADE[name], table), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[:, :-1], scores(name, table), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", SETTLED)
+@settings(max_examples=40, deadline=None)
+@given(table=pairs())
+def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> None:
+    """Ranks by item number among equal scores, of all unseen items: each place once."""
+    model = fit(name, sparse.csr_array(table))
+    unseen = sparse.csr_array((table == 0).astype(np.float64))
+    found = model.ranks(unseen, ties="id")
+    for user in range(table.shape[0]):
+        part = found[unseen.indptr[user] : unseen.indptr[user + 1]]
+        assert sorted(part) == list(range(1, part.size + 1))
 
 
 @settings(max_examples=40, deadline=None)
@@ -75,16 +343,3 @@ def test_item_without_pairs_scores_0_and_changes_nothing(
 def test_cosines_ignore_the_scale_of_weights(table: NDArray[np.float64], scale: float) -> None:
     left, right = (ItemKNN(k=4).fit(sparse.csr_array(t)).weights_ for t in (table, scale * table))
     assert np.array_equal(left.toarray(), right.toarray())
-
-
-@pytest.mark.parametrize("name", MADE)
-@settings(max_examples=40, deadline=None)
-@given(table=pairs())
-def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> None:
-    """Ranks by item number among equal scores, of all unseen items: each place once."""
-    model = MADE[name]().fit(sparse.csr_array(table))
-    unseen = sparse.csr_array((table == 0).astype(np.float64))
-    found = model.ranks(unseen, ties="id")
-    for user in range(table.shape[0]):
-        part = found[unseen.indptr[user] : unseen.indptr[user + 1]]
-        assert sorted(part) == list(range(1, part.size + 1))

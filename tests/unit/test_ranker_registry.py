@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from podium.errors import ArgumentError
-from podium.rankers import LinearRanker, load, registry, save
+from podium.rankers import LinearRanker, get, load, parse, register, save
+from podium.rankers.registry import REGISTRY, register_at
 
 
 class Mine(LinearRanker):
@@ -18,47 +19,58 @@ class Mine(LinearRanker):
 
 @pytest.fixture
 def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.names()  # the papers' are there: they register once in a process
-    monkeypatch.setattr(registry, "_REGISTRY", {**registry._REGISTRY})
-    monkeypatch.setitem(sys.modules, "mine", sys.modules[__name__])
-    registry.register("mine", "mine", "Mine")
+    list(REGISTRY)  # the papers' are there: they register once in a process
+    monkeypatch.setattr(REGISTRY, "_entries", {**REGISTRY._entries})
+    assert register("mine")(Mine) is Mine
 
 
 @pytest.mark.usefixtures("_mine")
 def test_registered_ranker_is_found_saved_and_loaded(tmp_path: Path) -> None:
-    assert registry.get("mine") is Mine
-    assert "mine" in registry.names()
-    fitted = Mine(one_group=True).fit([[0.0], [1.0]], [0, 1])
+    assert REGISTRY["mine"] is Mine
+    fitted = get("mine", one_group=True).fit([[0.0], [1.0]], [0, 1])
     save(fitted, tmp_path / "model")
     again = load(tmp_path / "model")
     assert type(again) is Mine
     assert again.coef_ == fitted.coef_
 
 
+def test_ranker_is_made_from_its_text() -> None:
+    made = parse("linear(l2=0.1,solver=lbfgs)")
+    assert made.get_params() == get("linear", l2=0.1, solver="lbfgs").get_params()
+    with pytest.raises(
+        ArgumentError, match=r"linear has no parameter 'soler'\. Did you mean 'solver'"
+    ):
+        get("linear", soler="lbfgs")
+
+
 def test_new_process_finds_the_papers_rankers_without_importing_them_first() -> None:
     code = (
-        "import sys; from podium.rankers import registry\n"
+        "import sys; from podium.rankers import REGISTRY\n"
         "assert not any(name.startswith('podium.papers') for name in sys.modules)\n"
-        "registry.get('linear'), registry.get_class('LinearRanker')\n"
+        "'linear' in REGISTRY, REGISTRY['linear'], REGISTRY.get_class('LinearRanker')\n"
         "assert not any(name.startswith('podium.papers') for name in sys.modules)\n"
-        "assert registry.get('rankboost') is registry.get_class('RankBoost')"
+        "assert 'rankboost' in REGISTRY\n"
+        "assert 'podium.papers.xia2009.rankboost' not in sys.modules\n"
+        "assert REGISTRY['rankboost'] is REGISTRY.get_class('RankBoost')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "cls"),
-    [("linear", "mine", "Mine"), ("mine", "mine", "LinearRanker")],
-)
-def test_taken_name_is_refused(name: str, module: str, cls: str) -> None:
-    with pytest.raises(ArgumentError, match=r"'linear' is podium.rankers.linear.LinearRanker"):
-        registry.register(name, module, cls)
-    registry.register("linear", "podium.rankers.linear", "LinearRanker")  # the same again
+@pytest.mark.usefixtures("_mine")
+def test_taken_name_is_refused() -> None:
+    taken = r"ranker 'linear' is taken by podium\.rankers\.linear\.LinearRanker"
+    with pytest.raises(ArgumentError, match=taken):
+        register_at("linear", "other", "Another")
+    called = r"ranker 'other' is a LinearRanker, .* means podium\.rankers\.linear\.LinearRanker"
+    with pytest.raises(ArgumentError, match=called):
+        register_at("other", "other", "LinearRanker")
+    register_at("linear", "podium.rankers.linear", "LinearRanker")  # the same again
+    register("mine")(Mine)
 
 
 def test_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(ArgumentError, match="Did you mean 'rankboost'"):
-        registry.get("rank-boost")
+        get("rank-boost")
 
 
 def test_ranker_outside_the_registry_is_not_saved(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from podium import losses, metrics, registry, sampled
+from podium._grammar import Text, divided, read, word
 from podium.errors import ArgumentError, PodiumWarning
-from podium.registry import Classes, Registry, Text, divided, read, word
+from podium.registry import Registry, Values
 
 
 @pytest.mark.parametrize(
@@ -51,8 +52,8 @@ def test_word_of_a_value_reads_back(value: Any) -> None:
 
 
 @pytest.fixture
-def things() -> Classes[Any]:
-    return Classes("thing", "name, as a")
+def things() -> Values[Any]:
+    return Values("thing", "name, as a")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Thing:
     name = "thing-2"
 
 
-def test_what_is_registered_is_made_from_its_text_and_gives_it_back(things: Classes[Any]) -> None:
+def test_what_is_registered_is_made_from_its_text_and_gives_it_back(things: Values[Any]) -> None:
     things.register(Thing)
     for value in (Thing(), Thing(2.5), Thing(k=7), Thing(k=None)):
         assert things.parse(str(value)) == value

@@ -127,7 +127,7 @@ def _slices(n_users: int) -> Iterator[tuple[int, int]]:
 
 
 def _csr(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
-    if not hasattr(matrix, "tocsr"):
+    if not _check.is_sparse(matrix):
         raise ArgumentError(
             f"{name} must be a scipy.sparse matrix of users x items, got "
             f"{type(matrix).__name__}. Wrap it: scipy.sparse.csr_array({name})."

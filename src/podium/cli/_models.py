@@ -107,27 +107,12 @@ def _has_field(cls: Any, name: str) -> bool:
     return name in {field.name for field in dataclasses.fields(cls)}
 
 
-def scaled(estimator: Any, model: Model, X: Any) -> Any:
-    """Return a linear model behind a scaler; others scale by themselves, or need not."""
-    from podium.rankers.scaling import standardized
-
-    if model.no_scale or not is_linear(model):
-        return estimator
-    return standardized(estimator, center=not (model.no_intercept or hasattr(X, "tocsr")))
-
-
-def is_linear(model: Model) -> bool:
-    """Tell whether a model's scores are linear in its features, so that it takes a scaler."""
-    from podium.rankers.estimator import LinearScores
-
-    return issubclass(_class(model.model), LinearScores)
-
-
 def _unscaled(model: Model, known: Any) -> dict[str, Any]:
     """Return the parameter that --no-scale sets; raise for a model that reads only order."""
     from podium.errors import ArgumentError
+    from podium.rankers.estimator import LinearScores
 
-    if not model.no_scale or is_linear(model):
+    if not model.no_scale or issubclass(_class(model.model), LinearScores):
         return {}
     if "standardize" in known:
         return {"standardize": False}
@@ -150,9 +135,9 @@ def estimator_of(model: Model, loss: Any) -> Any:
 
 def _class(name: str) -> Any:
     from podium import _check
-    from podium.rankers import registry
+    from podium.rankers import REGISTRY
 
-    return registry.get(_check.choice(name, "--model", registry.names()))
+    return REGISTRY[_check.choice(name, "--model", list(REGISTRY))]
 
 
 def _own(model: Model, known: Any) -> dict[str, Any]:
@@ -173,8 +158,8 @@ def _is_foreign(model: Model) -> bool:
     """Tell an objective of a boosting library from a loss of podium."""
     from podium import losses
 
-    boosts = "boosting" in _class(model.model).__module__
-    return boosts and not losses.is_registered(str(model.loss))
+    own = _class(model.model).has_own_objectives
+    return own and not losses.is_registered(str(model.loss))
 
 
 def _foreign(model: Model) -> str | None:

@@ -19,6 +19,7 @@ from podium.cli._training import FeatureColumns, Model, Solver
 
 if TYPE_CHECKING:
     from podium.data import Features
+    from podium.rankers.estimator import Ranker
     from podium.tuning import Search
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
@@ -49,6 +50,7 @@ def train(
 
     Rows to validate on decide when to stop; without them the objective does.
     """
+    from podium.rankers.scaling import scaled
     from podium.tuning import last_step, rehearse
 
     check_target(out, "--out", ("",))
@@ -71,8 +73,8 @@ def train(
         other = _brought_to_scale(other, validation.valid, model)
         eval_set = (_alike(other.X, rows.X), labels(validation.valid, other), other.qid)
     rows = _brought_to_scale(rows, data[0], model)
-    estimator = _models.scaled(estimator, model, rows.X)
-    if hasattr(estimator, "steps"):
+    plain, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
+    if estimator is not plain:
         check_scalable(data, rows)
     given = (rows.X, learned, rows.qid)
     item = rows.item if last_step(estimator).pools_items and rows.names_items else None
@@ -122,8 +124,9 @@ def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
 
 def _alike(features: Any, to: Any) -> Any:
     """Return features dense where others are: a file with few values is read as sparse."""
-    sparse = hasattr(features, "toarray") and not hasattr(to, "toarray")
-    return features.toarray() if sparse else features
+    from podium._check import is_sparse
+
+    return features.toarray() if is_sparse(features) and not is_sparse(to) else features
 
 
 def read_times(path: Path, column: str | None) -> Any:
@@ -147,10 +150,9 @@ def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
     """Return a model of the features as they are, with what an array does not carry."""
     import numpy as np
 
-    if hasattr(fitted, "steps"):
-        from podium.rankers.scaling import folded
+    from podium.rankers.scaling import folded
 
-        fitted = folded(fitted)
+    fitted = folded(fitted)
     fitted.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     if query_norm:
         fitted.query_norm_ = True
@@ -213,7 +215,7 @@ def _finish(
     rankers.save(model, out)
     course = _course(model, chosen=bool(said) and valid is None)
     _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
-    drawn = head_drawn(getattr(model, "loss", None), rows)
+    drawn = head_drawn(model.loss_in_use(), rows)
     if drawn:
         _messages.say(drawn)
     if said:
@@ -237,34 +239,29 @@ def _pooling(model: Any, rows: Features) -> str:
     return f"; labels pooled over {n_items} items" if model.pool_share else ""
 
 
-def _course(model: Any, *, chosen: bool) -> str:
+def _course(model: Ranker, *, chosen: bool) -> str:
     """Say how long it learned: as validation chose, or until it stopped by itself."""
-    if not hasattr(model, "n_iter_") or not hasattr(model, "best_iteration_"):
+    report, trees = model.fit_report(), model.grows_trees
+    if report.best_iteration is None:
         return ""
     if chosen:
-        what = "trees" if hasattr(model, "n_trees") else "iterations"
-        return f"; learned for {model.n_iter_} {what}, as validation chose"
-    kept = model.best_iteration_ + 1
-    if hasattr(model, "n_trees"):
-        return f"; grew {model.n_iter_} tree{'' if model.n_iter_ == 1 else 's'}, kept {kept}"
-    reason = _STOPPED.get(str(model.stop_reason_), str(model.stop_reason_))
-    gap = getattr(model, "gap_", math.nan)
-    if not math.isnan(gap):
-        reason += f", duality gap {gap:.2g}"
-    return f"; stopped after iteration {model.n_iter_} ({reason}), kept {kept}"
+        what = "trees" if trees else "iterations"
+        return f"; learned for {report.n_iter} {what}, as validation chose"
+    kept = report.best_iteration + 1
+    if trees:
+        return f"; grew {report.n_iter} tree{'' if report.n_iter == 1 else 's'}, kept {kept}"
+    reason = _STOPPED.get(report.stop_reason, report.stop_reason)
+    if not math.isnan(report.gap):
+        reason += f", duality gap {report.gap:.2g}"
+    return f"; stopped after iteration {report.n_iter} ({reason}), kept {kept}"
 
 
-def _value(model: Any, valid: Path | None) -> str:
+def _value(model: Ranker, valid: Path | None) -> str:
     """Say what was reached."""
-    from podium.metrics import parse
-
-    objective = getattr(model, "objective_", math.nan)
-    value = [] if math.isnan(objective) else [f"objective {objective:.6g}"]
-    seen = getattr(model, "history_", {}).get("validation")
-    if valid is not None and seen is not None:
-        sign = 1 if parse(model.eval_metric).metric.higher_is_better else -1
-        best = sign * seen[getattr(model, "best_iteration_", -1)]
-        value.append(f"{model.eval_metric} on {valid.name} {best:.4f}")
+    report = model.fit_report()
+    value = [] if math.isnan(report.objective) else [f"objective {report.objective:.6g}"]
+    if valid is not None and not math.isnan(report.validation):
+        value.append(f"{model.eval_metric} on {valid.name} {report.validation:.4f}")
     return "; ".join([", ".join(value), ""]) if value else ""
 
 

@@ -64,7 +64,7 @@ def normalize_by_query(
     """
     own = _check.flag(copy, "copy")
     groups = Groups.from_qid(codes_of(_labels(qid))[0])
-    if hasattr(X, "tocsr"):
+    if _check.is_sparse(X):
         return _sparse(_floats(X.tocsr(), copy=False), groups)
     dense = _floats(_check.array(X, "X"), copy=own)
     if dense.ndim != 2:
@@ -85,7 +85,7 @@ def _floats(X: Any, *, copy: bool) -> Any:
     if X.dtype.kind == "c":
         raise ArgumentError("X must hold real numbers, got complex ones.")
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    if hasattr(X, "tocsr"):
+    if _check.is_sparse(X):
         return X.astype(dtype)
     try:
         return np.array(X, dtype, order="C", copy=True if copy else None)

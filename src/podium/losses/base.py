@@ -19,7 +19,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.registry import Classes
+from podium.registry import Values
 from podium.types import Keys, Mask, PerGroup, PerRow
 
 DECLARED = (
@@ -287,7 +287,7 @@ def _zeros(target: Target) -> PerGroup:
     return np.where(target.defined, 0.0, np.nan)
 
 
-REGISTRY: Classes[Loss] = Classes(
+REGISTRY: Values[Loss] = Values(
     "loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss
 )
 """Every loss class by its name; the law tests loop over it and read the declarations.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from podium import _check
+from podium._grammar import read, write
 from podium.errors import ArgumentError
 from podium.metrics._registry import REGISTRY, Metric, lookup
 from podium.ranking import Ranking
-from podium.registry import read, write
 from podium.types import PerGroup
 
 V = TypeVar("V")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.groups import Groups
 from podium.types import PerRow, RowIndex
 
@@ -46,12 +47,12 @@ def _columns(
     features: Any, relevance: PerRow, places: RowIndex | None
 ) -> Iterator[Callable[[RowIndex], NDArray[Any]]]:
     """Yield functions from rows to their values: of each feature, and of the relevance."""
-    by_column: Any = features.tocsc() if hasattr(features, "tocsc") else features
+    by_column: Any = features.tocsc() if _check.is_sparse(features) else features
     for j in range(int(features.shape[1])):
 
         def column(rows: RowIndex, j: int = j) -> NDArray[Any]:
             at = rows if places is None else places[rows]
-            if not hasattr(by_column, "indptr"):
+            if not _check.is_sparse(by_column):
                 return by_column[at, j]
             return by_column[:, [j]].toarray()[:, 0][at]
 

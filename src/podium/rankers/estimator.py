@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import math
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,11 +17,36 @@ from podium._arrays import check_arrays
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
-from podium.metrics import Measure
+from podium.metrics import Measure, parse
 from podium.rankers import inputs
 from podium.rankers.objective import Parameters, times
 from podium.rankers.validation import mean_measure
 from podium.types import PerRow
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How a fit went, as far as its ranker counts it; from the learned attributes of these names.
+
+    Attributes
+    ----------
+    n_iter : int, optional
+        How many iterations, trees or rounds there were.
+    best_iteration : int, optional
+        The one, from 0, that the ranker was kept from.
+    stop_reason : str
+    objective, gap : float
+        The objective of what was kept, and how far above the minimum it can be; nan if unknown.
+    validation : float
+        The measure of what was kept on the `eval_set`; nan without one.
+    """
+
+    n_iter: int | None = None
+    best_iteration: int | None = None
+    stop_reason: str = ""
+    objective: float = math.nan
+    gap: float = math.nan
+    validation: float = math.nan
 
 
 class Ranker(BaseEstimator, abc.ABC):
@@ -29,11 +56,16 @@ class Ranker(BaseEstimator, abc.ABC):
     """The loss that loss=None stands for; None for a ranker that is its own loss."""
     needs_digest: ClassVar[bool] = False
     """Whether a model file without a digest is refused."""
+    grows_trees: ClassVar[bool] = False
+    """Whether an iteration of `fit` is a tree."""
+    has_own_objectives: ClassVar[bool] = False
+    """Whether `loss` may name an objective of the library that fits the ranker."""
     pools_items: bool = False
     """Whether `fit` reads the items, to pool labels over them."""
 
     eval_metric: Any
     one_group: bool
+    n_features_in_: int
 
     @abc.abstractmethod
     def predict(self, X: Any) -> PerRow:
@@ -102,6 +134,25 @@ class Ranker(BaseEstimator, abc.ABC):
             suited = "ndcg"
         return f"{suited or str(self.eval_metric or 'pap').partition('@')[0]}@{k}"
 
+    def fit_report(self) -> FitReport:
+        """Return how the fit went.
+
+        Examples
+        --------
+        >>> from podium.rankers import LinearRanker
+        >>> LinearRanker("logistic").fit([[0.0], [1.0]], [0, 1], [0, 0]).fit_report().stop_reason
+        'converged'
+        """
+        check_is_fitted(self)
+        learned = vars(self)
+        told = {each.name: f"{each.name}_" for each in fields(FitReport)}
+        found: dict[str, Any] = {n: learned[at] for n, at in told.items() if at in learned}
+        judged = learned.get("history_", {}).get("validation")
+        if judged is not None and len(judged):
+            sign = 1 if parse(self._measure()).metric.higher_is_better else -1
+            found["validation"] = sign * float(judged[found.get("best_iteration", -1)])
+        return FitReport(**found)
+
     def has_free_steps(self) -> bool:
         """Return whether `learning_rate` is a length that the loss does not determine."""
         return True
@@ -144,7 +195,6 @@ class LinearScores(Ranker):
     """A ranker that scores ``X @ coef_ + intercept_``."""
 
     _types: ClassVar[tuple[Any, ...]]  # of the features that it reads; others become the first
-    n_features_in_: int
     coef_: Parameters
     intercept_: float
 

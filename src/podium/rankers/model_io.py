@@ -18,7 +18,7 @@ from podium import _check, losses
 from podium._arrays import params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
-from podium.rankers import registry
+from podium.rankers.registry import REGISTRY
 
 FORMAT = 1
 """Version of the file's layout; a file of another one is refused."""
@@ -65,8 +65,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     name = type(model).__name__
-    known = registry.class_names()
-    if name not in known or registry.get_class(name) is not type(model):
+    known = REGISTRY.class_names()
+    if name not in known or REGISTRY.get_class(name) is not type(model):
         raise ArgumentError(
             f"model must be a {_check.listed(known)}, got {name}. "
             "Take the ranker out of its pipeline or search first."
@@ -75,7 +75,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     attributes = cast("dict[str, Any]", model.__dict__)
     learned = {key: value for key, value in attributes.items() if key.endswith("_")}
     arrays = {key: value for key, value in learned.items() if _is_numeric(value)}
-    arrays |= {_HISTORY + key: value for key, value in getattr(model, "history_", {}).items()}
+    arrays |= {_HISTORY + key: value for key, value in attributes.get("history_", {}).items()}
     write_arrays(path, _KIND, FORMAT, arrays, _describe(model))
 
 
@@ -132,7 +132,7 @@ def _plain(value: Any) -> Any:
 
 
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    ranker = registry.get_class(header["class"])
+    ranker: Any = REGISTRY.get_class(header["class"])
     params = params_of(header)
     if "loss" in params:
         params["loss"] = _loss(params["loss"])

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium._kernels import read_only
 from podium.groups import Groups
 from podium.losses import Loss
@@ -196,7 +197,7 @@ def times(features: Any, coef: Parameters, rows: RowIndex | None = None) -> PerR
     out = np.empty(int(features.shape[0]) if rows is None else rows.size)
     chosen = _ALL if rows is None else read_only(rows)
     if rows is None or rows.size:
-        dots = csr_row_dots if hasattr(features, "tocsr") else row_dots
+        dots = csr_row_dots if _check.is_sparse(features) else row_dots
         dots(*_arrays(features), chosen, read_only(coef), out)
     return out
 
@@ -205,7 +206,7 @@ def transposed_times(features: Any, by_row: PerRow, rows: RowIndex | None = None
     """Return features.T @ by_row in float64, reading only rows where by_row is not 0."""
     out = np.zeros(int(features.shape[1]))
     chosen = _ALL if rows is None else read_only(rows)
-    add = csr_add_rows if hasattr(features, "tocsr") else add_rows
+    add = csr_add_rows if _check.is_sparse(features) else add_rows
     add(*_arrays(features), chosen, read_only(by_row), out)
     return out
 
@@ -222,6 +223,6 @@ def defined_mean(values: NDArray[np.float64]) -> float:
 
 
 def _arrays(features: Any) -> tuple[NDArray[Any], ...]:
-    if hasattr(features, "tocsr"):
+    if _check.is_sparse(features):
         return read_only(features.data), read_only(features.indices), read_only(features.indptr)
     return (read_only(features),)

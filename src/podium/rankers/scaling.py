@@ -9,7 +9,20 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from podium import _check
+from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import times
+
+
+def scaled(ranker: Any, X: Any) -> Any:
+    """Put a scaler before a ranker if its scores are linear; others need none, or have their own.
+
+    Means stay where features are sparse, or the ranker learns no intercept that could hold them.
+    """
+    if not isinstance(ranker, LinearScores):
+        return ranker
+    has_intercept = ranker.get_params(deep=False).get("fit_intercept", True)
+    return standardized(ranker, center=has_intercept and not _check.is_sparse(X))
 
 
 def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
@@ -32,13 +45,17 @@ def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
     return make_pipeline(StandardScaler(with_mean=center), ranker)
 
 
-def folded(model: Pipeline) -> Any:
+def folded(model: Any) -> Any:
     """Return the ranker of a fitted `standardized`, made to score features as they are.
+
+    A ranker without a scaler is returned itself.
 
     ``coef . (x - mean) / scale + intercept`` is linear in x: the copy that comes back has
     ``coef / scale``, and the rest in its intercept. What it learned otherwise (history, reasons)
     stays; its l2 is that of standardised features.
     """
+    if not isinstance(model, Pipeline):
+        return model
     scaler, ranker = (step for _, step in model.steps)
     copy = clone(ranker)
     copy.__dict__.update(ranker.__dict__)

@@ -29,8 +29,8 @@ _BLOCK = 2**22  # scores in memory at a time where single pairs are scored
 class Recommender(Saved, BaseEstimator):
     """A model that scores all items for each user that it was fitted to.
 
-    A model of your own has `_fit` and `_score`; all else follows. It can be saved if `_learned`
-    names its arrays and `_layout` returns their shapes.
+    A model of your own is a `MatrixRecommender`, or has a `fit` of its own and `_score`. It can be
+    saved if `_learned` names its arrays and `_layout` returns their shapes.
 
     Attributes
     ----------
@@ -52,6 +52,7 @@ class Recommender(Saved, BaseEstimator):
     weight_scale_: float
     n_items_: int
 
+    @abc.abstractmethod
     def fit(self, user_items: Any) -> Self:
         """Learn from pairs of users and items.
 
@@ -69,14 +70,6 @@ class Recommender(Saved, BaseEstimator):
         MissingExtraError
             Where the model is another library's and that is not installed.
         """
-        pairs = _pairs.read(user_items, "value", as_they_are=True)
-        self._fit(pairs.matrix())
-        self._hold_pairs(pairs)
-        return self
-
-    @abc.abstractmethod
-    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        """Learn; pairs are canonical, float32, of values > 0, and not to be changed."""
 
     @abc.abstractmethod
     def _score(self, users: Ints) -> Floats:
@@ -349,6 +342,21 @@ class Recommender(Saved, BaseEstimator):
         named: Items = labels[found]
         named[found < 0] = "" if labels.dtype.kind == "U" else -1
         return named
+
+
+class MatrixRecommender(Recommender):
+    """A recommender that learns from a sparse matrix; one of your own has `_fit` and `_score`."""
+
+    def fit(self, user_items: Any) -> Self:
+        """Learn from pairs of users and items; see `Recommender.fit`."""
+        pairs = _pairs.read(user_items, "value", as_they_are=True)
+        self._fit(pairs.matrix())
+        self._hold_pairs(pairs)
+        return self
+
+    @abc.abstractmethod
+    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
+        """Learn; pairs are canonical, float32, of values > 0, and not to be changed."""
 
 
 def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:

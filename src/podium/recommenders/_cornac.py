@@ -12,10 +12,10 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders._base import Floats, Ints, Recommender
+from podium.recommenders._base import Floats, Ints, MatrixRecommender
 
 
-class _Cornac(Recommender, abc.ABC):
+class _Cornac(MatrixRecommender, abc.ABC):
     """A model of cornac's, kept to score with."""
 
     _model: Any

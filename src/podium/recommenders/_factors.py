@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium._arrays import Arrays
-from podium.recommenders._base import Floats, Ints, Items, Recommender
+from podium.recommenders._base import Floats, Ints, Items, MatrixRecommender, Recommender
 from podium.recommenders._best import best_items, nearest_items, with_bias
 from podium.recommenders._files import Shapes, length
 from podium.types import PerRow
@@ -107,7 +107,7 @@ class FactorRecommender(Recommender):
 
 
 @dataclass(eq=False)
-class Popularity(FactorRecommender):
+class Popularity(FactorRecommender, MatrixRecommender):
     """The same for everybody: an item's score is how many users have a pair with it.
 
     Weights are not read. It has no factors, only a bias.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -18,6 +19,9 @@ from podium.recommenders._pairs import Pairs
 FORMAT = 1
 """Version of the file's layout; a file of another one is refused."""
 
+_KINDS = ("podium_recommender", "podium_factorization")
+_RENAMED = {"RoBiRank": "Factorization"}  # classes of 0.1
+
 Shapes = dict[str, tuple[tuple[int, ...], Any]]
 
 _LABELS = ("user_labels_", "item_labels_")
@@ -27,8 +31,7 @@ _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 class Saved(abc.ABC):
     """Parts of a recommender that make it a file."""
 
-    _kind: ClassVar[str] = "podium_recommender"  # of its files
-    _names: ClassVar[tuple[str, ...]] = ()  # earlier names of the class, which files may have
+    _kind: ClassVar[str] = _KINDS[0]  # of its files
     _learned: ClassVar[tuple[str, ...]] = ()  # arrays of a file, beside pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
 
@@ -65,18 +68,12 @@ class Saved(abc.ABC):
         DataError
             If the file is missing, cut short, damaged, not such a model, or of another format.
         """
-        what = cls._kind.removeprefix("podium_")
-        header, arrays = read_arrays(path, cls._kind, FORMAT, what=what)
-        try:
-            _check.choice(header["class"], "class", [cls.__name__, *cls._names])
-            model = cls(**params_of(header))
-            model._restore(header["fitted"], arrays)
-        except (AttributeError, KeyError, TypeError, ValueError) as wrong:
-            raise DataError(
-                f"{path} describes no valid model ({wrong}). Save it again with this version of "
-                "podium."
-            ) from None
-        return model
+
+        def own(name: str) -> type[Self]:
+            _check.choice(name, "class", [cls.__name__])
+            return cls
+
+        return read_model(path, own, cls._kind)
 
     def _arrays(self) -> Arrays:
         """Return what was learned, as arrays of a file."""
@@ -110,6 +107,24 @@ class Saved(abc.ABC):
     @abc.abstractmethod
     def _hold_pairs(self, pairs: Pairs) -> None:
         """Take the pairs that the model was fitted to."""
+
+
+def read_model(
+    path: str | os.PathLike[str], get_class: Callable[[str], type[Any]], *kinds: str
+) -> Any:
+    """Read a model of one of these kinds of files, or of any; `get_class` finds its class."""
+    wanted = kinds or _KINDS
+    what = wanted[0].removeprefix("podium_")
+    header, arrays = read_arrays(path, wanted, FORMAT, what=what)
+    try:
+        name: str = header["class"]
+        model = get_class(_RENAMED.get(name, name))(**params_of(header))
+        model._restore(header["fitted"], arrays)
+    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+        raise DataError(
+            f"{path} describes no valid model ({wrong}). Save it again with this version of podium."
+        ) from None
+    return model
 
 
 def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:

@@ -10,11 +10,12 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
+from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._factors import FactorRecommender
 
 
 @dataclass(eq=False)
-class ALS(FactorRecommender):
+class ALS(FactorRecommender, MatrixRecommender):
     """Weighted least squares on all cells, by alternating between users and items (implicit's).
 
     A pair of weight w has target 1 and confidence ``alpha * w``, all other cells target 0 and
@@ -61,7 +62,7 @@ class ALS(FactorRecommender):
 
 
 @dataclass(eq=False)
-class BPR(FactorRecommender):
+class BPR(FactorRecommender, MatrixRecommender):
     """Pairwise logistic loss against items that other pairs have, by descent (implicit's).
 
     Weights are not read.

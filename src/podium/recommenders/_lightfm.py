@@ -9,13 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from podium import _check
+from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._factors import FactorRecommender
 
 SCHEDULES = ("adagrad", "adadelta")
 
 
 @dataclass(eq=False)
-class WARP(FactorRecommender):
+class WARP(FactorRecommender, MatrixRecommender):
     """Hinge against the first violating item drawn, weighed by the rank so guessed (LightFM's).
 
     Weights are not read. LightFM's bias of a user is left out: it is the same for all items.

@@ -14,7 +14,7 @@ from podium import _check
 from podium._arrays import Arrays
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
-from podium.recommenders._base import Floats, Ints, Recommender
+from podium.recommenders._base import Floats, Ints, MatrixRecommender
 from podium.recommenders._files import Shapes
 from podium.recommenders._pairs import is_matrix
 
@@ -22,7 +22,7 @@ _BLOCK = 2**22  # numbers of the item x item matrix that are made at a time
 _PRECISIONS = ("double", "single")
 
 
-class _ItemItem(Recommender, abc.ABC):
+class _ItemItem(MatrixRecommender, abc.ABC):
     """``scores = user_items_ @ weights_``."""
 
     weights_: Any  # here, not in a dataclass, which would make a parameter of it

@@ -124,7 +124,7 @@ def read_plan(
     users: ArrayLike | None,
 ) -> Plan:
     """Check targets and what is left out, and name the users."""
-    if not hasattr(targets, "tocsr") or len(targets.shape) != 2:
+    if not _check.is_sparse(targets) or len(targets.shape) != 2:
         of = f" of shape {targets.shape}" if hasattr(targets, "shape") else ""
         raise ArgumentError(
             "targets must be a scipy.sparse matrix of users x items, got "

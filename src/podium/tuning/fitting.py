@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from podium import losses
 from podium.errors import ArgumentError
@@ -82,7 +83,7 @@ def scores(estimator: Any, X: Any) -> PerRow:
 
 def last_step(estimator: Any) -> Any:
     """Return the last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def takes(estimator: Any, name: str) -> bool:
@@ -99,7 +100,7 @@ def stops_early(estimator: Any) -> bool:
 def parameter(estimator: Any, name: str) -> str:
     """Return the full name of a parameter; one of a pipeline's last step needs no prefix."""
     known = estimator.get_params(deep=True)
-    if name in known or not hasattr(estimator, "steps"):
+    if name in known or not isinstance(estimator, Pipeline):
         return name
     full = f"{estimator.steps[-1][0]}__{name}"
     return full if full in known else name
@@ -152,5 +153,5 @@ def check(estimator: Any) -> None:
 
 
 def _steps_before(estimator: Any) -> list[Any]:
-    steps: list[tuple[str, Any]] = estimator.steps[:-1] if hasattr(estimator, "steps") else []
+    steps: list[tuple[str, Any]] = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
     return [step for _, step in steps if step is not None and step != "passthrough"]

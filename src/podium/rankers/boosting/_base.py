@@ -44,11 +44,12 @@ class BoostedRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "group-logistic"
     needs_digest: ClassVar[bool] = True  # damaged trees end the process
+    grows_trees: ClassVar[bool] = True
+    has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[tuple[str, ...]]  # and those that read groups
     _takes_sparse: ClassVar[bool]
-    n_features_in_: int
     _booster: Any = None  # made from trees_; a copy, a pickle or a file brings the bytes alone
 
     loss: Loss | str | None

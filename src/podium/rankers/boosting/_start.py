@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Logistic
@@ -56,7 +57,7 @@ def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
 
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     """Fit on features of mean 0 and variance 1, and return coefficients of them as they came."""
-    if hasattr(features, "tocsr"):
+    if _check.is_sparse(features):
         raise ArgumentError("start='logistic' needs dense features. Use start='log-odds'.")
     unit = _units(features)
     features = features / unit

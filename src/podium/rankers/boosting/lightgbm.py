@@ -247,7 +247,7 @@ def _dataset(
 
 def _require_values(features: Any) -> None:
     """Raise where all features are zeros, on which LightGBM ends with an error of its code."""
-    values = features.data if hasattr(features, "tocsr") else features
+    values = features.data if _check.is_sparse(features) else features
     if values.size == 0 or (values.max() <= _ZERO and values.min() >= -_ZERO):
         raise ArgumentError(
             f"X has no value that LightGBM tells from 0, none being larger than {_ZERO:g} in "
@@ -277,4 +277,4 @@ def _errors_unwritten() -> Generator[None]:
 
 def _readable(features: Any) -> Any:
     """Return sparse features as the one sparse class that LightGBM's predict knows; no copy."""
-    return cast("Any", sparse.csr_matrix)(features) if hasattr(features, "tocsr") else features
+    return cast("Any", sparse.csr_matrix)(features) if _check.is_sparse(features) else features

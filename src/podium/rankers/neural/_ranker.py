@@ -213,7 +213,7 @@ class NeuralRanker(Ranker):
         """Raise where what a file says of the network does not fit together."""
         _check.choice(self.activation_, "activation_", ACTIVATIONS)
         sizes = self.layer_sizes_.tolist()
-        ends = (getattr(self, "n_features_in_", None), 1)
+        ends = (self.n_features_in_, 1)
         whole = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
         if not whole or len(sizes) < 2 or min(sizes) < 1 or (sizes[0], sizes[-1]) != ends:
             raise ArgumentError(f"layer_sizes_ is {sizes}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.rankers.objective import transposed_times
 from podium.types import PerRow, RowIndex
@@ -58,7 +59,7 @@ class Standard:
     def dense(self, features: Any, rows: RowIndex | slice) -> NDArray[np.float64]:
         """Return some rows of dense or CSR features."""
         chosen = features[rows]
-        if hasattr(chosen, "toarray"):
+        if _check.is_sparse(chosen):
             chosen = chosen.toarray()
         return (chosen.astype(np.float64) - self.mean) / self.scale
 

@@ -123,7 +123,6 @@ class Factorization(FactorRecommender):
     """
 
     _kind: ClassVar[str] = "podium_factorization"
-    _names: ClassVar[tuple[str, ...]] = ("RoBiRank",)  # as podium 0.1 called it
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,
@@ -172,9 +171,6 @@ class Factorization(FactorRecommender):
         self.random_state = random_state
         self.eval_metric = eval_metric
         self.patience = patience
-
-    def _fit(self, pairs: Any) -> None:
-        raise NotImplementedError  # `fit` does it all
 
     def fit(
         self,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.registry import Classes
+from podium.registry import Values
 from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import RankDistribution, read_measure
 from podium.sampled.ranks import SampledRanks
@@ -112,7 +112,7 @@ class LinearEstimator(Estimator):
         return total / ranks.n_users
 
 
-REGISTRY: Classes[Estimator] = Classes(
+REGISTRY: Values[Estimator] = Values(
     "estimator", "name or name(param=value), as bv(gamma=0.1)", base=Estimator
 )
 """Every estimator class by its name; the law tests loop over it and read the declarations."""

@@ -1,0 +1,41 @@
+"""The registry of recommenders by name; none of them is imported before it is looked up."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from podium.registry import Models
+
+if TYPE_CHECKING:
+    from podium.recommenders._base import Recommender
+
+REGISTRY: Models[Recommender] = Models("recommender", "name or name(param=value), as ease(l2=500)")
+"""Every recommender by its name; the law tests loop over it."""
+
+register, register_at = REGISTRY.register, REGISTRY.register_at
+get, parse = REGISTRY.make, REGISTRY.parse
+
+register_at("factorization", "podium.recommenders.factorization._model", "Factorization")
+register_at("popularity", "podium.recommenders._factors", "Popularity")
+register_at("ease", "podium.recommenders._similar", "EASE")
+register_at("item-knn", "podium.recommenders._similar", "ItemKNN")
+register_at("als", "podium.recommenders._implicit", "ALS")
+register_at("bpr", "podium.recommenders._implicit", "BPR")
+register_at("warp", "podium.recommenders._lightfm", "WARP")
+register_at("multi-vae", "podium.recommenders._cornac", "MultiVAE")
+register_at("neumf", "podium.recommenders._cornac", "NeuMF")
+
+
+def load(path: str | os.PathLike[str]) -> Recommender:
+    """Read a recommender of any registered class that its `save` wrote; no code from it runs.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, cut short, damaged, no recommender, of another format, or of a
+        class that is not registered.
+    """
+    from podium.recommenders._files import read_model
+
+    return read_model(path, REGISTRY.get_class)
