@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import typer
 
@@ -14,20 +14,18 @@ from podium.errors import ArgumentError
 if TYPE_CHECKING:
     from podium.sampled import SampledRanks, SampleReader
 
-_COLUMNS = "Columns that don't have their usual name"
-_SAMPLES = "How items were sampled"
-
 
 @dataclass(frozen=True)
 class Samples:
     """How the items were drawn that each target was ranked among."""
+
+    panel: ClassVar[str] = "How items were sampled"
 
     items: Annotated[
         int,
         typer.Option(
             metavar="N",
             help="Items that were drawn from, the target among them: the whole catalogue.",
-            rich_help_panel=_SAMPLES,
         ),
     ]
     negatives: Annotated[
@@ -36,20 +34,14 @@ class Samples:
             metavar="N",
             help="Items drawn beside the target; or a column n_negatives of RANKS. "
             "Scores are counted.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     no_replacement: Annotated[
-        bool,
-        typer.Option("--no-replacement", help="No item was drawn twice.", rich_help_panel=_SAMPLES),
+        bool, typer.Option("--no-replacement", help="No item was drawn twice.")
     ] = False
     mixed: Annotated[
         bool,
-        typer.Option(
-            "--mixed",
-            help="Users have samples of different sizes, and were meant to.",
-            rich_help_panel=_SAMPLES,
-        ),
+        typer.Option("--mixed", help="Users have samples of different sizes, and were meant to."),
     ] = False
     negatives_file: Annotated[
         Path | None,
@@ -58,7 +50,6 @@ class Samples:
             help="Each target's items, as neural collaborative filtering's files have them: "
             "(user,item), and numbers with tabs between them. SCORES then needs no target, or is "
             "a MODEL of podium factorize.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     drop_own: Annotated[
@@ -66,7 +57,6 @@ class Samples:
         typer.Option(
             "--drop-own",
             help="Drop a candidate that is its line's own target; an error without this.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = False
     seen: Annotated[
@@ -75,7 +65,6 @@ class Samples:
             metavar="PAIRS",
             help="Users' items that were never drawn for them (user, item): a user's catalogue "
             "has as many items fewer than N. Candidates among them are an error.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     drop_seen: Annotated[
@@ -83,7 +72,6 @@ class Samples:
         typer.Option(
             "--drop-seen",
             help="Drop candidates that are in --seen: what is left is a sample of the others.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = False
     stages: Annotated[
@@ -92,7 +80,6 @@ class Samples:
             metavar="N,N,…",
             help="Sizes of samples that grew while the target came first, as 100,200,400; "
             "RANKS then has n_negatives.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
 
@@ -101,27 +88,19 @@ class Samples:
 class SampleColumns:
     """Names of columns, where they are not the usual ones."""
 
+    panel: ClassVar[str] = "Columns that don't have their usual name"
+
     user_col: Annotated[
         str | None,
         typer.Option(
-            help="Else user, user_id, qid, query_id or q_id; ranks need none.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
+            help="Else user, user_id, qid, query_id or q_id; ranks need none.", metavar="NAME"
         ),
     ] = None
     item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In scores; else item, item_id or doc_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
+        str | None, typer.Option(help="In scores; else item, item_id or doc_id.", metavar="NAME")
     ] = None
     score_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In scores; else score or prediction.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
+        str | None, typer.Option(help="In scores; else score or prediction.", metavar="NAME")
     ] = None
     target_col: Annotated[
         str | None,
@@ -129,16 +108,11 @@ class SampleColumns:
             help="In scores, above 0 for held-out items; else target, is_target, relevance or "
             "label.",
             metavar="NAME",
-            rich_help_panel=_COLUMNS,
         ),
     ] = None
     rank_col: Annotated[
         str | None,
-        typer.Option(
-            help="In ranks, best is 1; else rank or sampled_rank.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
+        typer.Option(help="In ranks, best is 1; else rank or sampled_rank.", metavar="NAME"),
     ] = None
     history_col: Annotated[
         str | None,
@@ -146,7 +120,6 @@ class SampleColumns:
             help="How many items the user has had before, where they could be drawn too: read by "
             "smooth (auto); else history, n_history or n_train.",
             metavar="NAME",
-            rich_help_panel=_COLUMNS,
         ),
     ] = None
 

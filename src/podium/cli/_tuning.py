@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
-from podium.cli._choosing import Tuning, Validation
 from podium.cli._models import estimator_of, loss_of, measure_of
 from podium.cli._options import check_target
-from podium.cli._training import Model, Solver
+from podium.cli._training import Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
     from podium.tuning import Search, Trial

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import Columns, Output, Scoring
-from podium.cli.measure import evaluate, read_run, read_truth, write_users
+from podium.cli.measure import Columns, Output, Scoring, evaluate, read_run, read_truth, write_users
 
 
 def compare(

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli._options import FORMATS
+from podium.cli._options import FORMATS, Format
 from podium.cli._progress import progress
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
 
-_OUTPUT = "Output"
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
 
@@ -81,12 +80,7 @@ def estimate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of users drawn again and of ties.")] = 0,
-    format: Annotated[
-        str,
-        typer.Option(
-            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
-        ),
-    ] = "table",
+    format: Format = "table",
 ) -> None:
     """Estimate measures of ranking all items from ranks among sampled ones.
 

@@ -21,9 +21,8 @@ from podium.cli._factorizing import (
     executor,
     make,
 )
-from podium.cli._options import check_target
+from podium.cli._options import Written, check_target
 from podium.cli._pairs import Events, known_pairs, positives, read_pairs, seen_too, weighs
-from podium.cli._paths import Written
 from podium.cli._progress import progress
 
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli._options import FORMATS
+from podium.cli._options import FORMATS, Format
 from podium.cli._samples import SampleColumns, Samples
 
-_OUTPUT = "Output"
 _EXPECTED = "What ranks are expected"
 
 
@@ -87,12 +86,7 @@ def plan(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of these.")] = 0,
-    format: Annotated[
-        str,
-        typer.Option(
-            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
-        ),
-    ] = "table",
+    format: Format = "table",
 ) -> None:
     """Find how many items to sample for an error, and the cost of ranking all.
 

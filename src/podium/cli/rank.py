@@ -10,8 +10,7 @@ import typer
 
 from podium.cli import _runs
 from podium.cli._models import missing_allowed
-from podium.cli._options import check_target
-from podium.cli._paths import WRITTEN
+from podium.cli._options import WRITTEN, check_target
 from podium.cli._rows import check_finite, normalized
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _runs
-from podium.cli._options import check_target
+from podium.cli._options import WRITTEN, check_target
 from podium.cli._pairs import match, read_ids
-from podium.cli._paths import WRITTEN
 from podium.cli._progress import progress
 
 if TYPE_CHECKING:

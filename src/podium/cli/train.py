@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _models, _tuning
-from podium.cli._choosing import Tuning, Validation
 from podium.cli._labels import check_ratings, grades_unread, labels, left_out
-from podium.cli._options import check_target
-from podium.cli._paths import WRITTEN
+from podium.cli._options import WRITTEN, check_target
 from podium.cli._progress import progress
 from podium.cli._rows import check_finite, check_scalable, head_drawn, normalized
-from podium.cli._training import FeatureColumns, Model, Solver
+from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
     from podium.data import Features
