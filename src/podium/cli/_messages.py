@@ -58,6 +58,8 @@ _ELSEWHERE = {
     re.compile(r"\buser_items\b"): "INTERACTIONS",
     re.compile(r"\bwithout resume\b"): "without --resume",
     re.compile(r"^address\b"): "--ray",
+    re.compile(r"\(loss=(?=')"): "(--loss ",
+    re.compile(r"\buse rankers\.LightGBMRanker\b"): "use --model lightgbm",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
 }
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")

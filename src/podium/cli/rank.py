@@ -11,7 +11,6 @@ import typer
 from podium.cli import _runs
 from podium.cli._models import missing_allowed
 from podium.cli._options import WRITTEN, check_target
-from podium.cli._rows import check_finite, normalized
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -124,6 +123,7 @@ def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
 
 def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -> Features:
     from podium import data
+    from podium.data.feature_checks import check_finite
 
     rows = data.read_features(
         path,
@@ -139,6 +139,8 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
 
 def _as_learned(rows: Features, path: Path, ranker: Any) -> Features:
     """Return rows on the scale that the model was trained on."""
+    from podium.data.feature_checks import normalized
+
     return normalized(rows, path) if getattr(ranker, "query_norm_", False) else rows
 
 
