@@ -1,4 +1,4 @@
-"""What labels teach the losses of a search: the checks that podium train makes, for Python users."""
+"""What labels teach the losses of a search: the checks of podium train, in Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
     graded = LinearRanker("softmax", eval_metric="ndcg@3")
     check_ratings("r.csv", graded, {}, validated=True)
     check_ratings("r.csv", LinearRanker("logistic(min_relevance=4)"), {}, validated=False)
-    with pytest.raises(ArgumentError, match="r.csv holds ratings: min_relevance must say"):
+    with pytest.raises(ArgumentError, match=r"r\.csv holds ratings: min_relevance must say"):
         check_ratings(
             "r.csv", graded, [{"loss": ["softmax"]}, {"loss": ["pap-ramp"]}], validated=False
         )

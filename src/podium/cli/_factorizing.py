@@ -192,6 +192,10 @@ class PairColumns:
         ),
     ] = None
 
+    def given(self) -> dict[str, str]:
+        """Return the names that were given, by role."""
+        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
+
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
     """Return the model, unfitted, its parameters checked.

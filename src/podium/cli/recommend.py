@@ -10,7 +10,6 @@ import typer
 
 from podium.cli import _messages, _runs
 from podium.cli._options import WRITTEN, check_target
-from podium.cli._pairs import match, read_ids
 from podium.cli._progress import progress
 
 if TYPE_CHECKING:
@@ -117,6 +116,7 @@ def _shown(scores: NDArray[Any]) -> NDArray[Any]:
 def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> NDArray[Any]:
     """Return the users to make lists for, each once: those of a file in its order, or all."""
     from podium import _check
+    from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
 
     labels = _labels(fitted.user_labels_, fitted.n_users_)
@@ -139,6 +139,7 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
 def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> Any:
     """Return the items of a list that the model knows; say how many it doesn't."""
     from podium import _check
+    from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
 
     if path is None:
