@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import typer
 
-from podium.errors import ArgumentError
+from podium.cli import _messages
+from podium.errors import ArgumentError, PodiumWarning
 
 if TYPE_CHECKING:
-    from podium.sampled import SampledRanks, SampleReader
+    from numpy.typing import NDArray
+
+    from podium.sampled import CandidatePairs, SampledRanks, SampleReader
 
 
 @dataclass(frozen=True)
@@ -158,8 +162,6 @@ def reader(
 
 def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
     """Read files of ranks or scores, or rank listed candidates by models."""
-    from podium.cli import _messages
-
     if reader.negatives is not None and reader.candidates.lacks_repeats:
         _messages.say(
             f"{reader.negatives}: no line has an item twice; pass --no-replacement if none could."
@@ -168,16 +170,16 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
 
 
 def _read(path: Path, reader: SampleReader) -> SampledRanks:
-    from podium.cli import _model_scores
+    from podium._arrays import holds_arrays
 
-    if not _model_scores.is_model(path):
+    if not holds_arrays(path):
         return reader.read(path)
     if reader.negatives is None:
         raise ArgumentError(
             f"{path} is a model, which needs --negatives-file. To rank all items with it: "
             "podium recommend, then podium measure."
         )
-    return reader.rank(*_model_scores.of_model(path, reader.pairs, reader.n_items))
+    return reader.rank(*_of_model(path, reader.pairs, reader.n_items))
 
 
 def _stages(text: str | None) -> list[int] | None:
@@ -190,3 +192,41 @@ def read_numbers(text: str, option: str, example: str) -> list[int]:
     if not all(word.isdecimal() for word in words):
         raise ArgumentError(f"{option} must be numbers with commas, as {example}, got {text!r}.")
     return [int(word) for word in words]
+
+
+def _of_model(
+    path: Path, listed: CandidatePairs, n_items: int
+) -> tuple[CandidatePairs, NDArray[Any]]:
+    """Score the lines of users whom a model knows, and say what it does not know.
+
+    `n_items` is the size of the catalogue that the candidates were drawn from.
+    """
+    from podium.recommenders import Factorization, score_candidates
+
+    model, file = Factorization.load(path), listed.file
+    pairs = (listed.user, listed.item, listed.target)
+    found = score_candidates(model, *pairs, model_name=str(path), source=str(file))
+    (n_users, n_known), (n_listed, n_there) = found.n_users, found.n_items
+    if n_known < n_users:
+        _messages.say(
+            f"{file}: {n_users - n_known} of {n_users} users left out, whom {path} does not know."
+        )
+    if n_there < n_listed:
+        _messages.say(
+            f"{file}: {path} does not know {n_listed - n_there} of {n_listed} items; they rank "
+            "below those it knows."
+        )
+    if model.n_items_ > n_items:
+        warnings.warn(
+            f"{path} knows {model.n_items_} items, and --items says that candidates were drawn "
+            f"from {n_items}: it may be another catalogue's.",
+            PodiumWarning,
+            stacklevel=2,
+        )
+    known = listed.keep(found.rows)
+    if found.n_learned:
+        _messages.say(
+            f"{path} has learned from {found.n_learned} of the {int(known.target.sum())} targets: "
+            "they are not held out, and its measures come out too high."
+        )
+    return known, found.scores

@@ -21,8 +21,8 @@ from podium.cli._factorizing import (
     executor,
     make,
 )
+from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
-from podium.cli._progress import progress
 
 if TYPE_CHECKING:
     from podium.data.events import Events

@@ -222,7 +222,7 @@ def measure(
     scoring.check()
     from podium import data, report
     from podium.cli import _render
-    from podium.evaluation import coverage_and_novelty, divide
+    from podium.evaluation import coverage_and_novelty, divide, per_user
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
@@ -237,7 +237,8 @@ def measure(
         result["run"] = coverage_and_novelty(listed, past, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
-    write_users({"": evaluation}, output.per_user)
+    if output.per_user is not None:
+        data.write_table(per_user({"": evaluation}), output.per_user)
     _render.evaluation(result, output.format)
 
 
@@ -268,29 +269,6 @@ def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) 
     from podium.evaluation import measure as measure_run
 
     return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
-
-
-def write_users(evaluations: dict[str, Evaluation], path: Path | None) -> None:
-    """Write every user's values; with several runs, those of one after those of the other."""
-    if path is None:
-        return
-    import numpy as np
-
-    from podium import data
-
-    several = len(evaluations) > 1
-    tables = [
-        {
-            **({"run": np.full(e.n_groups, name)} if several else {}),
-            "user": e.labels,
-            "n_pos": e.n_pos,
-            **e.values,
-        }
-        for name, e in evaluations.items()
-    ]
-    data.write_table(
-        {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}, path
-    )
 
 
 def _check_request(

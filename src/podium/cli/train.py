@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _models, _tuning
+from podium.cli._messages import progress
 from podium.cli._options import WRITTEN, check_target
-from podium.cli._progress import progress
 from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
 from podium.cli._tuning import grades_unread, head_drawn, left_out
 
