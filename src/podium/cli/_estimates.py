@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from podium.cli._samples import Samples
     from podium.sampled import Estimator, SampledRanks
 
-POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
-PRIOR = (
+_POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
+_PRIOR = (
     "The ranks say next to nothing of {}: what {} assumes decides the mean, and the interval is "
     "all that the ranks allow."
 )
-ORDER = (
+_ORDER = (
     "Samples hardly tell the first ranks apart, N / negatives of them: their order, on which {} "
     "depends, is assumed."
 )
@@ -104,24 +104,23 @@ def show(result: Mapping[str, Any], format: str, given: Given) -> None:
 
 def _shown(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))
-    rows = [[name, *cells(found)] for name, found in result["measures"].items()]
-    return {"columns": ["measure", *columns(first)], "rows": rows}
+    rows = [[name, *_cells(found)] for name, found in result["measures"].items()]
+    return {"columns": ["measure", *_columns(first)], "rows": rows}
 
 
-def columns(found: Mapping[str, Any]) -> list[str]:
+def _columns(found: Mapping[str, Any]) -> list[str]:
     """Return the names of the columns that an estimate fills."""
     possible = ["possible"] if found["bounds"] is not None else []
     return ["mean", f"{found['level']:.4g} interval", "std error", *possible, "users"]
 
 
-def cells(found: Mapping[str, Any]) -> list[str]:
+def _cells(found: Mapping[str, Any]) -> list[str]:
     """Return the JSON form of an Estimate as a row of a table."""
     possible = [span(found["bounds"])] if found["bounds"] is not None else []
-    error = number(found["std_error"])
     return [
         number(found["mean"]),
         span(found["interval"]),
-        error,
+        number(found["std_error"]),
         *possible,
         str(found["n_groups"]),
     ]
@@ -140,17 +139,16 @@ def _flat(result: Mapping[str, Any]) -> Table:
 def _note(result: Mapping[str, Any], given: Given) -> str:
     """Say what intervals and bounds are of, and the options that give the same again."""
     first = next(iter(result["measures"].values()))
-    said = [meaning(first), *about_history(result["conventions"])]
-    if first["bounds"] is not None:
-        said.append(POSSIBLE)
-        outside = [name for name, found in result["measures"].items() if is_impossible(found)]
-        if outside:
-            said.append(f"{first['method']} gives an impossible value of {', '.join(outside)}.")
-    said += [*about_prior(result["measures"]), *about_order(result["measures"])]
+    said = [_meaning(first), *_about_history(result["conventions"])]
+    said += [
+        *_about_bounds(result["measures"]),
+        *_about_prior(result["measures"]),
+        *_about_order(result["measures"]),
+    ]
     return f"{' '.join(said)}\n{' '.join(given.again(result['conventions']))}"
 
 
-def meaning(found: Mapping[str, Any]) -> str:
+def _meaning(found: Mapping[str, Any]) -> str:
     """Say what the interval of an estimate is of."""
     if found["interval_of"] == "exact":
         return "Means over users, as ranking all items would give them."
@@ -160,25 +158,35 @@ def meaning(found: Mapping[str, Any]) -> str:
     )
 
 
-def about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
+def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
     """Say whether the method made use of a column of what users had before, if there is one."""
     used, method = conventions["history"], conventions["method"]
     if used is not None:
         yield f"The column of users' history was {used} by {method}."
 
 
-def about_prior(found: Mapping[str, Any]) -> Iterator[str]:
+def _about_prior(found: Mapping[str, Any]) -> Iterator[str]:
     """Say of which estimates, by name, the method's prior decides more than the ranks."""
     names = [name for name, each in found.items() if each["prior_decides"]]
     if names:
-        yield PRIOR.format(", ".join(names), found[names[0]]["method"])
+        yield _PRIOR.format(", ".join(names), found[names[0]]["method"])
 
 
-def about_order(found: Mapping[str, Any]) -> Iterator[str]:
+def _about_order(found: Mapping[str, Any]) -> Iterator[str]:
     """Say which estimates of the exact mean, by name, depend on an order that no sample shows."""
     names = [name for name, each in found.items() if each["order_assumed"]]
     if names and found[names[0]]["interval_of"] == "exact":
-        yield ORDER.format(", ".join(names))
+        yield _ORDER.format(", ".join(names))
+
+
+def _about_bounds(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the bounds are of, and which estimates, by name, lie outside theirs."""
+    first = next(iter(found.values()))
+    if first["bounds"] is not None:
+        yield _POSSIBLE
+        outside = [name for name, each in found.items() if is_impossible(each)]
+        if outside:
+            yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
 
 
 def is_impossible(found: Mapping[str, Any]) -> bool:
@@ -202,8 +210,8 @@ def _means(result: Mapping[str, Any]) -> Table:
     rows: list[list[str]] = []
     for measure, found in result["measures"].items():
         for i, (run, mean) in enumerate(found["means"].items()):
-            rows.append([measure if i == 0 else "", run, *cells(mean)])
-    return {"columns": ["measure", "run", *columns(_first(result))], "rows": rows}
+            rows.append([measure if i == 0 else "", run, *_cells(mean)])
+    return {"columns": ["measure", "run", *_columns(_first(result))], "rows": rows}
 
 
 def _differences(result: Mapping[str, Any]) -> Table:
@@ -250,31 +258,20 @@ def _several_note(result: Mapping[str, Any], given: Given, by_row: bool) -> str:
 def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     """Say what the numbers are of, sentence by sentence."""
     first = _first(result)
-    yield meaning(first)
-    yield from about_history(_history(result))
+    yield _meaning(first)
+    yield from _about_history(_history(result))
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     exact = first["interval_of"] == "exact"
     true = "exact one" if exact else f"one that {first['method']} gives on average"
     yield f"Sign right: the probability that the difference has the sign of the {true}."
     means = result["measures"].items()
-    yield from about_prior(
-        {f"{name} of {run}": one for name, each in means for run, one in each["means"].items()}
-    )
-    yield from about_order({name: next(iter(each["means"].values())) for name, each in means})
-    if first["bounds"] is None:
-        return
-    yield POSSIBLE
-    outside = [
-        f"{measure} of {run}"
-        for measure, found in result["measures"].items()
-        for run, mean in found["means"].items()
-        if is_impossible(mean)
-    ]
-    if outside:
-        yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
-    tests = [test for found in result["measures"].values() for test in found["differences"]]
-    if any(test["either_sign"] for test in tests):
+    found = {f"{name} of {run}": one for name, each in means for run, one in each["means"].items()}
+    yield from _about_prior(found)
+    yield from _about_order({name: next(iter(each["means"].values())) for name, each in means})
+    yield from _about_bounds(found)
+    tests = [test for _, each in means for test in each["differences"]]
+    if first["bounds"] is not None and any(test["either_sign"] for test in tests):
         yield "Where either sign is possible, the ranks alone do not tell which model is better."
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli._models import assignments
-from podium.cli._options import ItemColumn, UserColumn
+from podium.cli._options import ColumnNames, ItemColumn, UserColumn
 
 if TYPE_CHECKING:
     from podium.executors import Executor
@@ -177,10 +177,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class PairColumns:
+class PairColumns(ColumnNames):
     """Names of columns, where they are not the usual ones."""
-
-    panel: ClassVar[str] = "Columns that don't have their usual name"
 
     user_col: UserColumn = None
     item_col: ItemColumn = None
@@ -191,10 +189,6 @@ class PairColumns:
             metavar="NAME",
         ),
     ] = None
-
-    def given(self) -> dict[str, str]:
-        """Return the names that were given, by role."""
-        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 
@@ -31,6 +31,18 @@ class Written:
 
 
 WRITTEN = Written()
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Names of columns, where they are not the usual ones."""
+
+    panel: ClassVar[str] = "Columns that don't have their usual name"
+
+    def given(self) -> dict[str, str]:
+        """Return the names that were given, by role."""
+        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
+
 
 Format: TypeAlias = Annotated[
     str,

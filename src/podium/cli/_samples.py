@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 import typer
 
 from podium.cli import _messages
+from podium.cli._options import ColumnNames
 from podium.errors import ArgumentError, PodiumWarning
 
 if TYPE_CHECKING:
@@ -89,10 +90,8 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class SampleColumns:
+class SampleColumns(ColumnNames):
     """Names of columns, where they are not the usual ones."""
-
-    panel: ClassVar[str] = "Columns that don't have their usual name"
 
     user_col: Annotated[
         str | None,
@@ -126,10 +125,6 @@ class SampleColumns:
             metavar="NAME",
         ),
     ] = None
-
-    def given(self) -> dict[str, str]:
-        """Return the names that were given, by role."""
-        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
 def reader(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import FORMATS, WRITTEN, Format, check_target
+from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_target
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
@@ -52,10 +52,8 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(ColumnNames):
     """Names of columns, where they are not the usual ones."""
-
-    panel: ClassVar[str] = "Columns that don't have their usual name"
 
     user_col: Annotated[
         str | None,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from podium.data import Features
     from podium.data.appending import Append
 
-
 RUNS = (*TABLES, ".trec", ".trec.gz")
 RunFile: TypeAlias = Annotated[
     Path | None,
