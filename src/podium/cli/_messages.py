@@ -67,7 +67,7 @@ _ELSEWHERE = {
     re.compile(r"\buser_items\b"): "INTERACTIONS",
     re.compile(r"\bwithout resume\b"): "without --resume",
     re.compile(r"^address\b"): "--ray",
-    re.compile(r"\(loss=(?=')"): "(--loss ",
+    re.compile(r"(?<= )\(loss=(?=')"): "(--loss ",
     re.compile(r"\buse rankers\.LightGBMRanker\b"): "use --model lightgbm",
     re.compile(r"\bby value=(?=[.,])"): "by --value-col",
     re.compile(r": gain='exp2' takes"): ": --gain exp2 takes",
