@@ -75,6 +75,15 @@ def write_arrays(
         _save(plain, beside, {kind: text})
 
 
+def holds_arrays(path: Path) -> bool:
+    """Whether a file begins as safetensors do: the length of a header, then the header."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(9)
+    return start[8:] == b"{" and int.from_bytes(start[:8], "little") < path.stat().st_size
+
+
 def read_arrays(
     path: str | os.PathLike[str], kind: str | Sequence[str], format: int, *, what: str = "model"
 ) -> tuple[dict[str, Any], Arrays]:

@@ -17,9 +17,9 @@ import pytest
 
 from podium import data, losses
 from podium.cli import _models
-from podium.cli._rows import head_drawn
 from podium.cli._training import Model, Solver
 from podium.data import svmlight
+from podium.groups import Groups
 from podium.rankers import load
 
 Run = Callable[..., Any]
@@ -162,9 +162,9 @@ def test_head_of_drawn_rows_is_told(podium: Run) -> None:
 def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
     loss: Any = losses.get(given)
     rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
-    text = head_drawn(loss, rows)
-    assert f"< {loss.min_relevance:g}, {said} (--loss '" in text
-    (advised,) = re.findall("--loss '([^']*)'", text)
+    text = loss.remark(rows.y, Groups.from_qid(rows.qid))
+    assert f"< {loss.min_relevance:g}, {said} (loss='" in text
+    (advised,) = re.findall("loss='([^']*)'", text)
     assert losses.get(advised) == replace(loss, head="relevant")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from podium.cli import app
-from podium.cli._paths import Written
+from podium.cli._options import Written
 
 Run = Callable[..., Any]
 

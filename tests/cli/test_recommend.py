@@ -17,7 +17,7 @@ import pytest
 from scipy import sparse
 
 from podium import data
-from podium.cli import _runs
+from podium.data.appending import append_run
 from podium.recommenders import Factorization
 
 Run = Callable[..., Any]
@@ -214,7 +214,7 @@ def test_run_is_whole_or_not_at_all(podium: Run, name: str, before: str | None) 
 
 
 def test_pieces_of_a_trec_run_count_ranks_anew_for_each_user(tmp_path: Path) -> None:
-    with _runs.opened(tmp_path / "run.trec") as append:
+    with append_run(tmp_path / "run.trec") as append:
         append({"user": [], "item": [], "score": np.empty(0)})
         append({"user": [4, 4, 2], "item": [1, 2, 3], "score": np.array([2.0, 1.0, 0.1])})
         append({"user": [3], "item": [9], "score": np.array([1e-300])})

@@ -12,14 +12,14 @@ import traceback
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from podium import __version__
 from podium.cli import _messages
-from podium.cli._help import Command, Group
 from podium.cli._options import expand
 from podium.cli.compare import compare
 from podium.cli.demo import demo
@@ -37,9 +37,33 @@ __all__ = ["app", "main"]
 
 _WRONG, _BROKEN_PIPE, _INTERRUPTED = 2, 1, 130
 
+
+class _Command(TyperCommand):
+    """A command whose help shows no type beside a flag, which takes no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options, --help among them."""
+        return _untyped(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    """The program."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options, --help among them."""
+        return _untyped(super().get_params(ctx))
+
+
+def _untyped(params: list[Any]) -> list[Any]:
+    for each in params:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return params
+
+
 app = typer.Typer(
     name="podium",
-    cls=Group,
+    cls=_Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,7 +80,7 @@ for command in (
     demo,
     reproduce,
 ):
-    app.command(cls=Command)(expand(command))
+    app.command(cls=_Command)(expand(command))
 
 
 @app.callback(invoke_without_command=True)

@@ -6,32 +6,28 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from podium.cli._models import assignments
+from podium.cli._options import ColumnNames, ItemColumn, UserColumn
 
 if TYPE_CHECKING:
     from podium.executors import Executor
 
 GAINS = ("value", "exp2", "one")
-_MODEL, _DESCENT, _VALIDATION, _WORK = "Model", "Descent", "Validation", "Who does the work"
-_COLUMNS = "Columns that don't have their usual name"
 
 
 @dataclass(frozen=True)
 class Objective:
     """What is learned, and what is minimised."""
 
+    panel: ClassVar[str] = "Model"
+
     n_factors: Annotated[
         int,
-        typer.Option(
-            "--factors",
-            metavar="N",
-            help="Length of a user's and of an item's vector.",
-            rich_help_panel=_MODEL,
-        ),
+        typer.Option("--factors", metavar="N", help="Length of a user's and of an item's vector."),
     ] = 64
     loss: Annotated[
         str,
@@ -39,7 +35,6 @@ class Objective:
             metavar="LOSS",
             help="robirank, type2, identity or bpr. The latter two want a --learning-rate about 3 "
             "times as large, type2 one of 3 with --l2 0.0001 --set xi_rate=0.2.",
-            rich_help_panel=_MODEL,
         ),
     ] = "robirank"
     n_negatives: Annotated[
@@ -48,7 +43,6 @@ class Objective:
             "--negatives-per-pair",
             metavar="N",
             help="Items that a pair is compared with in a pass.",
-            rich_help_panel=_MODEL,
         ),
     ] = 8
     min_relevance: Annotated[
@@ -57,7 +51,6 @@ class Objective:
             metavar="X",
             help="Value, or rating, from which a row is positive. The others are not learned "
             "from, and not recommended either.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     how: Annotated[
@@ -67,7 +60,6 @@ class Objective:
             metavar="HOW",
             help="What a pair of value v weighs: v (value), 2^v - 1 (exp2) or 1 (one). Without it "
             "v, and with --min-relevance 1.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     l2: Annotated[
@@ -75,7 +67,6 @@ class Objective:
         typer.Option(
             metavar="X",
             help="Each step shrinks the vectors that it touches by the step times this.",
-            rich_help_panel=_MODEL,
         ),
     ] = 0.025
     set: Annotated[
@@ -84,7 +75,6 @@ class Objective:
             metavar="NAME=VALUE",
             help="Any other parameter of podium.recommenders.Factorization, as decay=none or "
             "xi=exact; may be repeated.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
 
@@ -98,15 +88,13 @@ class Objective:
 class Passes:
     """How it is minimised."""
 
+    panel: ClassVar[str] = "Descent"
+
     n_epochs: Annotated[
-        int,
-        typer.Option(
-            "--epochs", metavar="N", help="Passes over all pairs.", rich_help_panel=_DESCENT
-        ),
+        int, typer.Option("--epochs", metavar="N", help="Passes over all pairs.")
     ] = 30
     learning_rate: Annotated[
-        float,
-        typer.Option(metavar="X", help="First step; it falls to zero.", rich_help_panel=_DESCENT),
+        float, typer.Option(metavar="X", help="First step; it falls to zero.")
     ] = 0.1
     n_blocks: Annotated[
         int | None,
@@ -115,17 +103,16 @@ class Passes:
             metavar="N",
             help="Parts of users and blocks of items; without it, what suits the data's shape. "
             "It changes the model; the number of threads or workers does not.",
-            rich_help_panel=_DESCENT,
         ),
     ] = None
-    random_state: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Of all draws.", rich_help_panel=_DESCENT)
-    ] = 0
+    random_state: Annotated[int, typer.Option("--seed", metavar="N", help="Of all draws.")] = 0
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """Which pairs the pass is chosen by."""
+
+    panel: ClassVar[str] = "Validation"
 
     valid: Annotated[
         Path | None,
@@ -133,21 +120,15 @@ class HeldOut:
             metavar="FILE",
             help="Pairs that are never learned from. The model is measured on them after each "
             "pass, pairs of INTERACTIONS left out, and the best pass is kept.",
-            rich_help_panel=_VALIDATION,
         ),
     ] = None
     eval_metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE", help="By what; ndcg@10 without it.", rich_help_panel=_VALIDATION
-        ),
+        str | None, typer.Option(metavar="MEASURE", help="By what; ndcg@10 without it.")
     ] = None
     patience: Annotated[
         int | None,
         typer.Option(
-            metavar="N",
-            help="Stop after N passes without a better value; never without it.",
-            rich_help_panel=_VALIDATION,
+            metavar="N", help="Stop after N passes without a better value; never without it."
         ),
     ] = None
 
@@ -156,23 +137,19 @@ class HeldOut:
 class Work:
     """Threads here, or a cluster; and whether a fit that was cut short goes on."""
 
+    panel: ClassVar[str] = "Who does the work"
+
     threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="As many as processors without it.", rich_help_panel=_WORK),
+        int | None, typer.Option(metavar="N", help="As many as processors without it.")
     ] = None
     ray: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS|local",
-            help="Do the work on a Ray cluster, or on Ray started here.",
-            rich_help_panel=_WORK,
+            metavar="ADDRESS|local", help="Do the work on a Ray cluster, or on Ray started here."
         ),
     ] = None
     workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Of Ray; as many as it has without it.", rich_help_panel=_WORK
-        ),
+        int | None, typer.Option(metavar="N", help="Of Ray; as many as it has without it.")
     ] = None
     resume: Annotated[
         bool,
@@ -180,7 +157,6 @@ class Work:
             "--resume",
             help="Go on from MODEL.checkpoint, which a fit that was cut short leaves; to the same "
             "model.",
-            rich_help_panel=_WORK,
         ),
     ] = False
 
@@ -201,29 +177,16 @@ class Work:
 
 
 @dataclass(frozen=True)
-class PairColumns:
+class PairColumns(ColumnNames):
     """Names of columns, where they are not the usual ones."""
 
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else user, user_id, qid, query_id or q_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else item, item_id or doc_id.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
+    user_col: UserColumn = None
+    item_col: ItemColumn = None
     value_col: Annotated[
         str | None,
         typer.Option(
             help="Else value, rating, relevance or label; without any, a pair counts 1.",
             metavar="NAME",
-            rich_help_panel=_COLUMNS,
         ),
     ] = None
 

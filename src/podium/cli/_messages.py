@@ -1,13 +1,22 @@
-"""What goes to stderr: one line each, in the words of the command line."""
+"""What goes to stderr: a line each, in the words of the command line, and progress."""
 
 from __future__ import annotations
 
 import re
 import sys
+import time
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from typer.exceptions import TyperException
 
 from podium import errors
+from podium.errors import PodiumError
+
+if TYPE_CHECKING:
+    from podium.types import Progress
 
 _SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 
@@ -58,10 +67,47 @@ _ELSEWHERE = {
     re.compile(r"\buser_items\b"): "INTERACTIONS",
     re.compile(r"\bwithout resume\b"): "without --resume",
     re.compile(r"^address\b"): "--ray",
+    re.compile(r"(?<= )\(loss=(?=')"): "(--loss ",
+    re.compile(r"\buse rankers\.LightGBMRanker\b"): "use --model lightgbm",
+    re.compile(r"\bby value=(?=[.,])"): "by --value-col",
+    re.compile(r": gain='exp2' takes"): ": --gain exp2 takes",
+    re.compile(r"\bPass gain='value' or 'one'"): "Pass --gain value or one",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
 }
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
+
+_OF_ESTIMATE = {
+    "n_items": "--items",
+    "n_negatives": "--negatives",
+    "n_bootstrap": "--resamples",
+    "estimator": "--method",
+    "Pass replacement=True": "Leave out --no-replacement",
+    "replacement=False": "--no-replacement",
+    "measures": "-m",
+    "stages": "--stages",
+    "stages=": "--stages",
+    "target=": "--target-col",
+    "ties=": "--ties",
+    "kind=": "--scores",
+    "mixed=True": "--mixed",
+    "own_target='drop'": "--drop-own",
+    "negatives=": "--negatives-file",
+    "seen_candidates='drop'": "--drop-seen",
+    "seen=": "--seen",
+}
+_GIVEN_TO_ESTIMATE = "|".join(name for name in _OF_ESTIMATE if "=" in name)
+_ESTIMATE_NAMES = re.compile(
+    r"(?<![\w./'\"=-])(?:(?P<bare>n_items|n_negatives|n_bootstrap|stages)(?![\w/'\"=-]|\.\w)"
+    r"|(?P<first>^(?:estimator|measures(?= names)))\b"
+    rf"|(?P<given>{_GIVEN_TO_ESTIMATE}))"
+)
+_COLUMN = re.compile(r"\bcolumns\['(\w+)'\]")
+_OF_PLAN = {"n_users": "--users", "n_repeats": "--repeats"}
+_PLAN_NAMES = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OF_PLAN)})(?![\w/'\"-]|\.\w)")
+_PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
+
+_PAUSE = 0.05  # seconds between two drawings: a solver's step can take microseconds
 
 
 def say(text: str) -> None:
@@ -116,3 +162,74 @@ def _option(match: re.Match[str]) -> str:
     name, first, more, bare = match.groups()
     value = f"{first}{more}".replace("'", "") if first else bare
     return _OPTIONS[name] if value in ("", "True") else f"{_OPTIONS[name]} {value}"
+
+
+def of_estimate(text: str) -> str:
+    """Write the library's arguments as options of `podium estimate`.
+
+    Examples
+    --------
+    >>> of_estimate("n_negatives must be below n_items, got 9 of 9 items.")
+    '--negatives must be below --items, got 9 of 9 items.'
+    """
+    text = _ESTIMATE_NAMES.sub(lambda match: _OF_ESTIMATE[match.group()], text)
+    return _COLUMN.sub(r"--\1-col", text)
+
+
+def of_plan(text: str) -> str:
+    """Write the library's arguments as options of `podium plan`.
+
+    Examples
+    --------
+    >>> of_plan("error must be a number > 0, got 0. n_users is 5 of n_items.")
+    '--error must be a number > 0, got 0. --users is 5 of --items.'
+    """
+    text = _PLAN_FIRST.sub(lambda match: f"--{match[1]}", of_estimate(text))
+    return _PLAN_NAMES.sub(lambda match: _OF_PLAN[match[1]], text)
+
+
+@contextmanager
+def own_words(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
+    """Name a command's options in errors and warnings, as `rewrite` does: each has its own."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except PodiumError as error:
+        raise type(error)(rewrite(str(error))) from error
+    for each in caught:
+        warnings.warn(rewrite(str(each.message)), each.category, stacklevel=3)
+
+
+@contextmanager
+def progress(what: str) -> Generator[Progress]:
+    """Give a progress callback that draws a bar on a terminal and does nothing in a pipe.
+
+    The bar is gone when the block ends, however it ends.
+    """
+    if not sys.stderr.isatty():
+        from podium.progress import silent
+
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        drawn = 0.0
+
+        def show(done: int, total: int, note: str) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            if now - drawn >= _PAUSE or done == total:
+                drawn = now
+                bar.update(task, completed=done, total=total, description=note)
+
+        yield show

@@ -1,225 +1,119 @@
-"""Options that several commands share, as dataclasses whose fields typer shows one by one."""
+"""Options as dataclasses, what several commands share of them, and which files they name."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 
-from podium.cli._paths import WRITTEN, check_paths
-
 if TYPE_CHECKING:
-    from podium.data import RankingOptions
+    from podium._files import Named
 
-DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-
-_COLUMNS = "Columns that don't have their usual name"
-_CONVENTIONS = "Conventions"
-_OUTPUT = "Output"
+TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
 
 
 @dataclass(frozen=True)
-class Output:
-    """In what form the result is printed, and what else is written."""
+class Written:
+    """Marks, in its annotation, an option whose file is written; all other paths are read.
 
-    format: Annotated[
-        str,
-        typer.Option(
-            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
-        ),
-    ] = "table"
-    report: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            help="Also write a report: one HTML file that needs no network.",
-            metavar="FILE.html",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    per_user: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            help="Also write every user's values, by suffix (.parquet, .csv, .tsv, .arrow).",
-            metavar="FILE",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
+    `beside` are suffixes of further files, written beside it.
+    """
 
-    def check(self) -> None:
-        """Refuse what could not be printed or written, before anything is computed."""
-        from podium import _check
+    beside: tuple[str, ...] = ()
 
-        _check.choice(self.format, "--format", FORMATS)
-        check_target(self.report, "--report", (".html", ".htm"))
-        check_target(self.per_user, "--per-user")
+
+WRITTEN = Written()
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnNames:
     """Names of columns, where they are not the usual ones."""
 
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In all tables; else user, user_id, qid, query_id or q_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In all tables; else item, item_id or doc_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    score_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In a run; else score or prediction.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
-    rank_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In a run, best is 1; else rank.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
-    relevance_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In the truth; else relevance, rating or label.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
+    panel: ClassVar[str] = "Columns that don't have their usual name"
+
+    def given(self) -> dict[str, str]:
+        """Return the names that were given, by role."""
+        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """What is measured, and under which conventions."""
+Format: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel="Output"
+    ),
+]
+UserColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Else user, user_id, qid, query_id or q_id.", metavar="NAME"),
+]
+ItemColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="Else item, item_id or doc_id.", metavar="NAME")
+]
 
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="As ndcg@10 or ap(norm=min)@10; may be repeated. "
-            f"Without it: {', '.join(DEFAULT_MEASURES)}.",
-        ),
-    ] = None
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Relevance from which an item is positive: 1, but a column named rating needs it.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = None
-    ties: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="Order of equal scores: worst, best, average, id or random.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = "worst"
-    undefined: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="What a user counts where a measure is undefined: skip, zero, one or error.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = "skip"
-    missing: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="Users whom the run lacks: error, zero (the worst value) or skip.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = "error"
-    unjudged: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="Items of the run that the truth lacks: negative, skip or error.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = "negative"
-    n_items: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Items that each user could have been shown.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = None
-    level: Annotated[
-        float,
-        typer.Option(metavar="P", help="Coverage of the intervals.", rich_help_panel=_CONVENTIONS),
-    ] = 0.95
-    bootstrap: Annotated[
-        bool,
-        typer.Option(
-            "--bootstrap",
-            help="Bootstrap the intervals of means (BCa) instead of taking t.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = False
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Of random ties, the bootstrap and the randomisation test.",
-            rich_help_panel=_CONVENTIONS,
-        ),
-    ] = 0
 
-    def check(self) -> None:
-        """Refuse what only some measures would look at, before anything is computed."""
-        from podium import _check
+def check_paths(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse a command that would write over what it reads, before it does anything.
 
-        _check.seed(self.seed)
-        _check.open_fraction(self.level, "level")
+    Raises
+    ------
+    ArgumentError
+        If a file to write is also read, or two are the same.
+    """
+    from podium._files import Named, refuse_same
 
-    @property
-    def names(self) -> list[str]:
-        """The measures asked for, or the usual ones."""
-        return list(self.measures or DEFAULT_MEASURES)
+    read: list[Named] = []
+    written: list[Named] = []
+    for parameter in parameters:
+        mark = _mark(parameter)
+        for path in _paths(given.get(parameter.name)):
+            named = Named(_shown(parameter), path)
+            if mark is None:
+                read.append(named)
+            else:
+                written += [named, *_beside(named, mark)]
+    refuse_same(read, written)
 
-    def conventions(self) -> RankingOptions:
-        """Return the keyword arguments of `podium.data.ranking` that are no column names."""
-        options: dict[str, Any] = {
-            "ties": self.ties,
-            "missing": self.missing,
-            "unjudged": self.unjudged,
-            "min_relevance": self.min_relevance,
-            "seed": self.seed,
-        }
-        if self.n_items is not None:
-            options["n_items"] = self.n_items
-        return typing.cast("RankingOptions", options)
 
-    def intervals(self) -> dict[str, Any]:
-        """Return the keyword arguments of `podium.measure` about undefined users and intervals."""
-        return {
-            "undefined": self.undefined,
-            "level": self.level,
-            "interval": "bootstrap" if self.bootstrap else "t",
-        }
+def _beside(file: Named, mark: Written) -> Iterator[Named]:
+    from podium._files import Named, is_stream
+
+    for suffix in mark.beside:
+        if file.path.name and not is_stream(file.path):
+            path = file.path.with_name(f"{file.path.name}{suffix}")
+            yield Named(f"the {suffix.removeprefix('.')} of {file.name},", path)
+
+
+def _mark(parameter: inspect.Parameter) -> Written | None:
+    marks = [each for each in _metadata(parameter) if isinstance(each, Written)]
+    return marks[0] if marks else None
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    """Return how the command line calls a parameter: --out, TRUTH."""
+    for each in _metadata(parameter):
+        declared = [name for name in getattr(each, "param_decls", None) or () if "--" in name]
+        if declared:
+            return declared[0]
+        if type(each).__name__ == "ArgumentInfo":
+            return str(each.metavar)
+    return f"--{parameter.name.replace('_', '-')}"
+
+
+def _metadata(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    return typing.get_args(parameter.annotation)[1:]
+
+
+def _paths(value: Any) -> list[Path]:
+    listed = typing.cast("list[Any]", value if isinstance(value, list) else [value])
+    return [each for each in listed if isinstance(each, Path)]
 
 
 def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | None = None) -> None:
@@ -233,7 +127,7 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
     from podium._files import check_writable, is_plain_stream
     from podium.errors import ArgumentError
 
-    suffixes = suffixes or (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
+    suffixes = suffixes or TABLES
     is_csv = ".csv" in suffixes and is_plain_stream(path)
     if not is_csv and not path.name.lower().endswith(suffixes):
         raise ArgumentError(f"{option} must end in {_check.listed(suffixes)}, got {str(path)!r}.")
@@ -248,7 +142,11 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
 
 
 def expand(function: Callable[..., None]) -> Callable[..., None]:
-    """Let typer see each field of a dataclass parameter as an option of its own."""
+    """Let typer see each field of a dataclass parameter as an option of its own.
+
+    Options of a dataclass are in the panel of the help that its `panel` names, unless they name
+    another.
+    """
     own = inspect.signature(function, eval_str=True).parameters
     groups: dict[str, Any] = {
         name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)
@@ -281,7 +179,17 @@ def _parameters(cls: Any) -> list[inspect.Parameter]:
             f.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if f.default is MISSING else f.default,
-            annotation=hints[f.name],
+            annotation=_in_panel(hints[f.name], cls.panel),
         )
         for f in _fields(cls)
     ]
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """Return the annotation of an option with the panel of its dataclass, unless it has another."""
+    kind, *marks = typing.get_args(annotation)
+    for i, mark in enumerate(marks):
+        if getattr(mark, "rich_help_panel", panel) is None:
+            marks[i] = copy.copy(mark)  # an alias may stand in several dataclasses
+            marks[i].rich_help_panel = panel
+    return Annotated[kind, *marks]

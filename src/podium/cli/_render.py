@@ -14,39 +14,28 @@ _NOTHING = "–"
 _SMALLEST_P = 1e-4
 _GLUE = "\N{NO-BREAK SPACE}"  # between words that stay on one line
 
-_SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
-_TEST = (
-    *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
-    *("holm_p_value", "wins", "losses", "equal", "detectable", "n_groups", "n_undefined"),
-)
-
 
 def evaluation(result: Mapping[str, Any], format: str) -> None:
     """Print the JSON form of an Evaluation, which may also have a "run" of coverage and novelty."""
-    if format == "json":
-        _print(_json(result))
-    elif format == "csv":
-        _print_tables([_evaluation_flat(result)], "csv")
-    else:
-        tables = [_means(result), *_shown(result)]
-        _print_tables(tables, format, _conventions(result["conventions"]))
+    from podium.evaluation.flat import evaluation_table
+
+    tables, note = [_means(result), *_shown(result)], _conventions(result["conventions"])
+    either(result, format, shown=tables, flat=evaluation_table(result), note=note)
 
 
 def comparison(result: Mapping[str, Any], format: str) -> None:
     """Print the JSON form of a Comparison."""
-    if format == "json":
-        _print(_json(result))
-    elif format == "csv":
-        _print_tables([_comparison_flat(result)], "csv")
-    else:
-        tables = [_run_means(result), _differences(result), _wins(result)]
-        note = (
-            f"Differences are from {result['baseline']}. p rand., p Holm: paired randomisation "
-            "test, before and after Holm's correction for all tests here. p t: paired t test. "
-            "Detectable: the smallest true difference that this many users would have shown "
-            "(5% level, 80% power)."
-        )
-        _print_tables(tables, format, f"{note}\n{_conventions(result['conventions'])}")
+    from podium.evaluation.flat import comparison_table
+
+    tables = [_run_means(result), _differences(result), _wins(result)]
+    note = (
+        f"Differences are from {result['baseline']}. p rand., p Holm: paired randomisation "
+        "test, before and after Holm's correction for all tests here. p t: paired t test. "
+        "Detectable: the smallest true difference that this many users would have shown "
+        "(5% level, 80% power).\n"
+    )
+    note += _conventions(result["conventions"])
+    either(result, format, shown=tables, flat=comparison_table(result), note=note)
 
 
 def table(content: Table, *, note: str = "") -> None:
@@ -112,28 +101,14 @@ def _conventions(conventions: Mapping[str, Any]) -> str:
     return " ".join([*options, *(["--bootstrap"] if resampled else [])])
 
 
-def _segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measures) of all users, and of each segment."""
-    yield "", "all", result["measures"]
-    for segment in result["segments"]:
-        yield segment["by"], segment["name"], segment["measures"]
-
-
-def _summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measure, summary), with pooled forms as measures of their own."""
-    for by, name, measures in _segments(result):
-        for measure, summary in measures.items():
-            yield by, name, measure, summary
-            if "pooled" in summary:
-                yield by, name, f"{measure} (pooled)", summary["pooled"]
-
-
 def _means(result: Mapping[str, Any]) -> Table:
+    from podium.evaluation.flat import summaries
+
     level = next(iter(result["measures"].values()))["level"]
     columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
     rows: list[list[str]] = []
     before = ""
-    for by, name, measure, summary in _summaries(result):
+    for by, name, measure, summary in summaries(result):
         where = _segment(by, name)
         rows.append([] if not result["segments"] else [where if where != before else ""])
         rows[-1] += [measure, *_mean_cells(summary)]
@@ -148,9 +123,9 @@ def _segment(by: str, name: str) -> str:
 
 def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
     return [
-        _number(summary["mean"]),
-        _interval(summary["interval"]),
-        _number(summary["std_error"]),
+        number(summary["mean"]),
+        span(summary["interval"]),
+        number(summary["std_error"]),
         str(summary["n_groups"]),
         str(summary["n_undefined"]),
     ]
@@ -159,7 +134,7 @@ def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
 def _shown(result: Mapping[str, Any]) -> list[Table]:
     if "run" not in result:
         return []
-    rows = [[name, _number(value)] for name, value in result["run"].items()]
+    rows = [[name, number(value)] for name, value in result["run"].items()]
     return [{"columns": ["of the run", "value"], "rows": rows}]
 
 
@@ -183,8 +158,8 @@ def _differences(result: Mapping[str, Any]) -> Table:
         "rows": [
             [
                 *start,
-                _number(test["difference"], sign="+"),
-                _interval(test["interval"], sign="+"),
+                number(test["difference"], "+"),
+                span(test["interval"], "+"),
                 _p_value(test["randomisation_p_value"]),
                 _p_value(test["holm_p_value"]),
             ]
@@ -200,7 +175,7 @@ def _wins(result: Mapping[str, Any]) -> Table:
             [
                 *start,
                 *(str(test[name]) for name in ("wins", "losses", "equal")),
-                _number(test["detectable"]),
+                number(test["detectable"]),
                 _p_value(test["t_p_value"]),
             ]
             for start, test in _tests(result)
@@ -219,49 +194,22 @@ def _first_level(result: Mapping[str, Any]) -> float:
     return next(iter(first["means"].values()))["level"]
 
 
-def _evaluation_flat(result: Mapping[str, Any]) -> Table:
-    rows = [
-        [by, name, measure, *_flat(summary, _SUMMARY)]
-        for by, name, measure, summary in _summaries(result)
-    ]
-    rows += [
-        ["", "run", measure, value, *[None] * (len(_SUMMARY) - 1)]
-        for measure, value in result.get("run", {}).items()
-    ]
-    return {"columns": ["by", "segment", "measure", *_SUMMARY], "rows": _full(rows)}
-
-
-def _comparison_flat(result: Mapping[str, Any]) -> Table:
-    """Return a row per measure and run: its mean, then the test against the baseline."""
-    rows: list[list[Any]] = []
-    for measure, found in result["measures"].items():
-        tests = {test["run"]: test for test in found["differences"]}
-        for run, summary in found["means"].items():
-            test = _flat(tests[run], _TEST) if run in tests else [None] * len(_TEST)
-            rows.append([measure, run, summary["mean"], result["baseline"], *test])
-    return {"columns": ["measure", "run", "mean", "baseline", *_TEST], "rows": _full(rows)}
-
-
-def _flat(values: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
-    low, high = values["interval"]
-    bounds = {"low": low, "high": high}
-    return [bounds[name] if name in bounds else values[name] for name in names]
-
-
-def _full(rows: list[list[Any]]) -> list[list[str]]:
+def _full(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
     """Write cells with all digits, as a program will read them; nothing for what is undefined."""
     return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
-def _number(value: float | None, *, sign: str = "") -> str:
+def number(value: float | None, sign: str = "") -> str:
+    """Write a number of a table."""
     return _NOTHING if value is None else f"{value:{sign}.4f}"
 
 
-def _interval(bounds: Iterable[float | None], *, sign: str = "") -> str:
+def span(bounds: Iterable[float | None], sign: str = "") -> str:
+    """Write the two ends of an interval."""
     low, high = bounds
     if low is None or high is None:
         return _NOTHING
-    return f"[{_number(low, sign=sign)}, {_number(high, sign=sign)}]"
+    return f"[{number(low, sign)}, {number(high, sign)}]"
 
 
 def _p_value(value: float | None) -> str:

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import typer
 
-from podium.errors import ArgumentError
+from podium.cli import _messages
+from podium.cli._options import ColumnNames
+from podium.errors import ArgumentError, PodiumWarning
 
 if TYPE_CHECKING:
-    from podium.sampled import SampledRanks, SampleReader
+    from numpy.typing import NDArray
 
-_COLUMNS = "Columns that don't have their usual name"
-_SAMPLES = "How items were sampled"
+    from podium.sampled import CandidatePairs, SampledRanks, SampleReader
 
 
 @dataclass(frozen=True)
 class Samples:
     """How the items were drawn that each target was ranked among."""
 
+    panel: ClassVar[str] = "How items were sampled"
+
     items: Annotated[
         int,
         typer.Option(
             metavar="N",
             help="Items that were drawn from, the target among them: the whole catalogue.",
-            rich_help_panel=_SAMPLES,
         ),
     ]
     negatives: Annotated[
@@ -36,20 +39,14 @@ class Samples:
             metavar="N",
             help="Items drawn beside the target; or a column n_negatives of RANKS. "
             "Scores are counted.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     no_replacement: Annotated[
-        bool,
-        typer.Option("--no-replacement", help="No item was drawn twice.", rich_help_panel=_SAMPLES),
+        bool, typer.Option("--no-replacement", help="No item was drawn twice.")
     ] = False
     mixed: Annotated[
         bool,
-        typer.Option(
-            "--mixed",
-            help="Users have samples of different sizes, and were meant to.",
-            rich_help_panel=_SAMPLES,
-        ),
+        typer.Option("--mixed", help="Users have samples of different sizes, and were meant to."),
     ] = False
     negatives_file: Annotated[
         Path | None,
@@ -58,7 +55,6 @@ class Samples:
             help="Each target's items, as neural collaborative filtering's files have them: "
             "(user,item), and numbers with tabs between them. SCORES then needs no target, or is "
             "a MODEL of podium factorize.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     drop_own: Annotated[
@@ -66,7 +62,6 @@ class Samples:
         typer.Option(
             "--drop-own",
             help="Drop a candidate that is its line's own target; an error without this.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = False
     seen: Annotated[
@@ -75,7 +70,6 @@ class Samples:
             metavar="PAIRS",
             help="Users' items that were never drawn for them (user, item): a user's catalogue "
             "has as many items fewer than N. Candidates among them are an error.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
     drop_seen: Annotated[
@@ -83,7 +77,6 @@ class Samples:
         typer.Option(
             "--drop-seen",
             help="Drop candidates that are in --seen: what is left is a sample of the others.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = False
     stages: Annotated[
@@ -92,36 +85,25 @@ class Samples:
             metavar="N,N,…",
             help="Sizes of samples that grew while the target came first, as 100,200,400; "
             "RANKS then has n_negatives.",
-            rich_help_panel=_SAMPLES,
         ),
     ] = None
 
 
 @dataclass(frozen=True)
-class SampleColumns:
+class SampleColumns(ColumnNames):
     """Names of columns, where they are not the usual ones."""
 
     user_col: Annotated[
         str | None,
         typer.Option(
-            help="Else user, user_id, qid, query_id or q_id; ranks need none.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
+            help="Else user, user_id, qid, query_id or q_id; ranks need none.", metavar="NAME"
         ),
     ] = None
     item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In scores; else item, item_id or doc_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
+        str | None, typer.Option(help="In scores; else item, item_id or doc_id.", metavar="NAME")
     ] = None
     score_col: Annotated[
-        str | None,
-        typer.Option(
-            help="In scores; else score or prediction.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
+        str | None, typer.Option(help="In scores; else score or prediction.", metavar="NAME")
     ] = None
     target_col: Annotated[
         str | None,
@@ -129,16 +111,11 @@ class SampleColumns:
             help="In scores, above 0 for held-out items; else target, is_target, relevance or "
             "label.",
             metavar="NAME",
-            rich_help_panel=_COLUMNS,
         ),
     ] = None
     rank_col: Annotated[
         str | None,
-        typer.Option(
-            help="In ranks, best is 1; else rank or sampled_rank.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
+        typer.Option(help="In ranks, best is 1; else rank or sampled_rank.", metavar="NAME"),
     ] = None
     history_col: Annotated[
         str | None,
@@ -146,13 +123,8 @@ class SampleColumns:
             help="How many items the user has had before, where they could be drawn too: read by "
             "smooth (auto); else history, n_history or n_train.",
             metavar="NAME",
-            rich_help_panel=_COLUMNS,
         ),
     ] = None
-
-    def given(self) -> dict[str, str]:
-        """Return the names that were given, by role."""
-        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
 def reader(
@@ -185,8 +157,6 @@ def reader(
 
 def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
     """Read files of ranks or scores, or rank listed candidates by models."""
-    from podium.cli import _messages
-
     if reader.negatives is not None and reader.candidates.lacks_repeats:
         _messages.say(
             f"{reader.negatives}: no line has an item twice; pass --no-replacement if none could."
@@ -195,16 +165,16 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
 
 
 def _read(path: Path, reader: SampleReader) -> SampledRanks:
-    from podium.cli import _model_scores
+    from podium._arrays import holds_arrays
 
-    if not _model_scores.is_model(path):
+    if not holds_arrays(path):
         return reader.read(path)
     if reader.negatives is None:
         raise ArgumentError(
             f"{path} is a model, which needs --negatives-file. To rank all items with it: "
             "podium recommend, then podium measure."
         )
-    return reader.rank(*_model_scores.of_model(path, reader.pairs, reader.n_items))
+    return reader.rank(*_of_model(path, reader.pairs, reader.n_items))
 
 
 def _stages(text: str | None) -> list[int] | None:
@@ -217,3 +187,41 @@ def read_numbers(text: str, option: str, example: str) -> list[int]:
     if not all(word.isdecimal() for word in words):
         raise ArgumentError(f"{option} must be numbers with commas, as {example}, got {text!r}.")
     return [int(word) for word in words]
+
+
+def _of_model(
+    path: Path, listed: CandidatePairs, n_items: int
+) -> tuple[CandidatePairs, NDArray[Any]]:
+    """Score the lines of users whom a model knows, and say what it does not know.
+
+    `n_items` is the size of the catalogue that the candidates were drawn from.
+    """
+    from podium.recommenders import Factorization, score_candidates
+
+    model, file = Factorization.load(path), listed.file
+    pairs = (listed.user, listed.item, listed.target)
+    found = score_candidates(model, *pairs, model_name=str(path), source=str(file))
+    (n_users, n_known), (n_listed, n_there) = found.n_users, found.n_items
+    if n_known < n_users:
+        _messages.say(
+            f"{file}: {n_users - n_known} of {n_users} users left out, whom {path} does not know."
+        )
+    if n_there < n_listed:
+        _messages.say(
+            f"{file}: {path} does not know {n_listed - n_there} of {n_listed} items; they rank "
+            "below those it knows."
+        )
+    if model.n_items_ > n_items:
+        warnings.warn(
+            f"{path} knows {model.n_items_} items, and --items says that candidates were drawn "
+            f"from {n_items}: it may be another catalogue's.",
+            PodiumWarning,
+            stacklevel=2,
+        )
+    known = listed.keep(found.rows)
+    if found.n_learned:
+        _messages.say(
+            f"{path} has learned from {found.n_learned} of the {int(known.target.sum())} targets: "
+            "they are not held out, and its measures come out too high."
+        )
+    return known, found.scores

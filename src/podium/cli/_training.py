@@ -1,19 +1,23 @@
-"""The options of podium train that say what is learned, from which columns, and how."""
+"""The options of podium train, in the panels of its help."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import typer
 
+from podium.cli._options import WRITTEN, ItemColumn, UserColumn
+
 DEFAULT_K = 10
-_MODEL, _SOLVER, _COLUMNS = "Model", "Solver", "Columns"
 
 
 @dataclass(frozen=True)
 class Model:
     """What is learned, and what is minimised."""
+
+    panel: ClassVar[str] = "Model"
 
     model: Annotated[
         str,
@@ -21,7 +25,6 @@ class Model:
             metavar="MODEL",
             help="linear, neural, lightgbm or xgboost; or to compare with: "
             "rankboost, logistic-regression, svm-pauc, sgd-at-k, greedy-pap or select-pap.",
-            rich_help_panel=_MODEL,
         ),
     ] = "linear"
     loss: Annotated[
@@ -32,7 +35,6 @@ class Model:
             "listnet, rankcosine, softmax, pairwise-hinge, …; with its cutoff as pap-ramp@30, and "
             "its parameters as 'listmle(head=relevant)@10'. Without it: pap-logistic, and for "
             "trees group-logistic.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     k: Annotated[
@@ -43,23 +45,16 @@ class Model:
             help=f"Cutoff of the measure, and of a loss that needs one and has none in its name; "
             f"{DEFAULT_K} without it. Also where listmle, listnet and rankcosine cut the head "
             "off a list; without it they learn from whole lists.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     min_relevance: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Relevance from which a row is positive; 1 without it.",
-            rich_help_panel=_MODEL,
-        ),
+        typer.Option(metavar="X", help="Relevance from which a row is positive; 1 without it."),
     ] = None
     clip: Annotated[
         bool,
         typer.Option(
-            "--clip",
-            help="With a pap loss: also train on groups with fewer than K negatives.",
-            rich_help_panel=_MODEL,
+            "--clip", help="With a pap loss: also train on groups with fewer than K negatives."
         ),
     ] = False
     l2: Annotated[
@@ -68,19 +63,17 @@ class Model:
             metavar="X",
             help="Penalty on a linear model's coefficients; 0.0001 without it. Of trees: on their "
             "leaves.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
-    no_intercept: Annotated[
-        bool, typer.Option("--no-intercept", help="Learn no intercept.", rich_help_panel=_MODEL)
-    ] = False
+    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Learn no intercept.")] = (
+        False
+    )
     no_scale: Annotated[
         bool,
         typer.Option(
             "--no-scale",
             help="Learn from the features as they are. Without it, a linear or neural model "
             "learns from standardised ones; a linear one's coefficients are brought back to yours.",
-            rich_help_panel=_MODEL,
         ),
     ] = False
     query_norm: Annotated[
@@ -89,7 +82,6 @@ class Model:
             "--query-norm",
             help="First bring each feature to [0, 1] within each query (or user), of all rows that "
             "are read; podium rank then does the same.",
-            rich_help_panel=_MODEL,
         ),
     ] = False
     set: Annotated[
@@ -97,7 +89,6 @@ class Model:
         typer.Option(
             metavar="NAME=VALUE",
             help="Any other parameter of the model's class, as n_trees=300; may be repeated.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
 
@@ -106,21 +97,17 @@ class Model:
 class Solver:
     """How it is minimised."""
 
+    panel: ClassVar[str] = "Solver"
+
     solver: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="Of a linear model: auto, subgradient, stochastic, bundle or lbfgs.",
-            rich_help_panel=_SOLVER,
         ),
     ] = None
     start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where it begins: zero, normal or logistic.",
-            rich_help_panel=_SOLVER,
-        ),
+        str | None, typer.Option(metavar="NAME", help="Where it begins: zero, normal or logistic.")
     ] = None
     learning_rate: Annotated[
         float | None,
@@ -128,22 +115,14 @@ class Solver:
             metavar="X",
             help="First step length of a descent; without it 0.5, or less where a smooth loss "
             "bends more. Of trees: their shrinkage.",
-            rich_help_panel=_SOLVER,
         ),
     ] = None
     max_iter: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Iterations at most; 500 without it.", rich_help_panel=_SOLVER
-        ),
+        int | None, typer.Option(metavar="N", help="Iterations at most; 500 without it.")
     ] = None
     tol: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="When a solver counts as converged; 0.0001 without it.",
-            rich_help_panel=_SOLVER,
-        ),
+        typer.Option(metavar="X", help="When a solver counts as converged; 0.0001 without it."),
     ] = None
     patience: Annotated[
         int | None,
@@ -151,7 +130,6 @@ class Solver:
             metavar="N",
             help="With rows to validate on: stop after so many iterations without a better "
             "value; 50 without it.",
-            rich_help_panel=_SOLVER,
         ),
     ] = None
 
@@ -165,37 +143,102 @@ class Solver:
 class FeatureColumns:
     """Which columns are features, and which are not."""
 
+    panel: ClassVar[str] = "Columns"
+
     features: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Feature columns; all numeric ones without it.",
-            rich_help_panel=_COLUMNS,
-        ),
+        typer.Option(metavar="A,B,…", help="Feature columns; all numeric ones without it."),
     ] = None
     ignore: Annotated[
-        str | None,
-        typer.Option(
-            metavar="C,D,…", help="Columns that are no features.", rich_help_panel=_COLUMNS
-        ),
+        str | None, typer.Option(metavar="C,D,…", help="Columns that are no features.")
     ] = None
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else user, user_id, qid, query_id or q_id.",
-            metavar="NAME",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Else item, item_id or doc_id.", metavar="NAME", rich_help_panel=_COLUMNS
-        ),
-    ] = None
+    user_col: UserColumn = None
+    item_col: ItemColumn = None
     relevance_col: Annotated[
-        str | None,
+        str | None, typer.Option(help="Else relevance, rating or label.", metavar="NAME")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Which rows the iterate, and with --tune the parameters, are chosen by."""
+
+    panel: ClassVar[str] = "Validation"
+
+    valid: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows that are never trained on.")
+    ] = None
+    valid_share: Annotated[
+        float | None,
         typer.Option(
-            help="Else relevance, rating or label.", metavar="NAME", rich_help_panel=_COLUMNS
+            metavar="P",
+            help="Or this share of DATA; the final model learns from all of it. With --tune, 0.2 "
+            "unless told otherwise.",
         ),
     ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="The share is of users, of each user's rows (both at random), the last by time, "
+            "or the last of each user: users, rows, time or time-per-user.",
+        ),
+    ] = None
+    time_col: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of times; no feature.")
+    ] = None
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Or every user of DATA once, in N folds of users."),
+    ] = None
+    eval_metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What these rows are measured by; without it pap@K, and ndcg@K for a loss that "
+            "learns from grades.",
+        ),
+    ] = None
+
+    @property
+    def of_data(self) -> bool:
+        """Whether rows of DATA itself are set aside."""
+        return not (self.valid_share is None and self.split is None and self.folds is None)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Whether parameters are chosen, and how."""
+
+    panel: ClassVar[str] = "Search"
+
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose parameters by what is validated: the penalty, step lengths or leaves, "
+            "and the k of the loss at 1, 3 and 10 times K (clipped).",
+        ),
+    ] = False
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Instead, try these: l2=1e-4,1e-2 or loss=logistic,pap-ramp or, with --budget, "
+            "l2='log(1e-6,1)'; may be repeated.",
+        ),
+    ] = None
+    budget: Annotated[
+        int | None, typer.Option(metavar="N", help="Try N at random instead of all.")
+    ] = None
+    tune_table: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            metavar="FILE", help="Write everything tried, by suffix (.parquet, .csv, .tsv, .arrow)."
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Fits at a time, 1 without it; -1: one a core.")
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Of splits, draws and random solvers.")] = 0

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
-from podium.cli._choosing import Tuning, Validation
 from podium.cli._models import estimator_of, loss_of, measure_of
 from podium.cli._options import check_target
-from podium.cli._training import Model, Solver
+from podium.cli._training import Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
+    from podium.data import Features
     from podium.tuning import Search, Trial
 
 _PREFIX = "loss__"
@@ -129,6 +130,39 @@ def value_of(search: Search, trial: Trial) -> str:
         f"{search.measure} {trial.mean:.4f} (standard error {trial.std_error:.4f}, "
         f"{_count(trial.n_groups, 'user')})"
     )
+
+
+def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> Iterator[str]:
+    """Yield which rows count as positive where labels have grades and the loss reads none."""
+    from podium.data.feature_checks import labels
+    from podium.tuning import labels as library
+
+    if model.min_relevance is None:
+        said = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
+        yield from filter(None, [_messages.as_options(said)])
+
+
+def left_out(rows: Features) -> Iterator[str]:
+    """Yield which columns are no features because of their names."""
+    if rows.left_out:
+        yield (
+            f"no features: {', '.join(rows.left_out)}. Times and ids are none unless --features "
+            "names them."
+        )
+
+
+def head_drawn(loss: Any, rows: Features) -> str:
+    """Return what a loss learned by chance from rows, and the option that avoids it."""
+    import numpy as np
+
+    from podium.data.feature_checks import labels
+    from podium.groups import Groups
+    from podium.losses import Loss
+
+    if not isinstance(loss, Loss):
+        return ""
+    groups = Groups.from_qid(np.asarray(rows.qid))
+    return _messages.as_options(loss.remark(labels("DATA", rows), groups))
 
 
 def _asked(model: Model, grid: list[str], estimator: Any) -> Any:

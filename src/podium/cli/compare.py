@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import Columns, Output, Scoring
-from podium.cli.measure import evaluate, read_run, read_truth, write_users
+from podium.cli.measure import Columns, Output, Scoring, evaluate, read_run, read_truth
 
 
 def compare(
@@ -31,10 +30,10 @@ def compare(
     """
     output.check()
     scoring.check()
-    from podium import report
+    from podium import data, report
     from podium.cli import _render
     from podium.errors import ArgumentError
-    from podium.evaluation import compare_evaluations
+    from podium.evaluation import compare_evaluations, per_user
     from podium.metrics import parse_all
 
     if len(runs) < 2:
@@ -50,7 +49,8 @@ def compare(
     result = comparison.to_dict()
     if output.report is not None:
         report.write(report.comparison_report(result), output.report)
-    write_users(comparison.evaluations, output.per_user)
+    if output.per_user is not None:
+        data.write_table(per_user(comparison.evaluations), output.per_user)
     _render.comparison(result, output.format)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from podium.cli import _messages
-from podium.cli._progress import progress
+from podium.cli._messages import progress
 
 
 def demo(

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli._options import FORMATS
-from podium.cli._progress import progress
+from podium.cli import _messages
+from podium.cli._options import FORMATS, Format
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
 
-_OUTPUT = "Output"
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
 
@@ -81,12 +80,7 @@ def estimate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of users drawn again and of ties.")] = 0,
-    format: Annotated[
-        str,
-        typer.Option(
-            help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel=_OUTPUT
-        ),
-    ] = "table",
+    format: Format = "table",
 ) -> None:
     """Estimate measures of ranking all items from ranks among sampled ones.
 
@@ -101,10 +95,10 @@ def estimate(
     _check.seed(seed)
     _check.open_fraction(level, "level")
     from podium import sampled
-    from podium.cli import _compared, _estimates
+    from podium.cli import _estimates
     from podium.cli._samples import read_all, reader
 
-    with _estimates.own_words():
+    with _messages.own_words():
         estimator = sampled.get(method)
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
@@ -117,11 +111,11 @@ def estimate(
         else:
             found = sampled.comparable(found, list(map(str, files)), estimator, noun="file")
             models = dict(zip(run_names(files), found, strict=True))
-            with progress("comparing") as show:
+            with _messages.progress("comparing") as show:
                 compared = sampled.compare_all(models, asked, progress=show, **options)
             result = compared.to_dict()
     given = _estimates.Given(samples, ties, None if level == _LEVEL else level)
     if len(files) == 1:
         _estimates.show(result, format, given)
     else:
-        _compared.show(result, format, given, by_row=found[0].user is None)
+        _estimates.show_several(result, format, given, by_row=found[0].user is None)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,10 +21,11 @@ from podium.cli._factorizing import (
     executor,
     make,
 )
-from podium.cli._options import check_target
-from podium.cli._pairs import Events, known_pairs, positives, read_pairs, seen_too, weighs
-from podium.cli._paths import Written
-from podium.cli._progress import progress
+from podium.cli._messages import progress
+from podium.cli._options import Written, check_target
+
+if TYPE_CHECKING:
+    from podium.data.events import Events
 
 
 def factorize(
@@ -51,17 +52,19 @@ def factorize(
 
     Ctrl-C keeps the last whole pass, and --resume then goes on from there.
     """
+    from podium.data.events import read_events
+
     _check_files(interactions, held_out.valid, out)
     work.check()
     checkpoint = _checkpoint(out, resume=work.resume)
     model = make(objective, passes, held_out)
     with executor(work) as workers:
         low = objective.min_relevance
-        whole = read_pairs(interactions, columns, objective.gain)
-        events, others = positives(interactions, whole, low)
+        whole = read_events(interactions, **columns.given(), gain=objective.gain)
+        events, others = whole.positives(low)
         _check_memory(events, objective.n_factors)
         valid = _read_valid(held_out.valid, columns, events, low)
-        seen = None if others is None else seen_too(others, events)
+        seen = None if others is None else others.seen_in(events)
         if checkpoint is not None and checkpoint.exists() and not work.resume:
             _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
         data = {"user_items": events, "seen": seen, "eval_set": valid}
@@ -69,7 +72,7 @@ def factorize(
     _save(model, out, checkpoint)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    if note := weighs(events, whole.n_rows, objective):
+    if note := _weighs(events, whole.n_rows, objective):
         _messages.say(note)
     _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
     _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
@@ -129,15 +132,16 @@ def _read_valid(
     path: Path | None, columns: PairColumns, learned: Events, low: float | None
 ) -> Events | None:
     from podium.data.columns import is_rating
+    from podium.data.events import read_events
 
     if path is None:
         return None
-    events = read_pairs(path, columns, "one")
+    events = read_events(path, **columns.given(), gain="one")
     if events.value is not None:
         if low is None and is_rating(events.value_name):
             _messages.say(f"{path}: each rating is a positive; --min-relevance X takes those >= X")
-        events, _ = positives(path, events, low)
-    kept, n_left_out = known_pairs(events, path, learned)
+        events, _ = events.positives(low)
+    kept, n_left_out = events.known_to(learned)
     if n_left_out:
         _messages.say(
             f"{path}: {n_left_out} of {events.n_rows} rows left out, of users or items that "
@@ -206,6 +210,24 @@ def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
     _save(model, out, checkpoint)
     made = f"interrupted after pass {_n_made(model)} of {model.n_epochs}{_kept(model)}"
     _messages.say("; ".join(part for part in (made, f"wrote {out}", go_on) if part) + ".")
+
+
+def _weighs(events: Events, n_rows: int, objective: Objective) -> str:
+    """Return what a pair of a table with values weighs, and which of its rows are pairs at all.
+
+    Nothing where there are no values, or all are one.
+    """
+    name, low = events.value_name, objective.min_relevance
+    what = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
+    if low is not None:
+        count = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        return f"{count}; a pair weighs {what}"
+    if events.value is None or events.value.min() == events.value.max():
+        return ""
+    return (
+        f"a pair weighs {what}, with {name} from {events.value.min():g} to "
+        f"{events.value.max():g} (--min-relevance X learns from those >= X alone)"
+    )
 
 
 def _counts(model: Any) -> str:

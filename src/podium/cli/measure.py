@@ -2,17 +2,177 @@
 
 from __future__ import annotations
 
+import typing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import Columns, Output, Scoring
+from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_target
+
+DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
+    from podium.data import RankingOptions, Run, Truth
     from podium.evaluation import Evaluation
     from podium.metrics import Measure
+
+
+@dataclass(frozen=True)
+class Output:
+    """In what form the result is printed, and what else is written."""
+
+    panel: ClassVar[str] = "Output"
+
+    format: Format = "table"
+    report: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            help="Also write a report: one HTML file that needs no network.", metavar="FILE.html"
+        ),
+    ] = None
+    per_user: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            help="Also write every user's values, by suffix (.parquet, .csv, .tsv, .arrow).",
+            metavar="FILE",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what could not be printed or written, before anything is computed."""
+        from podium import _check
+
+        _check.choice(self.format, "--format", FORMATS)
+        check_target(self.report, "--report", (".html", ".htm"))
+        check_target(self.per_user, "--per-user")
+
+
+@dataclass(frozen=True)
+class Columns(ColumnNames):
+    """Names of columns, where they are not the usual ones."""
+
+    user_col: Annotated[
+        str | None,
+        typer.Option(
+            help="In all tables; else user, user_id, qid, query_id or q_id.", metavar="NAME"
+        ),
+    ] = None
+    item_col: Annotated[
+        str | None,
+        typer.Option(help="In all tables; else item, item_id or doc_id.", metavar="NAME"),
+    ] = None
+    score_col: Annotated[
+        str | None, typer.Option(help="In a run; else score or prediction.", metavar="NAME")
+    ] = None
+    rank_col: Annotated[
+        str | None, typer.Option(help="In a run, best is 1; else rank.", metavar="NAME")
+    ] = None
+    relevance_col: Annotated[
+        str | None,
+        typer.Option(help="In the truth; else relevance, rating or label.", metavar="NAME"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What is measured, and under which conventions."""
+
+    panel: ClassVar[str] = "Conventions"
+
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="As ndcg@10 or ap(norm=min)@10; may be repeated. "
+            f"Without it: {', '.join(DEFAULT_MEASURES)}.",
+            rich_help_panel="Options",
+        ),
+    ] = None
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Relevance from which an item is positive: 1, but a column named rating needs it.",
+        ),
+    ] = None
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE", help="Order of equal scores: worst, best, average, id or random."
+        ),
+    ] = "worst"
+    undefined: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="What a user counts where a measure is undefined: skip, zero, one or error.",
+        ),
+    ] = "skip"
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE", help="Users whom the run lacks: error, zero (the worst value) or skip."
+        ),
+    ] = "error"
+    unjudged: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE", help="Items of the run that the truth lacks: negative, skip or error."
+        ),
+    ] = "negative"
+    n_items: Annotated[
+        int | None, typer.Option(metavar="N", help="Items that each user could have been shown.")
+    ] = None
+    level: Annotated[float, typer.Option(metavar="P", help="Coverage of the intervals.")] = 0.95
+    bootstrap: Annotated[
+        bool,
+        typer.Option(
+            "--bootstrap", help="Bootstrap the intervals of means (BCa) instead of taking t."
+        ),
+    ] = False
+    seed: Annotated[
+        int,
+        typer.Option(metavar="N", help="Of random ties, the bootstrap and the randomisation test."),
+    ] = 0
+
+    def check(self) -> None:
+        """Refuse what only some measures would look at, before anything is computed."""
+        from podium import _check
+
+        _check.seed(self.seed)
+        _check.open_fraction(self.level, "level")
+
+    @property
+    def names(self) -> list[str]:
+        """The measures asked for, or the usual ones."""
+        return list(self.measures or DEFAULT_MEASURES)
+
+    def conventions(self) -> RankingOptions:
+        """Return the keyword arguments of `podium.data.ranking` that are no column names."""
+        options: dict[str, Any] = {
+            "ties": self.ties,
+            "missing": self.missing,
+            "unjudged": self.unjudged,
+            "min_relevance": self.min_relevance,
+            "seed": self.seed,
+        }
+        if self.n_items is not None:
+            options["n_items"] = self.n_items
+        return typing.cast("RankingOptions", options)
+
+    def intervals(self) -> dict[str, Any]:
+        """Return the keyword arguments of `podium.measure` about undefined users and intervals."""
+        return {
+            "undefined": self.undefined,
+            "level": self.level,
+            "interval": "bootstrap" if self.bootstrap else "t",
+        }
 
 
 def measure(
@@ -60,7 +220,7 @@ def measure(
     scoring.check()
     from podium import data, report
     from podium.cli import _render
-    from podium.evaluation import coverage_and_novelty, divide
+    from podium.evaluation import coverage_and_novelty, divide, per_user
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
@@ -75,7 +235,8 @@ def measure(
         result["run"] = coverage_and_novelty(listed, past, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
-    write_users({"": evaluation}, output.per_user)
+    if output.per_user is not None:
+        data.write_table(per_user({"": evaluation}), output.per_user)
     _render.evaluation(result, output.format)
 
 
@@ -106,29 +267,6 @@ def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) 
     from podium.evaluation import measure as measure_run
 
     return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
-
-
-def write_users(evaluations: dict[str, Evaluation], path: Path | None) -> None:
-    """Write every user's values; with several runs, those of one after those of the other."""
-    if path is None:
-        return
-    import numpy as np
-
-    from podium import data
-
-    several = len(evaluations) > 1
-    tables = [
-        {
-            **({"run": np.full(e.n_groups, name)} if several else {}),
-            "user": e.labels,
-            "n_pos": e.n_pos,
-            **e.values,
-        }
-        for name, e in evaluations.items()
-    ]
-    data.write_table(
-        {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}, path
-    )
 
 
 def _check_request(

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from podium.cli import _runs
 from podium.cli._models import missing_allowed
-from podium.cli._options import check_target
-from podium.cli._paths import WRITTEN
-from podium.cli._rows import check_finite, normalized
+from podium.cli._options import TABLES, WRITTEN, check_target
 
 if TYPE_CHECKING:
     from podium.data import Features
-    from podium.groups import Groups
+    from podium.data.appending import Append
+
+RUNS = (*TABLES, ".trec", ".trec.gz")
+RunFile: TypeAlias = Annotated[
+    Path | None,
+    WRITTEN,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="RUN",
+        help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
+        "without it.",
+    ),
+]
+UserColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")]
+ItemColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")]
 
 
 def rank(
@@ -29,30 +45,20 @@ def rank(
             metavar="DATA",
         ),
     ],
-    out: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="RUN",
-            help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
-            "without it.",
-        ),
-    ] = None,
+    out: RunFile = None,
     k: Annotated[
         int | None,
         typer.Option("-k", metavar="K", help="Keep the K best items of each user."),
     ] = None,
-    user_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")] = None,
-    item_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")] = None,
+    user_col: UserColumn = None,
+    item_col: ItemColumn = None,
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
     Where DATA names no items, an item is the row's position within its user, from 0. Of svmlight
     the first column is qid, and queries whose rows lie together stay in the order of the file.
     """
-    check_target(out, "--out", _runs.SUFFIXES)
+    check_target(out, "--out", RUNS)
     from podium import _check, rankers
     from podium.data.tables import format_of
     from podium.errors import ScatteredQueriesError
@@ -69,47 +75,18 @@ def rank(
         _write(_read(data, ranker, user_col, item_col), ranker, cutoff, out, "user")
 
 
-def ranked(rows: Features, scores: Any, k: int | None, groups: Groups) -> dict[str, Any]:
-    """Return items and scores of a run: scores falling in each group, equal ones in row order."""
-    import numpy as np
-
-    order = np.lexsort((-scores, groups.index))
-    if k is not None:
-        place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
-        order = order[place < k]
-    return {
-        "user": groups.labels[groups.index[order]],
-        "item": np.asarray(rows.item)[order],
-        "score": scores[order],
-    }
-
-
-def _grouped(qid: Any) -> Groups:
-    """Group rows whose groups lie together, in their order."""
-    import numpy as np
-
-    from podium.groups import Groups
-
-    starts = np.concatenate([[0], np.flatnonzero(qid[1:] != qid[:-1]) + 1])
-    return Groups(qid[starts], np.append(starts, qid.size))
-
-
 def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
     """Score blocks of whole queries as they come; nothing shows of the run before it is whole."""
-    with _runs.opened(out) as append:
+    with opened(out) as append:
         for rows in blocks:
-            run = ranked(rows, _scores(ranker, rows), k, _grouped(rows.qid))
+            run = rows.run(_scores(ranker, rows), k, keep_order=True)
             append({"qid": run.pop("user"), **run})
 
 
 def _write(rows: Features, ranker: Any, k: int | None, out: Path | None, user: str) -> None:
     """Score rows that came whole: users rising."""
-    import numpy as np
-
-    from podium.groups import Groups
-
-    run = ranked(rows, _scores(ranker, rows), k, Groups.from_qid(np.asarray(rows.qid)))
-    with _runs.opened(out) as append:
+    run = rows.run(_scores(ranker, rows), k)
+    with opened(out) as append:
         append({user: run.pop("user"), **run})
 
 
@@ -125,6 +102,7 @@ def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
 
 def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -> Features:
     from podium import data
+    from podium.data.feature_checks import check_finite
 
     rows = data.read_features(
         path,
@@ -140,6 +118,8 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
 
 def _as_learned(rows: Features, path: Path, ranker: Any) -> Features:
     """Return rows on the scale that the model was trained on."""
+    from podium.data.feature_checks import normalized
+
     return normalized(rows, path) if getattr(ranker, "query_norm_", False) else rows
 
 
@@ -153,3 +133,23 @@ def _scores(ranker: Any, rows: Features) -> Any:
     if hasattr(ranker, "feature_names_in_"):
         del ranker.feature_names_in_  # scikit-learn would warn that an array has none
     return ranker.predict(rows.X)
+
+
+@contextmanager
+def opened(out: Path | None) -> Generator[Append]:
+    """Give a function that adds rows: columns of users, items and scores, best first.
+
+    A user's rows come at once, and users one after another. Without a path they go to stdout as
+    CSV, and nothing is printed before the block has succeeded.
+    """
+    from podium.data.appending import append_run, text_appender
+
+    if out is not None:
+        with append_run(out) as append:
+            yield append
+        return
+    with tempfile.TemporaryFile() as file:
+        yield text_appender(file)
+        file.seek(0)
+        with open(file.fileno(), encoding="utf-8", newline="", closefd=False) as text:
+            shutil.copyfileobj(text, sys.stdout)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli import _messages, _runs
+from podium.cli import _messages
+from podium.cli._messages import progress
 from podium.cli._options import check_target
-from podium.cli._pairs import match, read_ids
-from podium.cli._paths import WRITTEN
-from podium.cli._progress import progress
+from podium.cli.rank import RUNS, ItemColumn, RunFile, UserColumn, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,17 +22,7 @@ _MOST_USERS = 2**14
 
 def recommend(
     model: Annotated[Path, typer.Argument(help="What podium factorize wrote.", metavar="MODEL")],
-    out: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="RUN",
-            help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
-            "without it.",
-        ),
-    ] = None,
+    out: RunFile = None,
     k: Annotated[
         int,
         typer.Option("-k", metavar="K", help="Items of each user; pap@10 wants 19 to be measured."),
@@ -59,14 +48,14 @@ def recommend(
             "--include-seen", help="Also show items that the user has in INTERACTIONS already."
         ),
     ] = False,
-    user_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")] = None,
-    item_col: Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")] = None,
+    user_col: UserColumn = None,
+    item_col: ItemColumn = None,
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
     Items that a user has in INTERACTIONS are left out.
     """
-    check_target(out, "--out", _runs.SUFFIXES)
+    check_target(out, "--out", RUNS)
     from podium import _check
     from podium.recommenders import Factorization
 
@@ -80,7 +69,7 @@ def recommend(
     }
     wanted = _users(fitted, users, user_col, model)
     n_without = 0
-    with progress("recommending") as show, _runs.opened(out) as append:
+    with progress("recommending") as show, opened(out) as append:
         for piece in _pieces(wanted, options["k"], show):
             found, scores = fitted.recommend(piece, **options)
             append(_rows(piece, found, scores))
@@ -118,6 +107,7 @@ def _shown(scores: NDArray[Any]) -> NDArray[Any]:
 def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> NDArray[Any]:
     """Return the users to make lists for, each once: those of a file in its order, or all."""
     from podium import _check
+    from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
 
     labels = _labels(fitted.user_labels_, fitted.n_users_)
@@ -140,6 +130,7 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
 def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> Any:
     """Return the items of a list that the model knows; say how many it doesn't."""
     from podium import _check
+    from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
 
     if path is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages
-from podium.cli._progress import progress
+from podium.cli._messages import progress
 
 if TYPE_CHECKING:
     from podium.papers.runner import Outcome

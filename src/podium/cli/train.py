@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _models, _tuning
-from podium.cli._choosing import Tuning, Validation
-from podium.cli._labels import check_ratings, grades_unread, labels, left_out
-from podium.cli._options import check_target
-from podium.cli._paths import WRITTEN
-from podium.cli._progress import progress
-from podium.cli._rows import check_finite, check_scalable, head_drawn, normalized
-from podium.cli._training import FeatureColumns, Model, Solver
+from podium.cli._messages import progress
+from podium.cli._options import WRITTEN, check_target
+from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
+from podium.cli._tuning import grades_unread, head_drawn, left_out
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -50,8 +47,10 @@ def train(
 
     Rows to validate on decide when to stop; without them the objective does.
     """
+    from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
     from podium.tuning import last_step, rehearse
+    from podium.tuning.labels import check_ratings
 
     check_target(out, "--out", ("",))
     _tuning.check(validation, tuning, solver)
@@ -100,6 +99,7 @@ def read(
 ) -> Features:
     """Read rows to learn from; those to validate with have the same features in the same order."""
     from podium import data
+    from podium.data.feature_checks import check_finite
 
     wanted = _split(columns.features) if like is None else list(like.feature_names)
     ignored = [*(_split(columns.ignore) or []), *([also_ignore] if also_ignore else [])]
@@ -119,6 +119,8 @@ def read(
 
 def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
     """Return rows with their features normalised by query, if that is wanted."""
+    from podium.data.feature_checks import normalized
+
     return normalized(rows, path) if model.query_norm else rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -12,9 +12,11 @@ from typing import IO, Any, TypeAlias, cast
 import polars as pl
 
 from podium.data.source import POLARS
+from podium.data.trec import append_trec
 from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
 from podium.errors import ArgumentError
 
+TREC = (".trec", ".trec.gz")
 Append: TypeAlias = Callable[[Mapping[str, Any]], None]
 _Write: TypeAlias = Callable[[pl.DataFrame], None]
 
@@ -65,6 +67,16 @@ def append_table(path: str | Path) -> Generator[Append]:
                     f"Nothing was appended to {target.name}: a table needs columns. Append columns "
                     "without rows where there are none."
                 )
+
+
+def append_run(path: str | Path) -> AbstractContextManager[Append]:
+    """Give a function that adds rows of a run (users, items, scores), as `append_table` does.
+
+    A file whose name ends in .trec or .trec.gz has TREC's format. The rows of a user come at once,
+    best first.
+    """
+    is_trec = Path(path).name.lower().endswith(TREC)
+    return append_trec(Path(path)) if is_trec else append_table(path)
 
 
 class _Frames:

@@ -19,6 +19,7 @@ from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
 from podium.errors import ArgumentError, DataError
+from podium.groups import Groups
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,6 +58,38 @@ class Features:
     names_items: bool = False
     is_rating: bool = False
     left_out: tuple[str, ...] = ()
+
+    def run(
+        self, scores: NDArray[Any], k: int | None = None, *, keep_order: bool = False
+    ) -> dict[str, Any]:
+        """Return the run of a ranker's scores: columns user, item and score, best first.
+
+        Parameters
+        ----------
+        scores : (n_rows,)
+            Equal ones stay in row order.
+        k : int, optional
+            The number of items of each user that are kept; all without it.
+        keep_order : bool
+            Whether users are in the order of their rows, which lie together, instead of rising.
+        """
+        labels = np.asarray(self.qid)
+        groups = _adjacent(labels) if keep_order else Groups.from_qid(labels)
+        order = np.lexsort((-scores, groups.index))
+        if k is not None:
+            place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
+            order = order[place < k]
+        return {
+            "user": groups.labels[groups.index[order]],
+            "item": np.asarray(self.item)[order],
+            "score": scores[order],
+        }
+
+
+def _adjacent(labels: NDArray[Any]) -> Groups:
+    """Group rows whose groups lie together, in their order."""
+    starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
+    return Groups(labels[starts], np.append(starts, labels.size))
 
 
 def read_features(

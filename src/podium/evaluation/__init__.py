@@ -5,7 +5,7 @@ reduces values over groups is here, so that a metric never has to.
 """
 
 from podium.evaluation.comparison import Comparison, compare, compare_evaluations
-from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.evaluation import Evaluation, per_user
 from podium.evaluation.from_runs import divide, evaluate, measure
 from podium.evaluation.segments import BUILT_IN, Segment
 from podium.evaluation.shown import coverage_and_novelty
@@ -21,4 +21,5 @@ __all__ = [
     "divide",
     "evaluate",
     "measure",
+    "per_user",
 ]

@@ -197,6 +197,24 @@ class Evaluation:
         return "\n".join(lines)
 
 
+def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Return columns with a row per group: its label as user, n_pos and every measure.
+
+    Of several evaluations, the rows of one follow those of another, and a column run names them.
+    """
+    several = len(evaluations) > 1
+    tables = [
+        {
+            **({"run": np.full(e.n_groups, name)} if several else {}),
+            "user": e.labels,
+            "n_pos": e.n_pos,
+            **e.values,
+        }
+        for name, e in evaluations.items()
+    ]
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
 def fill(values: PerGroup, undefined: Undefined) -> PerGroup:
     """Return the values that a mean is taken of, under the policy for undefined groups."""
     if undefined in ("skip", "error"):

@@ -191,6 +191,11 @@ class Loss(abc.ABC):
         """Say why no group can be trained on: the requirement, how many lack it, what to do."""
         return f"{self!r} is defined on none."
 
+    def remark(self, relevance: PerRow, groups: Groups) -> str:
+        """Say what these labels teach by chance, and how to learn without it; usually nothing."""
+        del relevance, groups
+        return ""
+
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Return the random keys of a loss that draws, one column per order of tied rows."""
         raise NotImplementedError(f"{self.name} draws nothing for {groups} and {rng}.")

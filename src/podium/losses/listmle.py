@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -123,6 +123,29 @@ class ListMLE(DrawnLoss):
                     "Leave it out, or average."
                 )
 
+    def remark(self, relevance: PerRow, groups: Groups) -> str:
+        """Say in how many queries the head orders rows that are not relevant, as they were drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from podium.groups import Groups
+        >>> ListMLE(k=2).remark(np.array([1.0, 0.0, 0.0]), Groups.single(3))[:46]
+        'listmle, top 2: in 1 of 1 queries places go to'
+        """
+        target = self.prepare(relevance, groups)
+        n_queries, n_drawn = np.count_nonzero(target.defined), np.count_nonzero(target.n_drawn)
+        if not n_drawn:
+            return ""
+        head = "whole lists" if self.k is None else f"top {self.k}"
+        drawn = f"averaged over {self._n_orders} drawn orders"
+        return (
+            f"{self.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of "
+            f"relevance < {self.min_relevance:g}, "
+            f"{drawn if self.ties == 'averaged' else 'in a drawn order'} "
+            f"(loss='{_text(replace(self, head='relevant'))}' leaves them out)"
+        )
+
     @property
     def _n_orders(self) -> int:
         return (self.n_orders or _N_ORDERS) if self.ties == "averaged" else 1
@@ -156,3 +179,13 @@ class ListMLE(DrawnLoss):
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain
         scale = target.share / rows.shape[0]
         top_likelihood(scores, rows, groups.offsets, depth, scale, out)
+
+
+def _text(loss: ListMLE) -> str:
+    """Return the text of a loss, from which `losses.get` makes it again."""
+    given = [
+        f"{field.name}={getattr(loss, field.name)}"
+        for field in fields(loss)
+        if field.name != "k" and getattr(loss, field.name) != field.default
+    ]
+    return f"{loss.name}({','.join(given)})" + ("" if loss.k is None else f"@{loss.k}")

@@ -1,0 +1,197 @@
+"""Events of users and items whose values are weights: checked where the table names the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.columns import ITEM, USER, VALUE, resolve
+from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
+from podium.data.ids import share
+from podium.data.source import Kind, Source
+from podium.data.tables import open_table
+from podium.errors import DataError
+
+_LARGEST_GRADE = 60  # of gain="exp2"
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """A row for each event, and its value where there is one.
+
+    Attributes
+    ----------
+    user, item : (n_rows,)
+        int64 arrays, or Polars String Series.
+    value : float64, (n_rows,), or None
+        The weight of the pair.
+    name : str
+        What messages call the table.
+    value_name : str
+        The column of values.
+    """
+
+    user: Ids
+    item: Ids
+    value: NDArray[np.float64] | None = None
+    name: str = "The table"
+    value_name: str = ""
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.user)
+
+    def columns(self) -> dict[str, Any]:
+        """Return a table that `podium.data.read_interactions` reads."""
+        pair = {"user": self.user, "item": self.item}
+        return pair if self.value is None else {**pair, "value": self.value}
+
+    def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
+        """Divide rows into those of a value >= min_relevance, and the others where there are any.
+
+        Raises
+        ------
+        DataError
+            If the table has no values, or none is that high.
+        """
+        if min_relevance is None:
+            return self, None
+        if self.value is None:
+            raise DataError(
+                f"{self.name} has no column of values for min_relevance. Name one by value=, or "
+                "leave min_relevance out: each row is positive then."
+            )
+        high = self.value >= min_relevance
+        if not high.any():
+            raise DataError(
+                f"{self.name}: {self.value_name} is below min_relevance {min_relevance:g} in every "
+                f"row: the highest is {self.value.max():g}."
+            )
+        return self._keep(high), None if high.all() else self._keep(~high)
+
+    def known_to(self, learned: Events) -> tuple[Events, int]:
+        """Leave out pairs of users or items that others lack; also return how many.
+
+        Raises
+        ------
+        DataError
+            If none is left.
+        """
+        users, items = _among(self.user, learned.user), _among(self.item, learned.item)
+        both = users & items
+        if not both.any():
+            raise DataError(
+                f"{self.name} has no pair whose user and item are both in user_items: "
+                f"{int(users.sum())} of {both.size} users are, and {int(items.sum())} items. Split "
+                "one table into the two."
+            )
+        return self._like(both, learned), int(both.size - both.sum())
+
+    def seen_in(self, learned: Events) -> Events | None:
+        """Return the pairs, without values, whose user and item others have; None without any."""
+        both = _among(self.user, learned.user) & _among(self.item, learned.item)
+        return replace(self._like(both, learned), value=None) if both.any() else None
+
+    def _keep(self, rows: NDArray[np.bool_]) -> Events:
+        value = None if self.value is None else self.value[rows]
+        return replace(
+            self, user=_taken(self.user, rows), item=_taken(self.item, rows), value=value
+        )
+
+    def _like(self, rows: NDArray[np.bool_], others: Events) -> Events:
+        """Return some rows, with ids of the type of those of others."""
+        kept = self if rows.all() else self._keep(rows)
+        return replace(
+            kept, user=_typed(kept.user, others.user), item=_typed(kept.item, others.item)
+        )
+
+
+def read_events(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    value: str | None = None,
+    gain: str = "value",
+) -> Events:
+    """Read users, items and the values that weigh them; times are not read.
+
+    Parameters
+    ----------
+    source : path, frame or mapping of columns
+        See `podium.data`.
+    user, item, value : str, optional
+        Names of columns that don't have their usual name.
+    gain : {"value", "exp2", "one"}
+        How values will be weighed: "exp2" takes grades up to 60.
+
+    Raises
+    ------
+    DataError
+        For a file that is missing, empty, no table or without these columns, values that are
+        negative or not finite (line of the first), or none above 0.
+
+    Examples
+    --------
+    >>> events = read_events({"user": [1, 1], "item": [5, 6], "rating": [2, 4]})
+    >>> events.value_name, events.positives(4)[0].item.tolist()
+    ('rating', [6])
+    """
+    roles = (USER, ITEM, VALUE)
+    table = open_table(source, "interactions", roles)
+    found = resolve(table.names, roles, {"user": user, "item": item, "value": value}, table.name)
+    kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
+    got = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
+    users = to_ids(got[found["user"]], found["user"], table)
+    items = to_ids(got[found["item"]], found["item"], table, guess=not table.text_ids)
+    if not len(users):
+        raise DataError(f"{table.name} has no rows.")
+    if "value" not in found:
+        return Events(users, items, name=table.name)
+    name = found["value"]
+    values = finite(to_numbers(got[name], name, table, users), name, users, table)
+    _check_values(values, name, users, table, gain)
+    return Events(users, items, values, table.name, name)
+
+
+def _check_values(
+    values: NDArray[np.float64], name: str, users: Ids, table: Source, gain: str
+) -> None:
+    if values.min() < 0:
+        row = int(np.argmax(values < 0))
+        raise DataError(
+            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.at(row)}"
+            f"{of_user(users, row)}: it is the weight of the pair. Drop those rows, or name "
+            "another column by value=."
+        )
+    if not values.max() > 0:
+        raise DataError(
+            f"{table.name}: {name} is 0 in every row, which says that there is no pair. Name "
+            "another column by value=."
+        )
+    if gain == "exp2" and values.max() > _LARGEST_GRADE:
+        row = int(np.argmax(values))
+        raise DataError(
+            f"{table.name}: gain='exp2' takes grades up to {_LARGEST_GRADE}, got {name} "
+            f"{values[row]:g} at {table.at(row)}. Pass gain='value' or 'one' for counts."
+        )
+
+
+def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
+    """Tell which ids are among others; where one side is text, as text."""
+    both = share(ids, others, ordered=False)
+    return np.isin(both.left, both.right)
+
+
+def _typed(ids: Ids, others: Ids) -> Ids:
+    """Return ids that others have too in the type of these."""
+    if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
+        return ids.to_numpy().astype(np.int64)
+    return ids
+
+
+def _taken(ids: Ids, rows: NDArray[np.bool_]) -> Ids:
+    return ids[rows] if isinstance(ids, np.ndarray) else ids.filter(rows)

@@ -1,0 +1,84 @@
+"""Checks of feature rows that name the source, the row and the feature, before a ranker is fitted.
+
+`source` is what messages call the table: a path, or a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from podium import _check
+from podium.data.features import Features
+from podium.data.normalize import normalize_by_query
+from podium.errors import ArgumentError, DataError
+from podium.types import PerRow
+
+_LARGEST = 1e140  # sums of squares of as many rows as fit in memory stay below 1e308
+
+
+def labels(source: str | Path, rows: Features) -> PerRow:
+    """Return the relevance of rows.
+
+    Raises
+    ------
+    DataError
+        If the table has none.
+    """
+    if rows.y is None:
+        raise DataError(
+            f"{source} has no relevance column to learn from. Name it relevance, rating or label, "
+            "or pass relevance=."
+        )
+    return rows.y
+
+
+def check_finite(source: str | Path, rows: Features) -> None:
+    """Raise a DataError where a feature is missing or infinite: how many, and the first one."""
+    X = rows.X
+    if isinstance(X, np.ndarray):
+        bad = np.flatnonzero(~np.isfinite(X))
+        row, column = divmod(int(bad[0]), X.shape[1]) if bad.size else (0, 0)
+    else:
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        first = bad[0] if bad.size else 0
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        column = int(X.indices[first]) if bad.size else 0
+    if bad.size:
+        raise DataError(
+            f"{source}: {bad.size} feature value{'s' if bad.size > 1 else ''} missing or infinite, "
+            f"first {rows.feature_names[column]!r} at row {row} "
+            f"(user {_check.label(np.asarray(rows.qid)[row])}). Fill them, or drop those rows."
+        )
+
+
+def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
+    """Raise a DataError where a feature has no standard deviation: its squares overflow."""
+    values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
+    if not values.size or max(values.max(), -values.min()) <= _LARGEST:
+        return
+    peak = abs(rows.X).max(axis=0)
+    peak = np.asarray(peak if isinstance(rows.X, np.ndarray) else peak.todense()).ravel()
+    column = int(np.flatnonzero(peak > _LARGEST)[0])
+    raise DataError(
+        f"{', '.join(map(str, sources))}: feature {rows.feature_names[column]!r} has values up to "
+        f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
+        "logarithm, or use rankers.LightGBMRanker, which takes it as it is."
+    )
+
+
+def normalized(rows: Features, source: str | Path) -> Features:
+    """Return rows with their features brought to [0, 1] within each query, where they may be.
+
+    Raises
+    ------
+    DataError
+        If a feature is infinite.
+    """
+    try:
+        return replace(rows, X=normalize_by_query(rows.X, rows.qid, copy=False))
+    except ArgumentError as error:
+        raise DataError(f"{source}: {error}") from error
