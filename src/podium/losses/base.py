@@ -292,9 +292,7 @@ def _zeros(target: Target) -> PerGroup:
     return np.where(target.defined, 0.0, np.nan)
 
 
-REGISTRY: Values[Loss] = Values(
-    "loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss
-)
+REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
 """Every loss class by its name; the law tests loop over it and read the declarations.
 
 A class with several names stands under each: make the loss with `get`, which sets the parameters

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import podium.papers.hiranandani2020.loose_struct
-import podium.papers.xia2009.luce  # noqa: F401  each registers its loss
+from importlib import import_module
+
 from podium.rankers.registry import register_at
 
 _BASELINES = "podium.papers.hiranandani2020.baselines"
@@ -13,3 +13,6 @@ register_at("svm-pauc", _BASELINES, "SVMpAUC")
 register_at("sgd-at-k", _BASELINES, "SGDAtK")
 register_at("greedy-pap", _BASELINES, "GreedyPAp")
 register_at("select-pap", _BASELINES, "SelectPAp")
+
+for _losses in ("hiranandani2020.loose_struct", "xia2009.luce"):  # each registers its loss
+    import_module(f"podium.papers.{_losses}")
