@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -143,7 +143,7 @@ class ListMLE(DrawnLoss):
             f"{self.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of "
             f"relevance < {self.min_relevance:g}, "
             f"{drawn if self.ties == 'averaged' else 'in a drawn order'} "
-            f"(loss='{_text(replace(self, head='relevant'))}' leaves them out)"
+            f"(loss='{replace(self, head='relevant')}' leaves them out)"
         )
 
     @property
@@ -179,13 +179,3 @@ class ListMLE(DrawnLoss):
         depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain
         scale = target.share / rows.shape[0]
         top_likelihood(scores, rows, groups.offsets, depth, scale, out)
-
-
-def _text(loss: ListMLE) -> str:
-    """Return the text of a loss, from which `losses.get` makes it again."""
-    given = [
-        f"{field.name}={getattr(loss, field.name)}"
-        for field in fields(loss)
-        if field.name != "k" and getattr(loss, field.name) != field.default
-    ]
-    return f"{loss.name}({','.join(given)})" + ("" if loss.k is None else f"@{loss.k}")
