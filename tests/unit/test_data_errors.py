@@ -304,7 +304,12 @@ def test_first_line_that_is_no_header_is_told(
 
 @pytest.mark.parametrize(
     "content",
-    [b"PAR1\x15\x04,item", gzip.compress(b"user,item", mtime=0), "user,item\n".encode("utf-16"), b"a\x00,b"],
+    [
+        b"PAR1\x15\x04,item",
+        gzip.compress(b"user,item", mtime=0),
+        "user,item\n".encode("utf-16"),
+        b"a\x00,b",
+    ],
 )
 def test_bytes_in_a_texts_place_are_shown_escaped_and_short(tmp_path: Path, content: bytes) -> None:
     path = put(tmp_path, "run.csv", content + bytes(1000) + b"\n1,2\n")
