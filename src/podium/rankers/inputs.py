@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from podium._kernels import read_only
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers._kernels import count_exponents
-from podium.types import PerRow
+from podium.types import Mask, PerRow
 
 _EXPONENTS: dict[int, tuple[Any, int]] = {
     4: (np.uint32, 0x7F80_0000),
@@ -51,22 +52,28 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
     return Rows(features, relevance, groups, labels)
 
 
-def finite_features(features: Any, qid: Any, name: str) -> None:
-    """Raise where a feature is NaN or infinite: how many, and the first one's row and column."""
+def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False) -> None:
+    """Raise if a feature is NaN or infinite, with the number and the first one's row and column.
+
+    With `missing`, NaN is a missing value and only infinite ones are refused.
+    """
     in_csr = bool(sparse.issparse(features))  # a bool of its own: no type is narrowed by it
     values: NDArray[Any] = features.data if in_csr else features
     n_bad = _n_not_finite(values)
+    if missing and n_bad:
+        n_bad = sum(int(np.isinf(block).sum()) for block in _blocks(values))
     if not n_bad:
         return
+    is_bad = np.isinf if missing else _not_finite
     if in_csr:
-        where = int(np.argmin(np.isfinite(values)))
+        where = int(np.argmax(is_bad(values)))
         row = int(np.searchsorted(features.indptr, where, side="right")) - 1
         at = row, int(features.indices[where])
     else:
-        at = _first_not_finite(values)
+        at = _first(values, is_bad)
     in_group = "" if qid is None else f" (qid {_check.label(qid[at[0]])})"
     raise ArgumentError(
-        f"{name} has {n_bad} NaN or inf values, first at row {at[0]}"
+        f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row {at[0]}"
         f"{in_group}, column {at[1]}. Impute them or drop those rows."
     )
 
@@ -78,13 +85,23 @@ def _n_not_finite(values: NDArray[Any]) -> int:
     return int(count_exponents(read_only(bits.reshape(-1)), integer(mask)))
 
 
-def _first_not_finite(values: NDArray[Any]) -> tuple[int, int]:
-    """Return row and column of the first nan or infinity, read in blocks of rows."""
+def _not_finite(values: NDArray[Any]) -> Mask:
+    return ~np.isfinite(values)
+
+
+def _first(values: NDArray[Any], is_bad: Callable[[NDArray[Any]], Mask]) -> tuple[int, int]:
+    """Return the row and the column of the first bad value."""
     return next(
-        (start + int(row), int(column))
-        for start in range(0, values.shape[0], _BLOCK)
-        for row, column in np.argwhere(~np.isfinite(values[start : start + _BLOCK]))
+        (number * _BLOCK + int(row), int(column))
+        for number, block in enumerate(_blocks(values))
+        for row, column in np.argwhere(is_bad(block))
     )
+
+
+def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield blocks of rows: flags of all values at once would take an eighth of their memory or more."""
+    for start in range(0, values.shape[0], _BLOCK):
+        yield values[start : start + _BLOCK]
 
 
 def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:

@@ -258,16 +258,18 @@ class BoostedRanker(Ranker):
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         try:
-            return validate_data(
+            features = validate_data(
                 self,
                 X,
                 reset=reset,
                 accept_sparse="csr" if self._takes_sparse else False,
                 dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
+                ensure_all_finite=False,
             )
         except ValueError as wrong:  # the command line shows podium's own errors in one line
             raise ArgumentError(str(wrong)) from wrong
+        inputs.finite_features(features, None, "X", missing=True)
+        return features
 
     def _part(self, features: Any, rows: inputs.Rows, weights: PerRow | None = None) -> Part:
         start = start_scores(self.start_, features)
