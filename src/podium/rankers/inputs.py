@@ -99,7 +99,7 @@ def _first(values: NDArray[Any], is_bad: Callable[[NDArray[Any]], Mask]) -> tupl
 
 
 def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield blocks of rows: flags of all values at once would take an eighth of their memory or more."""
+    """Yield blocks of rows: flags of all values at once need memory."""
     for start in range(0, values.shape[0], _BLOCK):
         yield values[start : start + _BLOCK]
 
