@@ -83,7 +83,7 @@ class Given:
             "--drop-own": self.samples.drop_own,
             "--drop-seen": self.samples.drop_seen,
         }
-        yield from (name for name, on in flags.items() if on)
+        yield from (name for name, is_set in flags.items() if is_set)
         uses_seed = resamples is not None or self.ties == "random"
         values = {
             "--negatives-file": self.samples.negatives_file,
@@ -246,8 +246,8 @@ def _several_flat(result: Mapping[str, Any]) -> Table:
             rows.append([measure, run, *(mean[name] for name in _MEAN), *_ends(mean)])
             rows[-1] += [result["baseline"], *(test[name] if test else None for name in _TEST)]
             rows[-1] += _ends(test) if test else [None] * len(ends)
-    of_test = ("difference", "difference_std_error", *_TEST[2:])
-    columns = ["measure", "run", *_MEAN, *ends, "baseline", *of_test]
+    test_columns = ("difference", "difference_std_error", *_TEST[2:])
+    columns = ["measure", "run", *_MEAN, *ends, "baseline", *test_columns]
     return {"columns": [*columns, *(f"difference_{end}" for end in ends)], "rows": rows}
 
 
@@ -299,7 +299,10 @@ def _together(conventions: list[dict[str, Any]]) -> dict[str, Any]:
         for name in ("n_items", "n_negatives")
     }
     size_ranges = {name: values[:: len(values) - 1 or 1] for name, values in sizes.items()}
-    return conventions[0] | {k: v[0] if len(v) == 1 else v for k, v in size_ranges.items()}
+    return conventions[0] | {
+        key: size_range[0] if len(size_range) == 1 else size_range
+        for key, size_range in size_ranges.items()
+    }
 
 
 def _listed(size: Any) -> list[int]:

@@ -215,10 +215,10 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         if f.name not in ("set", "valid", "min_relevance", "how")
     }
     options["gain"] = objective.gain
-    others = sorted(set(Factorization().get_params()) - set(options))
+    other_names = sorted(set(Factorization().get_params()) - set(options))
     set_parameters = assignments(objective.set)
     for name, value in set_parameters.items():
-        _check.choice(name, "the NAME of --set", others)
+        _check.choice(name, "the NAME of --set", other_names)
         # "none" is a value of decay; no other parameter accepts None.
         set_parameters[name] = "none" if value is None else value
     given_options = {name: value for name, value in options.items() if value is not None}

@@ -118,8 +118,8 @@ def say(text: str) -> None:
 def one_line(error: Exception) -> str:
     """Return the text of an error on one line, with options in place of the library's arguments."""
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}."
+        prefix = f"{error.filename}: " if error.filename else ""
+        return f"{prefix}{error.strerror}."
     return as_options(errors.one_line(str(error) or type(error).__name__))
 
 
@@ -133,8 +133,8 @@ def usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "podium"
     message = errors.one_line(error.format_message())
-    stop = "" if message.endswith((".", "?")) else "."
-    return f"{message}{stop} See '{command} --help'."
+    full_stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{full_stop} See '{command} --help'."
 
 
 def as_options(text: str) -> str:

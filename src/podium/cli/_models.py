@@ -1,4 +1,4 @@
-"""Creates an estimator from the options of podium train, before any file is read."""
+"""Estimators from the options of podium train, created before any file is read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
 
 
 def measure_of(model: Model, estimator: Any) -> str:
-    """Return the validation measure, at -k or at the k in the text of the loss."""
+    """Return the validation measure, with -k or with the cutoff in the text of the loss."""
     from podium import losses
 
     is_foreign = model.loss is None or not losses.is_registered(model.loss)

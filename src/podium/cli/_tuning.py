@@ -120,13 +120,13 @@ def describe(search: Search) -> str:
     """Return a sentence on the best candidate, its measure and its standard error."""
     best, n_trials = search.best, len(search.trials)
     failed = sum(1 for trial in search.trials if trial.error)
-    tried = f"tried {_count(n_trials, 'candidate')}" + (
+    tried_text = f"tried {_count(n_trials, 'candidate')}" + (
         f", of which {failed} failed" if failed else ""
     )
-    chosen = ", ".join(
+    best_values = ", ".join(
         f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
     )
-    return f"{tried}; best {chosen or 'as given'}: {value_of(search, best)}"
+    return f"{tried_text}; best {best_values or 'as given'}: {value_of(search, best)}"
 
 
 def value_of(search: Search, trial: Trial) -> str:

@@ -39,10 +39,10 @@ def compare(
     if len(runs) < 2:
         raise ArgumentError("RUN_A RUN_B… must be at least two runs, got 1. See 'podium measure'.")
     measures = parse_all(scoring.names)
-    judged = read_truth(truth, columns)
+    truth_data = read_truth(truth, columns)
     comparison = compare_evaluations(
         {
-            name: evaluate(judged, read_run(path, columns), measures, scoring)
+            name: evaluate(truth_data, read_run(path, columns), measures, scoring)
             for name, path in zip(run_names(runs), runs, strict=True)
         }
     )

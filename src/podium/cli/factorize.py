@@ -223,8 +223,8 @@ def _weighs(events: Events, n_rows: int, objective: Objective) -> str:
     name, low = events.value_name, objective.min_relevance
     weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
     if low is not None:
-        count = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
-        return f"{count}; a pair weighs {weight}"
+        rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        return f"{rows_text}; a pair weighs {weight}"
     if events.value is None or events.value.min() == events.value.max():
         return ""
     return (

@@ -154,7 +154,7 @@ class Scoring:
         return list(self.measures or DEFAULT_MEASURES)
 
     def conventions(self) -> RankingOptions:
-        """Return the keyword arguments of `podium.data.ranking` that are no column names."""
+        """Return the keyword arguments of `podium.data.ranking` other than column names."""
         options: dict[str, Any] = {
             "ties": self.ties,
             "missing": self.missing,
@@ -167,7 +167,7 @@ class Scoring:
         return typing.cast("RankingOptions", options)
 
     def intervals(self) -> dict[str, Any]:
-        """Return the keyword arguments of `podium.measure` about undefined users and intervals."""
+        """Return the keyword arguments of `podium.measure` on undefined users and intervals."""
         return {
             "undefined": self.undefined,
             "level": self.level,
@@ -225,14 +225,16 @@ def measure(
 
     measures = parse_all(scoring.names)
     _check_request(measures, by or [], users, pooled=pooled, catalogue=catalogue)
-    judged, listed = read_truth(truth, columns), read_run(run, columns)
-    evaluation = evaluate(judged, listed, measures, scoring)
+    truth_data, run_data = read_truth(truth, columns), read_run(run, columns)
+    evaluation = evaluate(truth_data, run_data, measures, scoring)
     evaluation = divide(evaluation, by or [], users, user=columns.user_col)
     result = evaluation.to_dict(pooled=pooled)
     if catalogue is not None:
-        past = data.read_interactions(catalogue, user=columns.user_col, item=columns.item_col)
+        interactions = data.read_interactions(
+            catalogue, user=columns.user_col, item=columns.item_col
+        )
         cutoffs = {m.k for m in measures if m.k is not None}
-        result["run"] = coverage_and_novelty(listed, past, cutoffs, name=str(catalogue))
+        result["run"] = coverage_and_novelty(run_data, interactions, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
     if output.per_user is not None:

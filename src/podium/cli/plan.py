@@ -190,7 +190,7 @@ def _as_json(plan: Plan) -> dict[str, Any]:
 
 def _shown(plan: Plan) -> Table:
     columns = ["sampled", "scored", "in all", "of all", "std error", "bias", "error"]
-    several = len(plan.everything.errors) > 1
+    has_several_errors = len(plan.everything.errors) > 1
     rows = [
         [
             design.text,
@@ -198,12 +198,12 @@ def _shown(plan: Plan) -> Table:
             _count(design.n_scored * plan.n_users),
             _percent(design.share),
             *(_number(design.std_error), f"{design.bias:.2g}", _number(design.error)),
-            *([f"{min(design.errors.values()):.2g}"] if several else []),
+            *([f"{min(design.errors.values()):.2g}"] if has_several_errors else []),
             "yes" if design.reaches else "",
         ]
         for design in plan.designs
     ]
-    return {"columns": [*columns, *(["or only"] if several else []), "ok"], "rows": rows}
+    return {"columns": [*columns, *(["or only"] if has_several_errors else []), "ok"], "rows": rows}
 
 
 def _flat(plan: Plan, result: dict[str, Any]) -> Table:

@@ -59,23 +59,23 @@ def recommend(
     from podium import _check
     from podium.recommenders import Factorization
 
-    width = _check.cutoff(k, name="-k")
+    max_items = _check.cutoff(k, name="-k")
     fitted = Factorization.load(model)
     options: dict[str, Any] = {
-        "k": min(width, fitted.n_items_),
+        "k": min(max_items, fitted.n_items_),
         "exclude_seen": not include_seen,
         "allow": _items(fitted, allow, "--allow", item_col),
         "deny": _items(fitted, deny, "--deny", item_col),
     }
     user_ids = _users(fitted, users, user_col, model)
-    n_without = 0
+    n_empty_lists = 0
     with progress("recommending") as show, opened(out) as append:
         for users_of_piece in _pieces(user_ids, options["k"], show):
             items, scores = fitted.recommend(users_of_piece, **options)
             append(_rows(users_of_piece, items, scores))
-            n_without += int((~_shown(scores)).all(axis=1).sum())
-    if n_without:
-        _messages.say(f"{n_without} of {user_ids.size} users have no item left to show.")
+            n_empty_lists += int((~_shown(scores)).all(axis=1).sum())
+    if n_empty_lists:
+        _messages.say(f"{n_empty_lists} of {user_ids.size} users have no item left to show.")
 
 
 def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:

@@ -112,8 +112,7 @@ def _print(outcome: Outcome) -> None:
     if outcome.others:
         _messages.say(f"{outcome.others} cells of other settings or another version left aside.")
     claims = [
-        f"{standing}: {claim.text} Found {_signed(value)}."
-        for claim, value, standing in verdict.claims
+        f"{status}: {claim.text} Found {_signed(value)}." for claim, value, status in verdict.claims
     ]
     sentences = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
     # Figures that the paper does not print have no verdict and are only on the page.

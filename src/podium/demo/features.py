@@ -88,11 +88,13 @@ def describe(
     past, vocabulary = Past(shop, now, users), words(shop.description)
     similarity = cosines(past.matrix)
     grids = _similarities(past, similarity, vocabulary)
-    sold = past.matrix.getnnz(axis=0)
+    n_customers = past.matrix.getnnz(axis=0)
     # The best sellers of the last four weeks; ties are ordered by all-time sales.
-    recent_sales = past.last(28).getnnz(axis=0) + sold / (1 + sold.max())
+    recent_sales = past.last(28).getnnz(axis=0) + n_customers / (1 + n_customers.max())
     personal_sources = [grids[name] for name in ("similar_mean", "alike_28d", "words")]
-    row, item = propose([sold, recent_sales, *personal_sources], past.own, sold, n_each)
+    row, item = propose(
+        [n_customers, recent_sales, *personal_sources], past.own, n_customers, n_each
+    )
 
     similarity_columns = {name: grid[row, item].astype(np.float64) for name, grid in grids.items()}
     nearest_similarity, top5 = nearest(similarity, past.own, row, item)
@@ -175,15 +177,15 @@ def _similarities(past: Past, similarity: Dense, vocabulary: Sparse) -> dict[str
     Each array is (n_users, n_items).
     """
     size = np.asarray(past.own.sum(axis=1), np.float32)
-    month = past.last(28)
-    alike, near = neighbours(past.matrix, past.users, n=100)
+    recent_purchases = past.last(28)
+    customer_similarity, neighbour_similarity = neighbours(past.matrix, past.users, n=100)
     return {
         "similar_mean": (past.own @ similarity) / size,
         "similar_recent": (past.own @ cosines(past.last(90), shrink=3)) / size,
         "same_basket": (past.own @ cosines(baskets(past.shop), shrink=5)) / size,
-        "neighbours": (near @ past.matrix).toarray(),
-        "neighbours_28d": (near @ month).toarray(),
-        "alike_28d": alike @ month,
+        "neighbours": (neighbour_similarity @ past.matrix).toarray(),
+        "neighbours_28d": (neighbour_similarity @ recent_purchases).toarray(),
+        "alike_28d": customer_similarity @ recent_purchases,
         "words": (unit_rows(past.own @ vocabulary) @ vocabulary.T).toarray(),
     }
 
@@ -192,9 +194,9 @@ def _recent_taste(past: Past) -> Sparse:
     """Return CSR like `own`: 1 for a purchase just made, halved after each half-life."""
     shop = past.shop
     decay = 0.5 ** ((past.now - shop.minute) / (DAY * _HALF_LIFE))
-    newest = np.zeros(past.matrix.shape, np.float32)
-    np.maximum.at(newest, (shop.user, shop.item), decay.astype(np.float32))
-    return sp.csr_matrix(newest[past.users])
+    recent_weights = np.zeros(past.matrix.shape, np.float32)
+    np.maximum.at(recent_weights, (shop.user, shop.item), decay.astype(np.float32))
+    return sp.csr_matrix(recent_weights[past.users])
 
 
 def _popularity(past: Past) -> dict[str, PerRow]:
@@ -223,10 +225,13 @@ def _fit_to_customer(past: Past, user: RowIndex, item: RowIndex) -> dict[str, Pe
     """
     shop, matrix = past.shop, past.matrix
     n_customers = matrix.getnnz(axis=0)
-    abroad = shop.country != "United Kingdom"
-    mean_share = float(abroad.mean())
-    share = (matrix[abroad].getnnz(axis=0) + mean_share * _PRIOR) / (n_customers + _PRIOR)
-    away, home = np.log(share / mean_share), np.log((1 - share) / (1 - mean_share))
+    is_abroad = shop.country != "United Kingdom"
+    mean_share = float(is_abroad.mean())
+    share = (matrix[is_abroad].getnnz(axis=0) + mean_share * _PRIOR) / (n_customers + _PRIOR)
+    log_share_abroad, log_share_home = (
+        np.log(share / mean_share),
+        np.log((1 - share) / (1 - mean_share)),
+    )
     country = np.unique(shop.country, return_inverse=True)[1]
     by_country = np.eye(country.max() + 1, dtype=np.float32)[:, country] @ past.last(56)
 
@@ -239,7 +244,7 @@ def _fit_to_customer(past: Past, user: RowIndex, item: RowIndex) -> dict[str, Pe
         np.log1p(past.last(28).getnnz(axis=0)),
     )
     return {
-        "abroad": np.where(abroad[user], away[item], home[item]),
+        "abroad": np.where(is_abroad[user], log_share_abroad[item], log_share_home[item]),
         "country_56d": np.log1p(by_country[country[user], item]).astype(np.float64),
         "wholesale": _product(user_quantity[user], item_quantity[item]),
         "quantity_gap": np.abs(user_quantity[user] - item_quantity[item]),

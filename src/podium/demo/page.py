@@ -59,8 +59,8 @@ def verdict(evaluations: Mapping[str, Evaluation], duels: Sequence[Duel]) -> lis
         gains = [f"{d.worse} by {d.test.difference:.4f} ({_p(d)})" for d in worse_duels]
         gains[0] = f"{worse_duels[0].worse} by {_gain(worse_duels[0])}"
         sentences.append(f"{name} beats {listed(gains)}.")
-    hits = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in method_names]
-    return [*sentences, f"Of {K} products shown, a customer then buys {listed(hits)}."]
+    purchases = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in method_names]
+    return [*sentences, f"Of {K} products shown, a customer then buys {listed(purchases)}."]
 
 
 def methods(duels: Sequence[Duel]) -> list[str]:

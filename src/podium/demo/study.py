@@ -215,10 +215,13 @@ def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[RowIndex, 
     The second value is CSR, (n_users, n_items). Customers without an earlier purchase are left out,
     because no recommendation to them could be personal.
     """
-    before, during = bought(between(shop, 0, start)), bought(between(shop, start, stop))
-    new = (during > before).astype(np.float32)
-    users = np.flatnonzero((before.getnnz(axis=1) > 0) & (new.getnnz(axis=1) > 0))
-    return users, new[users]
+    bought_before, bought_during = (
+        bought(between(shop, 0, start)),
+        bought(between(shop, start, stop)),
+    )
+    is_new = (bought_during > bought_before).astype(np.float32)
+    users = np.flatnonzero((bought_before.getnnz(axis=1) > 0) & (is_new.getnnz(axis=1) > 0))
+    return users, is_new[users]
 
 
 def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:

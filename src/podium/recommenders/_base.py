@@ -243,7 +243,7 @@ class Recommender(Saved, BaseEstimator):
         array([1., 1.])
         """
         check_is_fitted(self)
-        hidden: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
+        excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
             held_out = _pairs.read_same(held_out, "held_out", self._seen_pairs()).matrix()
         shape = (self.n_users_, self.n_items_)
@@ -256,7 +256,7 @@ class Recommender(Saved, BaseEstimator):
         ranks = target_ranks(
             self.as_scores(users),
             targets[users],
-            exclude=None if hidden is None else hidden[users],
+            exclude=None if excluded is None else excluded[users],
             overlap="drop",
             ties=ties,
             seed=seed,

@@ -73,8 +73,8 @@ def _slack(users: Floats, items: Floats) -> Floats:
     """
     longest = np.sqrt(np.einsum("ij,ij->i", items, items).max(initial=0.0))
     lengths = np.sqrt(np.einsum("ij,ij->i", users, users))
-    terms = np.count_nonzero(users, axis=1)
-    rounding = np.where(terms > 1, terms + 4, 0) * np.finfo(np.float32).eps
+    n_terms = np.count_nonzero(users, axis=1)
+    rounding = np.where(n_terms > 1, n_terms + 4, 0) * np.finfo(np.float32).eps
     return (rounding * lengths * longest).astype(np.float32)
 
 
@@ -104,11 +104,11 @@ def best_items(
     scores = np.full((users.shape[0], k), -np.inf, np.float32)
     for start in range(0, users.shape[0], _CHUNK):
         part = slice(start, start + _CHUNK)
-        hidden = None if seen is None else seen[part]
-        if hidden is not None and candidates is not None:
-            hidden = sparse.csr_array(hidden[:, candidates])
+        excluded = None if seen is None else seen[part]
+        if excluded is not None and candidates is not None:
+            excluded = sparse.csr_array(excluded[:, candidates])
         users_with_one, items_with_bias = with_bias(users[part], items, bias)
-        columns[part], scores[part] = best_products(users_with_one, items_with_bias, k, hidden)
+        columns[part], scores[part] = best_products(users_with_one, items_with_bias, k, excluded)
     if candidates is not None:
         columns = np.where(columns < 0, -1, candidates[columns])
     return columns, scores

@@ -57,24 +57,26 @@ def settle(factors, proposals, best, settled):
     best_items, best_scores = best
     n_users, width = proposed.shape
     k = best_items.shape[1]
-    exact = np.empty(width, np.float32)
-    keys = np.empty(width)
-    order, spare = np.empty(width, np.int64), np.empty(width, np.int64)
+    exact_scores = np.empty(width, np.float32)
+    item_keys = np.empty(width)
+    order, buffer = np.empty(width, np.int64), np.empty(width, np.int64)
     for row in range(n_users):
         u = proposed_to[row]
-        n = 0
-        while n < width and proposed[row, n] >= 0:
-            exact[n] = _product(users[u], items[proposed[row, n]])
-            keys[n] = -proposed[row, n]
-            order[n] = n
-            n += 1
+        n_proposed = 0
+        while n_proposed < width and proposed[row, n_proposed] >= 0:
+            exact_scores[n_proposed] = _product(users[u], items[proposed[row, n_proposed]])
+            item_keys[n_proposed] = -proposed[row, n_proposed]
+            order[n_proposed] = n_proposed
+            n_proposed += 1
         # Sort by item first: the second sort is stable, so that equal scores stay ordered by item.
-        sort_falling(keys, order, n, spare)
-        sort_falling(exact, order, n, spare)
-        for i in range(min(k, n)):
+        sort_falling(item_keys, order, n_proposed, buffer)
+        sort_falling(exact_scores, order, n_proposed, buffer)
+        for i in range(min(k, n_proposed)):
             best_items[u, i] = proposed[row, order[i]]
-            best_scores[u, i] = exact[order[i]]
+            best_scores[u, i] = exact_scores[order[i]]
         # The slack is 0 if there is at most one term, which rounds the same in every order.
         settled[row] = (
-            n < width or slack[u] == 0.0 or exact[order[k - 1]] > scores[row, width - 1] + slack[u]
+            n_proposed < width
+            or slack[u] == 0.0
+            or exact_scores[order[k - 1]] > scores[row, width - 1] + slack[u]
         )

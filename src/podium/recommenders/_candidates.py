@@ -111,9 +111,9 @@ def _counts(ids: NDArray[np.generic], there: Mask) -> tuple[int, int]:
 def _stranger(
     model: str, source: str, what: str, first: object, labels: Labels | None
 ) -> DataError:
-    knows = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
+    known_ids = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
     return DataError(
-        f"{model} knows none of the {what} in {source}, such as {first}; it knows {knows}. "
+        f"{model} knows none of the {what} in {source}, such as {first}; it knows {known_ids}. "
         "Fit it to pairs that have the file's numbers."
     )
 

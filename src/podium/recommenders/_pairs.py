@@ -158,9 +158,12 @@ def read_same(source: Any, name: str, like: Pairs) -> Pairs:
 
 def together(pairs: Pairs, more: Any) -> Pairs:
     """Return the pairs, and further pairs with weight 0 from a matrix of the same shape."""
-    old, new = pairs.matrix().tocoo(), more.tocoo()
-    weights = np.concatenate([old.data, np.zeros(new.data.size, np.float32)])
-    rows, columns = np.concatenate([old.row, new.row]), np.concatenate([old.col, new.col])
+    old_coo, new_coo = pairs.matrix().tocoo(), more.tocoo()
+    weights = np.concatenate([old_coo.data, np.zeros(new_coo.data.size, np.float32)])
+    rows, columns = (
+        np.concatenate([old_coo.row, new_coo.row]),
+        np.concatenate([old_coo.col, new_coo.col]),
+    )
     union: Any = sparse.csr_array((weights, (rows, columns)), shape=pairs.shape)
     union.sum_duplicates()
     return replace(
@@ -200,9 +203,9 @@ def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
     unknown = positions < 0
     if unknown.any():
         first, others = id_array[int(np.argmax(unknown))], int(unknown.sum()) - 1
-        more = f" (and {others} more)" if others else ""
+        remark = f" (and {others} more)" if others else ""
         raise ArgumentError(
-            f"{name} {_check.label(first)} is unknown to the model{more}. Leave it out, or fit "
+            f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "
             "with it."
         )
     return positions
@@ -237,9 +240,9 @@ def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any
         items = known_codes(labels, item_labels, f"item of {name}")[items]
         labels = item_labels
     values = np.ones(users.size) if events.value is None else events.value
-    bad = ~np.isfinite(values) | (values < 0)  # checked before repeated pairs are added up
-    if bad.any():
-        row = int(np.argmax(bad))
+    is_bad = ~np.isfinite(values) | (values < 0)  # checked before repeated pairs are added up
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
         raise DataError(
             f"{name}: values must be finite and >= 0, got {values[row]:g} in row {row}."
         )
@@ -320,13 +323,13 @@ def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 def _refuse_bad(
     values: NDArray[np.float64], name: str, place: Callable[[int], tuple[int, int]]
 ) -> None:
-    bad = ~np.isfinite(values) | (values < 0)
-    if bad.any():
-        first = int(np.argmax(bad))
+    is_bad = ~np.isfinite(values) | (values < 0)
+    if is_bad.any():
+        first = int(np.argmax(is_bad))
         user, item = place(first)
         raise ArgumentError(
             f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
-            f"{item} ({int(bad.sum())} such values). Drop them, or set them to 0."
+            f"{item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
         )
 
 

@@ -82,8 +82,8 @@ class EASE(_ItemItem):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         l2 = _check.number(self.l2, "l2", low=0.0, strict=True)
-        double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
-        inverse = _gram(pairs, np.dtype(np.float64 if double else np.float32))
+        is_double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
+        inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += l2
         _invert(inverse)
         self.weights_ = _negative_ratios(inverse)
@@ -168,12 +168,12 @@ def _blocks(n_items: int) -> list[tuple[int, int]]:
 def _gram(pairs: sparse.csr_array[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return X'X on and above the diagonal; the entries below are not valid."""
     n_items = pairs.shape[1]
-    wide: Any = pairs.astype(dtype)
-    items = wide.T.tocsr()
+    converted: Any = pairs.astype(dtype)
+    items = converted.T.tocsr()
     gram = np.zeros((n_items, n_items), dtype, order="F")
     for start, stop in _blocks(n_items):
         # only rows up to the block's last item: the rest lies below the diagonal
-        gram[:stop, start:stop] = (items[:stop] @ wide[:, start:stop]).toarray()
+        gram[:stop, start:stop] = (items[:stop] @ converted[:, start:stop]).toarray()
     return gram
 
 
@@ -184,10 +184,10 @@ def _invert(matrix: NDArray[Any]) -> None:
     """
     routines: Any = linalg.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factorize, invert = routines
-    result, failed = factorize(matrix, lower=False, clean=False, overwrite_a=True)
-    if not failed:
-        result, failed = invert(result, lower=False, overwrite_c=True)
-    if failed:
+    result, info = factorize(matrix, lower=False, clean=False, overwrite_a=True)
+    if not info:
+        result, info = invert(result, lower=False, overwrite_c=True)
+    if info:
         raise ArgumentError(
             "l2 is too small for these pairs: the matrix has no inverse in this precision. Give "
             "a greater l2, or precision='double'."

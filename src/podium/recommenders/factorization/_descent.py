@@ -130,7 +130,7 @@ class Descent:
             for part in range(count):
                 block = (part + round_number) % count
                 blocks[block] = held.call(part, "step", block, blocks[block])
-        outcomes: list[Outcome] = executor.get([held.call(p, "finish") for p in range(count)])
+        outcomes: list[Outcome] = executor.get([held.call(i, "finish") for i in range(count)])
         new_blocks: list[Block] = executor.get(blocks)
         cost = _mean_cost(outcomes)
         if not (cost < _HIGHEST and all(result.finite for result in (*outcomes, *new_blocks))):

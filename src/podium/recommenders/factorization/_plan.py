@@ -40,8 +40,8 @@ def choose_n_blocks(n_users: int, n_items: int, n_pairs: int, n_factors: int) ->
     """
     n_blocks_for_cache = -(-n_items * n_factors * 4 // _CACHE)
     n_blocks_with_pairs = int(n_pairs / max(n_users, 1) / _PAIRS)
-    most = min(n_blocks_with_pairs, n_items // _ITEMS, n_users, _MOST_BLOCKS)
-    return max(1, min(max(n_blocks_for_cache, _FEWEST_BLOCKS), most))
+    max_n_blocks = min(n_blocks_with_pairs, n_items // _ITEMS, n_users, _MOST_BLOCKS)
+    return max(1, min(max(n_blocks_for_cache, _FEWEST_BLOCKS), max_n_blocks))
 
 
 def task_seed(seed: int, purpose: int, epoch: int, part: int, block: int) -> np.uint64:
@@ -52,10 +52,10 @@ def task_seed(seed: int, purpose: int, epoch: int, part: int, block: int) -> np.
 
 def cut_users(offsets: Ints, n_parts: int) -> Ints:
     """Return the bounds of parts with about equal numbers of pairs."""
-    goal = np.linspace(0, int(offsets[-1]), n_parts + 1)
-    cuts = np.searchsorted(offsets, goal).astype(np.int64)
-    cuts[0], cuts[-1] = 0, offsets.size - 1
-    return cuts
+    pair_cuts = np.linspace(0, int(offsets[-1]), n_parts + 1)
+    user_cuts = np.searchsorted(offsets, pair_cuts).astype(np.int64)
+    user_cuts[0], user_cuts[-1] = 0, offsets.size - 1
+    return user_cuts
 
 
 @dataclass(frozen=True, eq=False)
