@@ -197,10 +197,8 @@ class Recommender(Saved, BaseEstimator):
         """
         if seen is not None and candidates is not None:
             seen = seen[:, candidates]
-        columns, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
-        return columns if candidates is None else np.where(
-            columns < 0, -1, candidates[columns]
-        ), scores
+        best, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
+        return best if candidates is None else np.where(best < 0, -1, candidates[best]), scores
 
     def ranks(
         self, held_out: Any, *, exclude_seen: bool = True, ties: Ties = "worst", seed: int = 0

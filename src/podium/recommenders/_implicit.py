@@ -36,8 +36,10 @@ class ALS(FactorRecommender, MatrixRecommender):
     n_threads : int
         The number of threads, which does not change the factors.
 
-    Notes ----- The parameters correspond to implicit's ``factors``, ``regularization``, ``alpha``
-    and ``iterations``. The model is fitted on the CPU with three conjugate gradient steps per row.
+    Notes
+    -----
+    The parameters correspond to implicit's ``factors``, ``regularization``, ``alpha`` and
+    ``iterations``. The model is fitted on the CPU with three conjugate gradient steps per row.
     During the fit BLAS uses one thread, as implicit recommends.
 
     References
@@ -84,10 +86,11 @@ class BPR(FactorRecommender, MatrixRecommender):
         The number of threads. With more than one, two fits differ, because threads overwrite each
         other's updates.
 
-    Notes ----- The parameters correspond to implicit's ``factors``, ``learning_rate``,
-    ``regularization`` and ``iterations``. implicit checks that a negative is not an item of the
-    user; if it is, the step is skipped. Negatives are drawn from the pairs, so that popular items
-    are drawn more often.
+    Notes
+    -----
+    The parameters correspond to implicit's ``factors``, ``learning_rate``, ``regularization`` and
+    ``iterations``. implicit checks that a negative is not an item of the user; if it is, the step
+    is skipped. Negatives are drawn from the pairs, so that popular items are drawn more often.
 
     References
     ----------

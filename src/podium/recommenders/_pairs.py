@@ -58,7 +58,7 @@ class Pairs:
         return self.n_users, self.n_items
 
     def part(self, first: int, stop: int) -> Pairs:
-        """Return the pairs of users first : stop, numbered from 0; the memory is shared."""
+        """Return the pairs of users `first` to `stop - 1`, renumbered from 0; memory is shared."""
         lo, hi = int(self.offsets[first]), int(self.offsets[stop])
         return Pairs(
             self.offsets[first : stop + 1] - lo,

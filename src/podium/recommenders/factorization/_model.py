@@ -97,11 +97,12 @@ class Factorization(FactorRecommender):
         One value per pass. "cost" is the mean cost of the compared pairs, which is 1 for equal
         scores. "validation" is the measure, if there is an eval_set.
 
-    Notes ----- The expected step follows the exact gradient if T is exact: with ``xi="exact",
-    xi_rate=0``, at the start of a pass. The factor of the linearisation is xi / log(2); the poster
-    prints it without the logarithm. With another xi_rate, the weight of a positive decreases with
-    its own sample. Bad samples, which make up most of the gradient near the optimum, then count
-    less.
+    Notes
+    -----
+    The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
+    the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
+    without the logarithm. With another xi_rate, the weight of a positive decreases with its own
+    sample. Bad samples, which make up most of the gradient near the optimum, then count less.
 
     Users are divided into parts that stay with a worker, and items into blocks that rotate. Blocks
     are redrawn for each pass, and the negatives of a positive come from its own block. The factors
