@@ -1,7 +1,8 @@
-"""The command line: each command parses its options, calls the library, and prints.
+"""The command line: each command parses its options, calls the library, and prints the result.
 
-The result goes to stdout and nothing else does; messages and progress go to stderr. Exit status:
-0 when it worked, 2 when an argument or a file is wrong (one line says what), 130 when interrupted.
+Only the result goes to stdout; messages and progress go to stderr. The exit status is 0 on
+success, 2 if an argument or a file is wrong (one line describes the error), and 130 after an
+interrupt.
 """
 
 from __future__ import annotations
@@ -39,25 +40,25 @@ _WRONG, _BROKEN_PIPE, _INTERRUPTED = 2, 1, 130
 
 
 class _Command(TyperCommand):
-    """A command whose help shows no type beside a flag, which takes no value."""
+    """A command whose help shows no type for flags, which take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return arguments and options, --help among them."""
+        """Return arguments and options, including --help."""
         return _untyped(super().get_params(ctx))
 
 
 class _Group(TyperGroup):
-    """The program."""
+    """The group of all commands, with the options of the program itself."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return arguments and options, --help among them."""
+        """Return arguments and options, including --help."""
         return _untyped(super().get_params(ctx))
 
 
 def _untyped(params: list[Any]) -> list[Any]:
-    for each in params:
-        if getattr(each, "is_flag", False):
-            each.metavar = ""
+    for parameter in params:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
     return params
 
 
@@ -90,7 +91,7 @@ def podium(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Measure the top of a ranked list, and train for it."""
-    del debug  # read by main, which must know of it before anything is parsed
+    del debug  # main reads it, before the arguments are parsed
     if version:
         typer.echo(f"podium {__version__}")
     elif context.invoked_subcommand is None:
@@ -103,24 +104,24 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
+        The arguments without the program name; those of the process by default.
 
     Raises
     ------
     SystemExit
-        Always; its code is the exit status.
+        If the command ends, in every case; its code is the exit status.
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in given
-    sys.exit(_run([word for word in given if word != "--debug"], debug=debug))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    sys.exit(_run([word for word in arguments if word != "--debug"], debug=debug))
 
 
 def _run(argv: Sequence[str], *, debug: bool) -> int:
-    """Return the exit status; errors become one line each."""
+    """Return the exit status; each error becomes one line."""
     try:
         with _plain_warnings():
             status = _call(argv)
-        sys.stdout.flush()  # here, where a reader that has gone can still be noticed
+        sys.stdout.flush()  # flush here, where a closed pipe is still handled
     except TyperException as error:
         return _fail(_messages.usage(error))
     except BrokenPipeError:
@@ -137,7 +138,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
 
 
 def _call(argv: Sequence[str]) -> int:
-    """Run a command; typer turns an interrupt and --help into a status."""
+    """Run a command; typer converts an interrupt and --help into a status."""
     command = typer.main.get_command(app)
     result = command.main(list(argv), prog_name="podium", standalone_mode=False)
     return result if isinstance(result, int) else 0
@@ -149,26 +150,26 @@ def _fail(message: str) -> int:
 
 
 def _reader_gone() -> int:
-    """Give stdout somewhere to flush to, so that the interpreter's exit stays quiet too."""
+    """Redirect stdout to null, so that the flush at the interpreter's exit raises no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _BROKEN_PIPE
 
 
 @contextmanager
 def _plain_warnings() -> Generator[None]:
-    """Show podium's own warnings as one line each, and each text once."""
-    said: set[str] = set()
+    """Show podium's own warnings as one line each, and each text only once."""
+    shown_texts: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: object) -> None:
         if issubclass(category, PodiumWarning):
             text = _messages.warning(str(message))
-            if text not in said:
+            if text not in shown_texts:
                 _messages.say(f"warning: {text}")
-            said.add(text)
+            shown_texts.add(text)
         else:
-            usual(message, category, *place)  # pyright: ignore[reportArgumentType]
+            default_show(message, category, *place)  # pyright: ignore[reportArgumentType]
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", PodiumWarning)
-        usual, warnings.showwarning = warnings.showwarning, show
+        default_show, warnings.showwarning = warnings.showwarning, show
         yield

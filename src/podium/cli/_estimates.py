@@ -36,14 +36,14 @@ _MEAN = (
     *("prior_decides", "order_assumed"),
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
-_CERTAIN = 0.9995  # what three decimals would show as 1
+_CERTAIN = 0.9995  # values above this would round to 1.000
 
 
 def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
-    """Raise where no users will be drawn again: the option would do nothing."""
+    """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
     from podium.sampled import error_from
 
-    if all(error_from(method, each) != "bootstrap" for each in samples):
+    if all(error_from(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
         raise ArgumentError(
             "--resamples is for methods that need users drawn again to know their error, and "
             f"{method.name} knows it here without. Leave it out."
@@ -52,14 +52,16 @@ def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None
 
 @dataclass(frozen=True)
 class Given:
-    """Options that were given, of which the record of a design has not all.
+    """The given options; the conventions in a result do not hold all of them.
 
     Attributes
     ----------
     samples : Samples
+        The options on samples.
     ties : str or None
+        The given rule for ties.
     level : float or None
-        None where it is the usual one.
+        The given level; None for the default.
     """
 
     samples: Samples
@@ -67,7 +69,7 @@ class Given:
     level: float | None
 
     def again(self, conventions: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the options that give the same again."""
+        """Yield the options that reproduce the result."""
         method, resamples = conventions["method"], conventions["n_bootstrap"]
         yield f"--method {method!r}" if "(" in method else f"--method {method}"
         yield f"--items {self.samples.items}"
@@ -81,17 +83,17 @@ class Given:
             "--drop-own": self.samples.drop_own,
             "--drop-seen": self.samples.drop_seen,
         }
-        yield from (name for name, on in flags.items() if on)
-        drawn = resamples is not None or self.ties == "random"
-        said = {
+        yield from (name for name, is_set in flags.items() if is_set)
+        uses_seed = resamples is not None or self.ties == "random"
+        values = {
             "--negatives-file": self.samples.negatives_file,
             "--seen": self.samples.seen,
             "--ties": self.ties,
             "--level": self.level,
             "--resamples": resamples,
-            "--seed": conventions["seed"] if drawn else None,
+            "--seed": conventions["seed"] if uses_seed else None,
         }
-        for name, value in said.items():
+        for name, value in values.items():
             if value is not None:
                 yield f"{name} {shlex.quote(str(value))}"
 
@@ -104,12 +106,12 @@ def show(result: Mapping[str, Any], format: str, given: Given) -> None:
 
 def _shown(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))
-    rows = [[name, *_cells(found)] for name, found in result["measures"].items()]
+    rows = [[name, *_cells(estimate)] for name, estimate in result["measures"].items()]
     return {"columns": ["measure", *_columns(first)], "rows": rows}
 
 
 def _columns(found: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns that an estimate fills."""
+    """Return the names of the columns of an estimate."""
     possible = ["possible"] if found["bounds"] is not None else []
     return ["mean", f"{found['level']:.4g} interval", "std error", *possible, "users"]
 
@@ -128,28 +130,28 @@ def _cells(found: Mapping[str, Any]) -> list[str]:
 
 def _flat(result: Mapping[str, Any]) -> Table:
     rows: list[list[Any]] = []
-    for name, found in result["measures"].items():
-        low, high = found["interval"]
-        lowest, highest = found["bounds"] or (None, None)
+    for name, estimate in result["measures"].items():
+        low, high = estimate["interval"]
+        lowest, highest = estimate["bounds"] or (None, None)
         ends = {"low": low, "high": high, "lowest": lowest, "highest": highest}
-        rows.append([name, *({**found, **ends}[column] for column in _FLAT)])
+        rows.append([name, *({**estimate, **ends}[column] for column in _FLAT)])
     return {"columns": ["measure", *_FLAT], "rows": rows}
 
 
 def _note(result: Mapping[str, Any], given: Given) -> str:
-    """Say what intervals and bounds are of, and the options that give the same again."""
+    """Return the meaning of intervals and bounds, and the options that reproduce the result."""
     first = next(iter(result["measures"].values()))
-    said = [_meaning(first), *_about_history(result["conventions"])]
-    said += [
+    sentences = [_meaning(first), *_about_history(result["conventions"])]
+    sentences += [
         *_about_bounds(result["measures"]),
         *_about_prior(result["measures"]),
         *_about_order(result["measures"]),
     ]
-    return f"{' '.join(said)}\n{' '.join(given.again(result['conventions']))}"
+    return f"{' '.join(sentences)}\n{' '.join(given.again(result['conventions']))}"
 
 
 def _meaning(found: Mapping[str, Any]) -> str:
-    """Say what the interval of an estimate is of."""
+    """Return a sentence on the meaning of an estimate's interval."""
     if found["interval_of"] == "exact":
         return "Means over users, as ranking all items would give them."
     return (
@@ -159,38 +161,38 @@ def _meaning(found: Mapping[str, Any]) -> str:
 
 
 def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
-    """Say whether the method made use of a column of what users had before, if there is one."""
+    """Yield whether the method used the column of users' history, if there is one."""
     used, method = conventions["history"], conventions["method"]
     if used is not None:
         yield f"The column of users' history was {used} by {method}."
 
 
 def _about_prior(found: Mapping[str, Any]) -> Iterator[str]:
-    """Say of which estimates, by name, the method's prior decides more than the ranks."""
-    names = [name for name, each in found.items() if each["prior_decides"]]
+    """Yield a sentence on estimates that depend more on the method's prior than on ranks."""
+    names = [name for name, estimate in found.items() if estimate["prior_decides"]]
     if names:
         yield _PRIOR.format(", ".join(names), found[names[0]]["method"])
 
 
 def _about_order(found: Mapping[str, Any]) -> Iterator[str]:
-    """Say which estimates of the exact mean, by name, depend on an order that no sample shows."""
-    names = [name for name, each in found.items() if each["order_assumed"]]
+    """Yield a sentence on the exact estimates that depend on an order that no sample shows."""
+    names = [name for name, estimate in found.items() if estimate["order_assumed"]]
     if names and found[names[0]]["interval_of"] == "exact":
         yield _ORDER.format(", ".join(names))
 
 
 def _about_bounds(found: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the bounds are of, and which estimates, by name, lie outside theirs."""
+    """Yield the meaning of the bounds, and the estimates outside their bounds."""
     first = next(iter(found.values()))
     if first["bounds"] is not None:
         yield _POSSIBLE
-        outside = [name for name, each in found.items() if is_impossible(each)]
+        outside = [name for name, estimate in found.items() if is_impossible(estimate)]
         if outside:
             yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
 
 
 def is_impossible(found: Mapping[str, Any]) -> bool:
-    """Whether the observed ranks do not allow an estimate; not where either is unknown."""
+    """Return whether the observed ranks exclude an estimate; False if either is unknown."""
     low, high = found["bounds"] or (None, None)
     mean = found["mean"]
     return None not in (low, mean, high) and not low <= mean <= high
@@ -201,48 +203,51 @@ def _extent(size: Any) -> str:
 
 
 def show_several(result: Mapping[str, Any], format: str, given: Given, *, by_row: bool) -> None:
-    """Print the JSON form of SampledComparisons; `by_row` says that files have no users."""
+    """Print the JSON form of SampledComparisons.
+
+    `by_row` is true if the files have no users.
+    """
     tables, note = [_means(result), _differences(result)], _several_note(result, given, by_row)
     _render.either(result, format, shown=tables, flat=_several_flat(result), note=note)
 
 
 def _means(result: Mapping[str, Any]) -> Table:
     rows: list[list[str]] = []
-    for measure, found in result["measures"].items():
-        for i, (run, mean) in enumerate(found["means"].items()):
+    for measure, results in result["measures"].items():
+        for i, (run, mean) in enumerate(results["means"].items()):
             rows.append([measure if i == 0 else "", run, *_cells(mean)])
     return {"columns": ["measure", "run", *_columns(_first(result))], "rows": rows}
 
 
 def _differences(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))["differences"][0]
-    bounded = first["bounds"] is not None
+    has_bounds = first["bounds"] is not None
     rows = [
         [
             *(measure if i == 0 else "", test["run"], number(test["difference"], "+")),
             *(span(test["interval"], "+"), _probability(test["sign_probability"])),
-            *([span(test["bounds"], "+")] if bounded else []),
+            *([span(test["bounds"], "+")] if has_bounds else []),
         ]
-        for measure, found in result["measures"].items()
-        for i, test in enumerate(found["differences"])
+        for measure, results in result["measures"].items()
+        for i, test in enumerate(results["differences"])
     ]
     columns = ["measure", "run", "diff.", f"{first['level']:.4g} interval", "sign right"]
-    return {"columns": [*columns, *(["possible"] if bounded else [])], "rows": rows}
+    return {"columns": [*columns, *(["possible"] if has_bounds else [])], "rows": rows}
 
 
 def _several_flat(result: Mapping[str, Any]) -> Table:
-    """Return a row for each measure and model: its mean, then its difference from the first."""
+    """Return a row per measure and model: its mean, then its difference from the first."""
     ends = ("low", "high", "lowest", "highest")
     rows: list[list[Any]] = []
-    for measure, found in result["measures"].items():
-        tests = {test["run"]: test for test in found["differences"]}
-        for run, mean in found["means"].items():
+    for measure, results in result["measures"].items():
+        tests = {test["run"]: test for test in results["differences"]}
+        for run, mean in results["means"].items():
             test = tests.get(run)
             rows.append([measure, run, *(mean[name] for name in _MEAN), *_ends(mean)])
             rows[-1] += [result["baseline"], *(test[name] if test else None for name in _TEST)]
             rows[-1] += _ends(test) if test else [None] * len(ends)
-    of_test = ("difference", "difference_std_error", *_TEST[2:])
-    columns = ["measure", "run", *_MEAN, *ends, "baseline", *of_test]
+    test_columns = ("difference", "difference_std_error", *_TEST[2:])
+    columns = ["measure", "run", *_MEAN, *ends, "baseline", *test_columns]
     return {"columns": [*columns, *(f"difference_{end}" for end in ends)], "rows": rows}
 
 
@@ -256,39 +261,48 @@ def _several_note(result: Mapping[str, Any], given: Given, by_row: bool) -> str:
 
 
 def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
-    """Say what the numbers are of, sentence by sentence."""
+    """Yield sentences on the meaning of the numbers."""
     first = _first(result)
     yield _meaning(first)
     yield from _about_history(_history(result))
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
-    exact = first["interval_of"] == "exact"
-    true = "exact one" if exact else f"one that {first['method']} gives on average"
-    yield f"Sign right: the probability that the difference has the sign of the {true}."
-    means = result["measures"].items()
-    found = {f"{name} of {run}": one for name, each in means for run, one in each["means"].items()}
-    yield from _about_prior(found)
-    yield from _about_order({name: next(iter(each["means"].values())) for name, each in means})
-    yield from _about_bounds(found)
-    tests = [test for _, each in means for test in each["differences"]]
+    is_exact = first["interval_of"] == "exact"
+    true_difference = "exact one" if is_exact else f"one that {first['method']} gives on average"
+    yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
+    results_by_measure = result["measures"].items()
+    estimates = {
+        f"{name} of {run}": estimate
+        for name, results in results_by_measure
+        for run, estimate in results["means"].items()
+    }
+    yield from _about_prior(estimates)
+    yield from _about_order(
+        {name: next(iter(results["means"].values())) for name, results in results_by_measure}
+    )
+    yield from _about_bounds(estimates)
+    tests = [test for _, results in results_by_measure for test in results["differences"]]
     if first["bounds"] is not None and any(test["either_sign"] for test in tests):
         yield "Where either sign is possible, the ranks alone do not tell which model is better."
 
 
 def _history(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conventions of the first model that has a history, or of the first."""
+    """Return the conventions of the first model with a history, otherwise of the first model."""
     designs: list[dict[str, Any]] = list(result["conventions"].values())
-    return next((each for each in designs if each["history"] is not None), designs[0])
+    return next((design for design in designs if design["history"] is not None), designs[0])
 
 
 def _together(conventions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the options that all files were read with; sizes that differ as [least, most]."""
+    """Return the options of all files; sizes that differ become [minimum, maximum]."""
     sizes = {
-        name: sorted({n for each in conventions for n in _listed(each[name])})
+        name: sorted({n for design in conventions for n in _listed(design[name])})
         for name in ("n_items", "n_negatives")
     }
-    extents = {name: found[:: len(found) - 1 or 1] for name, found in sizes.items()}
-    return conventions[0] | {k: v[0] if len(v) == 1 else v for k, v in extents.items()}
+    size_ranges = {name: values[:: len(values) - 1 or 1] for name, values in sizes.items()}
+    return conventions[0] | {
+        key: size_range[0] if len(size_range) == 1 else size_range
+        for key, size_range in size_ranges.items()
+    }
 
 
 def _listed(size: Any) -> list[int]:

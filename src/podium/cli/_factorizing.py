@@ -21,7 +21,7 @@ GAINS = ("value", "exp2", "one")
 
 @dataclass(frozen=True)
 class Objective:
-    """What is learned, and what is minimised."""
+    """Options of the model and its loss."""
 
     panel: ClassVar[str] = "Model"
 
@@ -80,13 +80,13 @@ class Objective:
 
     @property
     def gain(self) -> str:
-        """What a pair weighs: as asked, or what is usual."""
+        """The weight of a pair: the given one, or the default."""
         return self.how or ("value" if self.min_relevance is None else "one")
 
 
 @dataclass(frozen=True)
 class Passes:
-    """How it is minimised."""
+    """Options of the passes that minimise the loss."""
 
     panel: ClassVar[str] = "Descent"
 
@@ -110,7 +110,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which pairs the pass is chosen by."""
+    """Options of the pairs that select the best pass."""
 
     panel: ClassVar[str] = "Validation"
 
@@ -135,7 +135,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Work:
-    """Threads here, or a cluster; and whether a fit that was cut short goes on."""
+    """Options of the executor, threads or a cluster, and of resuming an interrupted fit."""
 
     panel: ClassVar[str] = "Who does the work"
 
@@ -161,7 +161,7 @@ class Work:
     ] = False
 
     def check(self) -> None:
-        """Refuse what does not go together."""
+        """Refuse options that exclude each other."""
         from podium import _check
         from podium.errors import ArgumentError
 
@@ -178,7 +178,7 @@ class Work:
 
 @dataclass(frozen=True)
 class PairColumns(ColumnNames):
-    """Names of columns, where they are not the usual ones."""
+    """The names of columns that differ from the default names."""
 
     user_col: UserColumn = None
     item_col: ItemColumn = None
@@ -192,12 +192,12 @@ class PairColumns(ColumnNames):
 
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
-    """Return the model, unfitted, its parameters checked.
+    """Return the unfitted model with checked parameters.
 
     Raises
     ------
     ArgumentError
-        For a parameter that is wrong whatever the data, or that only a validation reads.
+        If a parameter is wrong for any data, or if it needs validation pairs and there are none.
     """
     from podium import _check
     from podium.recommenders import Factorization
@@ -208,27 +208,28 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
     if objective.min_relevance is not None:
         _check.number(objective.min_relevance, "min_relevance", low=0.0, strict=True)
     _check.seed(passes.random_state)
-    named: dict[str, Any] = {
+    options: dict[str, Any] = {
         f.name: getattr(group, f.name)
         for group in (objective, passes, held_out)
         for f in fields(group)
         if f.name not in ("set", "valid", "min_relevance", "how")
     }
-    named["gain"] = objective.gain
-    others = sorted(set(Factorization().get_params()) - set(named))
-    own = assignments(objective.set)
-    for name, value in own.items():
-        _check.choice(name, "the NAME of --set", others)
-        own[name] = "none" if value is None else value  # a word of decay's; no other takes None
-    given = {name: value for name, value in named.items() if value is not None}
-    model = Factorization(**given, **own)
+    options["gain"] = objective.gain
+    other_names = sorted(set(Factorization().get_params()) - set(options))
+    set_parameters = assignments(objective.set)
+    for name, value in set_parameters.items():
+        _check.choice(name, "the NAME of --set", other_names)
+        # "none" is a value of decay; no other parameter accepts None.
+        set_parameters[name] = "none" if value is None else value
+    given_options = {name: value for name, value in options.items() if value is not None}
+    model = Factorization(**given_options, **set_parameters)
     model.check()
     return model
 
 
 @contextmanager
 def executor(work: Work) -> Generator[Executor]:
-    """Give whoever does the work."""
+    """Yield the executor of the fit."""
     if work.ray is None:
         from podium.executors import Threads
 

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal of 80 columns, with every number still in them."""
+"""Tables that fit a terminal of 80 columns without losing a number."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ from itertools import takewhile
 from typing import Any, TypeAlias
 
 Table: TypeAlias = dict[str, Any]
-"""{"columns": names, "rows": lists of cells}: what `podium.report.tables` writes out."""
+"""{"columns": names, "rows": lists of cells}, the form that `podium.report.tables` writes."""
 
 WIDTH = 80
 _RARE = "undefined"
-_NAMES = ("segment", "measure", "run")  # columns that say what a row is about
+_NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 
 
 def narrow(tables: list[Table]) -> list[Table]:
-    """Make tables fit the width: as they are, else all nested, and in parts if still too wide."""
-    if any(_width(one) > WIDTH for one in tables):
-        tables = [_nested(one) for one in tables]
-    return [part for one in tables for part in _parts(_without_zeros(one))]
+    """Return tables that fit the width.
+
+    If a table is too wide, all are nested. Tables that are still too wide are divided.
+    """
+    if any(_width(content) > WIDTH for content in tables):
+        tables = [_nested(content) for content in tables]
+    return [part for content in tables for part in _parts(_without_zeros(content))]
 
 
 def _nested(content: Table) -> Table:
-    """Write what rows are about in one column instead of two: a line of its own, and below it."""
+    """Replace the two columns of names by one: the first name gets a line above its rows."""
     (first, *columns), rows = content["columns"], content["rows"]
     if first not in _NAMES or columns[0] not in _NAMES:
         return content
@@ -34,7 +37,7 @@ def _nested(content: Table) -> Table:
 
 
 def _without_zeros(content: Table) -> Table:
-    """Leave out the column of undefined users if there are none and it does not fit."""
+    """Leave out the column of undefined users if it is 0 everywhere and does not fit."""
     if _width(content) <= WIDTH or content["columns"][-1] != _RARE:
         return content
     if any(row[-1] not in ("", "0") for row in content["rows"]):
@@ -43,22 +46,22 @@ def _without_zeros(content: Table) -> Table:
 
 
 def _parts(content: Table) -> list[Table]:
-    """Divide a table by columns into ones that fit the width, each with the names of the rows."""
+    """Divide a table by columns into tables that fit the width, each with the row names."""
     columns = content["columns"]
-    named = max(1, sum(1 for _ in takewhile(_NAMES.__contains__, columns)))
+    n_names = max(1, sum(1 for _ in takewhile(_NAMES.__contains__, columns)))
     parts: list[list[int]] = [[]]
-    for column in range(named, len(columns)):
-        wider = _choose(content, [*range(named), *parts[-1], column])
+    for column in range(n_names, len(columns)):
+        wider = _choose(content, [*range(n_names), *parts[-1], column])
         if parts[-1] and _width(wider) > WIDTH:
             parts.append([])
         parts[-1].append(column)
-    return [_choose(content, [*range(named), *part]) for part in parts]
+    return [_choose(content, [*range(n_names), *part]) for part in parts]
 
 
 def _width(content: Table) -> int:
     from podium.report.tables import to_text
 
-    return len(to_text(content).split("\n", 2)[1])  # the rule below the header is as long as any
+    return len(to_text(content).split("\n", 2)[1])  # the rule below the header has the full width
 
 
 def _choose(content: Table, columns: list[int]) -> Table:

@@ -1,4 +1,4 @@
-"""What goes to stderr: a line each, in the words of the command line, and progress."""
+"""Messages on stderr, one line each, in terms of the command line; and progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 
-# Options named otherwise than the argument; the rest are ARGUMENTS with a hyphen for _.
+# Options whose name differs from the argument's. The others replace _ by a hyphen.
 _RENAMED = {
     "user": "--user-col",
     "item": "--item-col",
@@ -47,13 +47,13 @@ _ARGUMENTS = (
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
 
-# min_relevance='zero', 'one' or 'two'; the value may be missing, as in "pass user=".
+# Matches name='a', 'b' or 'c'; the value may be missing, such as in "pass user=".
 _GIVEN = re.compile(
     rf"(?<![\w'@(,])({'|'.join(_OPTIONS)})="
     r"(?:('[^']*')((?:, '[^']*')*(?: or '[^']*')?)|([-\w]+(?:\.\d+)?|))"
 )
 _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@)")
-# Names that are no English words, nor a user's own: those are in quotes or part of a path.
+# Names that are not English words. A name in quotes or in a path is the user's, and is skipped.
 _BARE = re.compile(
     r"(?<![\w./'\"=-])"
     r"(?:an? )?(?P<name>min_relevance|n_items|learning_rate|max_iter|eval_metric|eval_set|n_trials"
@@ -107,7 +107,7 @@ _OF_PLAN = {"n_users": "--users", "n_repeats": "--repeats"}
 _PLAN_NAMES = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OF_PLAN)})(?![\w/'\"-]|\.\w)")
 _PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
 
-_PAUSE = 0.05  # seconds between two drawings: a solver's step can take microseconds
+_PAUSE = 0.05  # seconds between two updates, because a solver's step may take microseconds
 
 
 def say(text: str) -> None:
@@ -116,29 +116,29 @@ def say(text: str) -> None:
 
 
 def one_line(error: Exception) -> str:
-    """Return what an error says, on one line, with options where the library has arguments."""
+    """Return the text of an error on one line, with options in place of the library's arguments."""
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}."
+        prefix = f"{error.filename}: " if error.filename else ""
+        return f"{prefix}{error.strerror}."
     return as_options(errors.one_line(str(error) or type(error).__name__))
 
 
 def warning(text: str) -> str:
-    """Return a warning on one line, with options where the library has arguments."""
+    """Return a warning on one line, with options in place of the library's arguments."""
     return as_options(errors.one_line(text).removeprefix("LinearRanker "))
 
 
 def usage(error: TyperException) -> str:
-    """Return what is wrong with the words after `podium`, and where the right ones are listed."""
+    """Return the error in the arguments, and the command that lists the right ones."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "podium"
     message = errors.one_line(error.format_message())
-    stop = "" if message.endswith((".", "?")) else "."
-    return f"{message}{stop} See '{command} --help'."
+    full_stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{full_stop} See '{command} --help'."
 
 
 def as_options(text: str) -> str:
-    """Write ``missing='zero'`` as ``--missing zero``, as the reader of a terminal must type it.
+    """Replace the library's arguments by options, such as ``missing='zero'`` by ``--missing zero``.
 
     Examples
     --------
@@ -150,8 +150,8 @@ def as_options(text: str) -> str:
     text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
     text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
     text = _WIDTH.sub(r"but the model has \1", text)
-    for name, here in _ELSEWHERE.items():
-        text = name.sub(here, text)
+    for name, replacement in _ELSEWHERE.items():
+        text = name.sub(replacement, text)
     text = _OF_GRID.sub(r"--grid \1", text)
     text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
     text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)
@@ -165,7 +165,7 @@ def _option(match: re.Match[str]) -> str:
 
 
 def of_estimate(text: str) -> str:
-    """Write the library's arguments as options of `podium estimate`.
+    """Replace the library's arguments by options of `podium estimate`.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def of_estimate(text: str) -> str:
 
 
 def of_plan(text: str) -> str:
-    """Write the library's arguments as options of `podium plan`.
+    """Replace the library's arguments by options of `podium plan`.
 
     Examples
     --------
@@ -190,22 +190,22 @@ def of_plan(text: str) -> str:
 
 @contextmanager
 def own_words(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
-    """Name a command's options in errors and warnings, as `rewrite` does: each has its own."""
+    """Rewrite errors and warnings of the block with the options of a command."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except PodiumError as error:
         raise type(error)(rewrite(str(error))) from error
-    for each in caught:
-        warnings.warn(rewrite(str(each.message)), each.category, stacklevel=3)
+    for caught_warning in caught:
+        warnings.warn(rewrite(str(caught_warning.message)), caught_warning.category, stacklevel=3)
 
 
 @contextmanager
 def progress(what: str) -> Generator[Progress]:
-    """Give a progress callback that draws a bar on a terminal and does nothing in a pipe.
+    """Yield a progress callback that draws a bar on a terminal and does nothing in a pipe.
 
-    The bar is gone when the block ends, however it ends.
+    The bar disappears when the block ends, also after an error.
     """
     if not sys.stderr.isatty():
         from podium.progress import silent
@@ -223,13 +223,13 @@ def progress(what: str) -> Generator[Progress]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        drawn = 0.0
+        last_update = 0.0
 
         def show(done: int, total: int, note: str) -> None:
-            nonlocal drawn
+            nonlocal last_update
             now = time.monotonic()
-            if now - drawn >= _PAUSE or done == total:
-                drawn = now
+            if now - last_update >= _PAUSE or done == total:
+                last_update = now
                 bar.update(task, completed=done, total=total, description=note)
 
         yield show

@@ -1,4 +1,4 @@
-"""From the options of podium train to an estimator, tried out before any file is read."""
+"""Estimators from the options of podium train, created before any file is read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OPTIONS = {
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
-    """Return the estimator, unfitted.
+    """Return the unfitted estimator.
 
     Raises
     ------
     ArgumentError
-        For an unknown model or loss, or an option that this model has no use for.
+        If the model or loss is unknown, or if an option has no effect with this model.
     """
     from podium import _check
     from podium.metrics import parse
@@ -32,45 +32,49 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     if model.k is not None:
         _check.cutoff(model.k, name="-k")
     cls = _class(model.model)
-    known = dict(inspect.signature(cls).parameters)
-    known.pop("one_group", None)  # a command always has users
-    params: dict[str, Any] = {**solver.given(), **_own(model, known), **assignments(model.set)}
+    model_parameters = dict(inspect.signature(cls).parameters)
+    model_parameters.pop("one_group", None)  # data on the command line always have users
+    params: dict[str, Any] = {
+        **solver.given(),
+        **_own(model, model_parameters),
+        **assignments(model.set),
+    }
     if model.no_intercept:
         params["fit_intercept"] = False
-    params |= _unscaled(model, known)
+    params |= _unscaled(model, model_parameters)
     if model.l2 is not None:
         params["l2"] = model.l2
-    _refuse_unknown(model.model, params, list(known))
-    if "random_state" in known:
+    _refuse_unknown(model.model, params, list(model_parameters))
+    if "random_state" in model_parameters:
         params.setdefault("random_state", seed)
     params.pop("eval_metric", None)
     estimator = cls(**params)
     if model.model == "linear":
         _refuse_idle_steps(estimator, params)
-    if "eval_metric" in known:
-        suited = measure or measure_of(model, estimator)
-        estimator.set_params(eval_metric=str(parse(suited)))
+    if "eval_metric" in model_parameters:
+        measure_text = measure or measure_of(model, estimator)
+        estimator.set_params(eval_metric=str(parse(measure_text)))
     return estimator
 
 
 def measure_of(model: Model, estimator: Any) -> str:
-    """Return what rows set aside are measured by: at -k, or at the k in the loss's text."""
+    """Return the validation measure, with -k or with the cutoff in the text of the loss."""
     from podium import losses
 
-    foreign = model.loss is None or not losses.is_registered(model.loss)
-    own = {} if foreign else losses.split(model.loss or "")[1]
-    return estimator.suited_measure(model.k or own.get("k") or DEFAULT_K)
+    is_foreign = model.loss is None or not losses.is_registered(model.loss)
+    parameters = {} if is_foreign else losses.split(model.loss or "")[1]
+    return estimator.suited_measure(model.k or parameters.get("k") or DEFAULT_K)
 
 
 def loss_of(model: Model, text: str) -> Any:
-    """Return the loss of that text with the options that were given for it.
+    """Return the loss of this text, with the parameters that were given as options.
 
-    -k is the cutoff of a loss that needs one, and of a loss that cuts the head off a list; the
-    text's own wins.
+    -k is the cutoff of a loss that needs one, and of a loss that uses only the head of a list. A
+    cutoff in the text takes precedence.
     """
     from podium import losses
 
-    base, own = losses.split(text)
+    base, text_parameters = losses.split(text)
     cls: Any = losses.REGISTRY.get(base)
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}
@@ -80,7 +84,7 @@ def loss_of(model: Model, text: str) -> Any:
         params["clip"] = True
     if model.min_relevance is not None:
         params["min_relevance"] = model.min_relevance
-    if "k" not in own:
+    if "k" not in text_parameters:
         if fields.get("k") is dataclasses.MISSING:
             params["k"] = model.k or DEFAULT_K
         elif model.k is not None and cls is not None and cls.head_cutoff:
@@ -89,17 +93,21 @@ def loss_of(model: Model, text: str) -> Any:
 
 
 def _refuse_of_loss(model: Model, base: str) -> None:
-    """Refuse --clip and --min-relevance for a loss that has none, and say which ones do."""
+    """Refuse --clip and --min-relevance for a loss without them, and name the losses with them."""
     from podium import losses
     from podium.errors import ArgumentError
 
-    given = {"clip": model.clip, "min_relevance": model.min_relevance is not None}
-    for name in [name for name, is_given in given.items() if is_given]:
-        takers = [n for n, c in losses.REGISTRY.items() if _has_field(c, name)]
-        if base not in takers:
+    option_given = {"clip": model.clip, "min_relevance": model.min_relevance is not None}
+    for name in [name for name, is_given in option_given.items() if is_given]:
+        losses_with_option = [
+            loss_name
+            for loss_name, loss_class in losses.REGISTRY.items()
+            if _has_field(loss_class, name)
+        ]
+        if base not in losses_with_option:
             raise ArgumentError(
                 f"{_OPTIONS[name]} has no meaning for {base}. Leave it out; it is for "
-                f"{', '.join(sorted(takers))}."
+                f"{', '.join(sorted(losses_with_option))}."
             )
 
 
@@ -108,7 +116,7 @@ def _has_field(cls: Any, name: str) -> bool:
 
 
 def _unscaled(model: Model, known: Any) -> dict[str, Any]:
-    """Return the parameter that --no-scale sets; raise for a model that reads only order."""
+    """Return the parameter that --no-scale sets; raise if the model is never scaled."""
     from podium.errors import ArgumentError
     from podium.rankers.estimator import LinearScores
 
@@ -122,14 +130,14 @@ def _unscaled(model: Model, known: Any) -> dict[str, Any]:
 
 
 def missing_allowed(estimator: Any) -> bool:
-    """Tell whether an estimator learns from features that are missing."""
+    """Return whether an estimator accepts missing feature values."""
     from podium.tuning.fitting import last_step
 
     return bool(last_step(estimator).__sklearn_tags__().input_tags.allow_nan)
 
 
 def estimator_of(model: Model, loss: Any) -> Any:
-    """Return the model with a loss, and else with its defaults."""
+    """Return an estimator of the model with this loss, otherwise with its defaults."""
     return _class(model.model)(loss)
 
 
@@ -141,25 +149,25 @@ def _class(name: str) -> Any:
 
 
 def _own(model: Model, known: Any) -> dict[str, Any]:
-    """Return the loss, or for a model that is its own loss the parameters of that."""
+    """Return the loss, or the loss parameters of a model that has no separate loss."""
     if "loss" not in known:
-        given = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
+        parameters = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
         if "k" not in known and "eval_metric" in known:
-            del given["k"]  # it is the cutoff of the measure then
-        params = {name: value for name, value in given.items() if value is not None}
+            del parameters["k"]  # -k is then the cutoff of the measure
+        params = {name: value for name, value in parameters.items() if value is not None}
         return {**params, "clip": True} if model.clip else params
     if model.loss is not None and _is_foreign(model):
         return {"loss": _foreign(model)}
-    text = model.loss or _class(model.model).default_loss
-    return {} if text is None else {"loss": loss_of(model, text)}
+    loss_text = model.loss or _class(model.model).default_loss
+    return {} if loss_text is None else {"loss": loss_of(model, loss_text)}
 
 
 def _is_foreign(model: Model) -> bool:
-    """Tell an objective of a boosting library from a loss of podium."""
+    """Return whether the loss is an objective of a boosting library, not a loss of podium."""
     from podium import losses
 
-    own = _class(model.model).has_own_objectives
-    return own and not losses.is_registered(str(model.loss))
+    has_own_objectives = _class(model.model).has_own_objectives
+    return has_own_objectives and not losses.is_registered(str(model.loss))
 
 
 def _foreign(model: Model) -> str | None:
@@ -174,7 +182,7 @@ def _foreign(model: Model) -> str | None:
 
 
 def assignments(given: list[str] | None) -> dict[str, Any]:
-    """Read ``--set name=value``."""
+    """Parse ``--set name=value``."""
     from podium.errors import ArgumentError
     from podium.tuning import parse_values
 
@@ -191,17 +199,17 @@ def assignments(given: list[str] | None) -> dict[str, Any]:
 
 
 def _refuse_idle_steps(estimator: Any, params: dict[str, Any]) -> None:
-    """Refuse what the solver that will run does not read."""
+    """Refuse parameters that have no effect with the solver in use."""
     from podium.errors import ArgumentError
     from podium.rankers.fitting import READ_BY
 
     solver = estimator.solver_in_use()
-    for name, takers in READ_BY.items():
-        if name in params and solver not in takers:
+    for name, solvers in READ_BY.items():
+        if name in params and solver not in solvers:
             option = _OPTIONS.get(name, f"--set {name}")
             raise ArgumentError(
                 f"{option} has no meaning for solver {solver}. Leave it out, or pass --solver "
-                f"{' or '.join(takers)}."
+                f"{' or '.join(solvers)}."
             )
 
 
@@ -219,7 +227,7 @@ def _refuse_unknown(model: str, params: dict[str, Any], known: list[str]) -> Non
 
 
 def _taken(known: list[str]) -> str:
-    """List a model's parameters as they are typed: options, and what --set is for."""
+    """Return the parameters of a model as text: options, and the names for --set."""
     options = [_OPTIONS[name] for name in known if name in _OPTIONS]
     others = [name for name in known if name not in _OPTIONS]
     return f"{', '.join(options)}; by --set {', '.join(others)}" if others else ", ".join(options)

@@ -1,4 +1,4 @@
-"""Options as dataclasses, what several commands share of them, and which files they name."""
+"""Options as dataclasses: shared options, their expansion for typer, and checks of files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather"
 
 @dataclass(frozen=True)
 class Written:
-    """Marks, in its annotation, an option whose file is written; all other paths are read.
+    """A mark in the annotation of an option whose file is written; all other paths are read.
 
-    `beside` are suffixes of further files, written beside it.
+    `beside` are the suffixes of further files that are written next to it.
     """
 
     beside: tuple[str, ...] = ()
@@ -35,12 +35,12 @@ WRITTEN = Written()
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Names of columns, where they are not the usual ones."""
+    """The names of columns that differ from the default names."""
 
     panel: ClassVar[str] = "Columns that don't have their usual name"
 
     def given(self) -> dict[str, str]:
-        """Return the names that were given, by role."""
+        """Return the given names, by role."""
         return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
@@ -60,12 +60,12 @@ ItemColumn: TypeAlias = Annotated[
 
 
 def check_paths(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any]) -> None:
-    """Refuse a command that would write over what it reads, before it does anything.
+    """Refuse a command that would overwrite a file that it reads, before it does anything.
 
     Raises
     ------
     ArgumentError
-        If a file to write is also read, or two are the same.
+        If a file to write is also read, or if two files to write are the same.
     """
     from podium._files import Named, refuse_same
 
@@ -74,11 +74,11 @@ def check_paths(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any
     for parameter in parameters:
         mark = _mark(parameter)
         for path in _paths(given.get(parameter.name)):
-            named = Named(_shown(parameter), path)
+            named_file = Named(_shown(parameter), path)
             if mark is None:
-                read.append(named)
+                read.append(named_file)
             else:
-                written += [named, *_beside(named, mark)]
+                written += [named_file, *_beside(named_file, mark)]
     refuse_same(read, written)
 
 
@@ -92,18 +92,18 @@ def _beside(file: Named, mark: Written) -> Iterator[Named]:
 
 
 def _mark(parameter: inspect.Parameter) -> Written | None:
-    marks = [each for each in _metadata(parameter) if isinstance(each, Written)]
+    marks = [item for item in _metadata(parameter) if isinstance(item, Written)]
     return marks[0] if marks else None
 
 
 def _shown(parameter: inspect.Parameter) -> str:
-    """Return how the command line calls a parameter: --out, TRUTH."""
-    for each in _metadata(parameter):
-        declared = [name for name in getattr(each, "param_decls", None) or () if "--" in name]
+    """Return the name of a parameter on the command line, such as --out or TRUTH."""
+    for item in _metadata(parameter):
+        declared = [name for name in getattr(item, "param_decls", None) or () if "--" in name]
         if declared:
             return declared[0]
-        if type(each).__name__ == "ArgumentInfo":
-            return str(each.metavar)
+        if type(item).__name__ == "ArgumentInfo":
+            return str(item.metavar)
     return f"--{parameter.name.replace('_', '-')}"
 
 
@@ -112,14 +112,14 @@ def _metadata(parameter: inspect.Parameter) -> tuple[Any, ...]:
 
 
 def _paths(value: Any) -> list[Path]:
-    listed = typing.cast("list[Any]", value if isinstance(value, list) else [value])
-    return [each for each in listed if isinstance(each, Path)]
+    values = typing.cast("list[Any]", value if isinstance(value, list) else [value])
+    return [item for item in values if isinstance(item, Path)]
 
 
 def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | None = None) -> None:
-    """Refuse a file that could not be written; by default it must be a table's.
+    """Refuse a path that could not be written; by default it must have the suffix of a table.
 
-    Where a table may be CSV, a device or a pipe needs no suffix.
+    If the table may be CSV, a device or a pipe needs no suffix.
     """
     if path is None:
         return
@@ -142,29 +142,31 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
 
 
 def expand(function: Callable[..., None]) -> Callable[..., None]:
-    """Let typer see each field of a dataclass parameter as an option of its own.
+    """Return a command in which each field of a dataclass parameter is an option of its own.
 
-    Options of a dataclass are in the panel of the help that its `panel` names, unless they name
-    another.
+    In the help, the options of a dataclass are in the panel of its `panel` attribute, unless they
+    have their own panel.
     """
-    own = inspect.signature(function, eval_str=True).parameters
+    parameters = inspect.signature(function, eval_str=True).parameters
     groups: dict[str, Any] = {
-        name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)
+        name: parameter.annotation
+        for name, parameter in parameters.items()
+        if is_dataclass(parameter.annotation)
     }
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
-        check_paths(shown, given)
-        made: dict[str, object] = {
-            name: cls(**{f.name: given.pop(f.name) for f in _fields(cls)})
+        check_paths(options, given)
+        option_groups: dict[str, object] = {
+            name: cls(**{field.name: given.pop(field.name) for field in _fields(cls)})
             for name, cls in groups.items()
         }
-        function(**given, **made)
+        function(**given, **option_groups)
 
-    shown = [p for name, p in own.items() if name not in groups]
-    shown += [p for cls in groups.values() for p in _parameters(cls)]
-    command.__signature__ = inspect.Signature(shown)  # pyright: ignore[reportAttributeAccessIssue]
-    command.__annotations__ = {p.name: p.annotation for p in shown}
+    options = [parameter for name, parameter in parameters.items() if name not in groups]
+    options += [parameter for cls in groups.values() for parameter in _parameters(cls)]
+    command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
     return command
 
 
@@ -176,20 +178,20 @@ def _parameters(cls: Any) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(cls, include_extras=True)
     return [
         inspect.Parameter(
-            f.name,
+            field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if f.default is MISSING else f.default,
-            annotation=_in_panel(hints[f.name], cls.panel),
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=_in_panel(hints[field.name], cls.panel),
         )
-        for f in _fields(cls)
+        for field in _fields(cls)
     ]
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:
-    """Return the annotation of an option with the panel of its dataclass, unless it has another."""
+    """Return the annotation of an option with this panel, unless it has a panel already."""
     kind, *marks = typing.get_args(annotation)
     for i, mark in enumerate(marks):
         if getattr(mark, "rich_help_panel", panel) is None:
-            marks[i] = copy.copy(mark)  # an alias may stand in several dataclasses
+            marks[i] = copy.copy(mark)  # copied, because several dataclasses may share an alias
             marks[i].rich_help_panel = panel
     return Annotated[kind, *marks]

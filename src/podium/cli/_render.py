@@ -12,11 +12,14 @@ from podium.cli._fit import WIDTH, Table, narrow
 
 _NOTHING = "–"
 _SMALLEST_P = 1e-4
-_GLUE = "\N{NO-BREAK SPACE}"  # between words that stay on one line
+_GLUE = "\N{NO-BREAK SPACE}"  # joins words that must stay on one line
 
 
 def evaluation(result: Mapping[str, Any], format: str) -> None:
-    """Print the JSON form of an Evaluation, which may also have a "run" of coverage and novelty."""
+    """Print the JSON form of an Evaluation.
+
+    It may have a "run" with the coverage and novelty of the run.
+    """
     from podium.evaluation.flat import evaluation_table
 
     tables, note = [_means(result), *_shown(result)], _conventions(result["conventions"])
@@ -39,14 +42,14 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
 
 
 def table(content: Table, *, note: str = "") -> None:
-    """Print one table, in parts below each other where it is too wide, and a paragraph."""
+    """Print one table and a paragraph; a table that is too wide is divided into several."""
     _print_tables([content], "table", note)
 
 
 def either(
     result: Mapping[str, Any], format: str, *, shown: Iterable[Table], flat: Table, note: str
 ) -> None:
-    """Print a result as JSON, as one flat table in CSV, or as tables to read and a paragraph."""
+    """Print a result as JSON, as one flat CSV table, or as tables for reading and a paragraph."""
     if format == "json":
         _print(_json(result))
     elif format == "csv":
@@ -66,7 +69,7 @@ def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:
     }[format]
     if format == "table":
         tables = narrow(list(tables))
-    parts = [write(one).rstrip("\n") for one in tables]
+    parts = [write(content).rstrip("\n") for content in tables]
     if note:
         parts.append(_note(note, "% " if format == "latex" else ""))
     _print("\n\n".join(parts))
@@ -88,17 +91,17 @@ def _note(text: str, start: str) -> str:
 
 
 def _conventions(conventions: Mapping[str, Any]) -> str:
-    """Return the conventions as options, so that they can be typed again."""
-    shown = dict(conventions)
-    resampled = shown.pop("interval") == "bootstrap"
-    if not resampled and shown["ties"] != "random":
-        del shown["seed"]  # nothing was drawn
+    """Return the conventions as options that reproduce them."""
+    remaining = dict(conventions)
+    is_bootstrap = remaining.pop("interval") == "bootstrap"
+    if not is_bootstrap and remaining["ties"] != "random":
+        del remaining["seed"]  # no random numbers were used
     options = [
         f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
-        for name, value in shown.items()
+        for name, value in remaining.items()
         if value is not None
     ]
-    return " ".join([*options, *(["--bootstrap"] if resampled else [])])
+    return " ".join([*options, *(["--bootstrap"] if is_bootstrap else [])])
 
 
 def _means(result: Mapping[str, Any]) -> Table:
@@ -107,17 +110,19 @@ def _means(result: Mapping[str, Any]) -> Table:
     level = next(iter(result["measures"].values()))["level"]
     columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
     rows: list[list[str]] = []
-    before = ""
+    previous_segment = ""
     for by, name, measure, summary in summaries(result):
-        where = _segment(by, name)
-        rows.append([] if not result["segments"] else [where if where != before else ""])
+        segment = _segment(by, name)
+        rows.append(
+            [] if not result["segments"] else [segment if segment != previous_segment else ""]
+        )
         rows[-1] += [measure, *_mean_cells(summary)]
-        before = where
+        previous_segment = segment
     return {"columns": [*(["segment"] if result["segments"] else []), *columns], "rows": rows}
 
 
 def _segment(by: str, name: str) -> str:
-    """Name a segment; names of podium's own segments say by what already."""
+    """Return the name of a segment, with its column unless the name implies it."""
     return name if by in ("", "engagement", "n_pos") else f"{by} {name}"
 
 
@@ -142,8 +147,8 @@ def _run_means(result: Mapping[str, Any]) -> Table:
     interval = f"{_first_level(result):.4g} interval"
     rows = [
         [measure if i == 0 else "", run, *_mean_cells(summary)]
-        for measure, found in result["measures"].items()
-        for i, (run, summary) in enumerate(found["means"].items())
+        for measure, results in result["measures"].items()
+        for i, (run, summary) in enumerate(results["means"].items())
     ]
     columns = ["measure", "run", "mean", interval, "std error", "users", "undefined"]
     return {"columns": columns, "rows": rows}
@@ -184,8 +189,8 @@ def _wins(result: Mapping[str, Any]) -> Table:
 
 
 def _tests(result: Mapping[str, Any]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
-    for measure, found in result["measures"].items():
-        for i, test in enumerate(found["differences"]):
+    for measure, results in result["measures"].items():
+        for i, test in enumerate(results["differences"]):
             yield [measure if i == 0 else "", test["run"]], test
 
 
@@ -195,17 +200,17 @@ def _first_level(result: Mapping[str, Any]) -> float:
 
 
 def _full(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
-    """Write cells with all digits, as a program will read them; nothing for what is undefined."""
+    """Return cells with all digits, for programs to read; undefined values are empty."""
     return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """Write a number of a table."""
+    """Return a number as the text of a table cell."""
     return _NOTHING if value is None else f"{value:{sign}.4f}"
 
 
 def span(bounds: Iterable[float | None], sign: str = "") -> str:
-    """Write the two ends of an interval."""
+    """Return the two ends of an interval as the text of a table cell."""
     low, high = bounds
     if low is None or high is None:
         return _NOTHING

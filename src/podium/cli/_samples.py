@@ -1,4 +1,4 @@
-"""How items were sampled and what columns are called: options of estimate and plan, and files."""
+"""Options of estimate and plan that describe samples and columns; and reading their files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Samples:
-    """How the items were drawn that each target was ranked among."""
+    """Options that describe how the items were sampled that each target was ranked among."""
 
     panel: ClassVar[str] = "How items were sampled"
 
@@ -91,7 +91,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class SampleColumns(ColumnNames):
-    """Names of columns, where they are not the usual ones."""
+    """The names of columns that differ from the default names."""
 
     user_col: Annotated[
         str | None,
@@ -135,7 +135,7 @@ def reader(
     ties: str | None = None,
     seed: int = 0,
 ) -> SampleReader:
-    """Return what reads files by these options."""
+    """Return a reader of files with these options."""
     from podium import sampled
 
     return sampled.SampleReader(
@@ -156,7 +156,7 @@ def reader(
 
 
 def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
-    """Read files of ranks or scores, or rank listed candidates by models."""
+    """Read files of ranks or scores; models rank the candidates of --negatives-file."""
     if reader.negatives is not None and reader.candidates.lacks_repeats:
         _messages.say(
             f"{reader.negatives}: no line has an item twice; pass --no-replacement if none could."
@@ -182,7 +182,7 @@ def _stages(text: str | None) -> list[int] | None:
 
 
 def read_numbers(text: str, option: str, example: str) -> list[int]:
-    """Return numbers that stand between commas."""
+    """Return comma-separated numbers."""
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words):
         raise ArgumentError(f"{option} must be numbers with commas, as {example}, got {text!r}.")
@@ -192,7 +192,7 @@ def read_numbers(text: str, option: str, example: str) -> list[int]:
 def _of_model(
     path: Path, listed: CandidatePairs, n_items: int
 ) -> tuple[CandidatePairs, NDArray[Any]]:
-    """Score the lines of users whom a model knows, and say what it does not know.
+    """Score the candidates of the users that a model has, and print what it does not have.
 
     `n_items` is the size of the catalogue that the candidates were drawn from.
     """
@@ -200,15 +200,18 @@ def _of_model(
 
     model, file = Factorization.load(path), listed.file
     pairs = (listed.user, listed.item, listed.target)
-    found = score_candidates(model, *pairs, model_name=str(path), source=str(file))
-    (n_users, n_known), (n_listed, n_there) = found.n_users, found.n_items
+    scored = score_candidates(model, *pairs, model_name=str(path), source=str(file))
+    (n_users, n_known), (n_listed, n_scored) = (
+        scored.n_users,
+        scored.n_items,
+    )
     if n_known < n_users:
         _messages.say(
             f"{file}: {n_users - n_known} of {n_users} users left out, whom {path} does not know."
         )
-    if n_there < n_listed:
+    if n_scored < n_listed:
         _messages.say(
-            f"{file}: {path} does not know {n_listed - n_there} of {n_listed} items; they rank "
+            f"{file}: {path} does not know {n_listed - n_scored} of {n_listed} items; they rank "
             "below those it knows."
         )
     if model.n_items_ > n_items:
@@ -218,10 +221,10 @@ def _of_model(
             PodiumWarning,
             stacklevel=2,
         )
-    known = listed.keep(found.rows)
-    if found.n_learned:
+    rows = listed.keep(scored.rows)
+    if scored.n_learned:
         _messages.say(
-            f"{path} has learned from {found.n_learned} of the {int(known.target.sum())} targets: "
+            f"{path} has learned from {scored.n_learned} of the {int(rows.target.sum())} targets: "
             "they are not held out, and its measures come out too high."
         )
-    return known, found.scores
+    return rows, scored.scores

@@ -15,7 +15,7 @@ DEFAULT_K = 10
 
 @dataclass(frozen=True)
 class Model:
-    """What is learned, and what is minimised."""
+    """Options of the model and its loss."""
 
     panel: ClassVar[str] = "Model"
 
@@ -95,7 +95,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Solver:
-    """How it is minimised."""
+    """Options of the solver that minimises the loss."""
 
     panel: ClassVar[str] = "Solver"
 
@@ -134,14 +134,14 @@ class Solver:
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """Return the parameters that were given."""
-        named = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in named.items() if value is not None}
+        """Return the parameters that were given as options."""
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in parameters.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Which columns are features, and which are not."""
+    """Options that select the feature columns."""
 
     panel: ClassVar[str] = "Columns"
 
@@ -161,7 +161,7 @@ class FeatureColumns:
 
 @dataclass(frozen=True)
 class Validation:
-    """Which rows the iterate, and with --tune the parameters, are chosen by."""
+    """Options of the rows that select the iterate and, with --tune, the parameters."""
 
     panel: ClassVar[str] = "Validation"
 
@@ -202,13 +202,13 @@ class Validation:
 
     @property
     def of_data(self) -> bool:
-        """Whether rows of DATA itself are set aside."""
+        """Whether rows of DATA itself are held out."""
         return not (self.valid_share is None and self.split is None and self.folds is None)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Whether parameters are chosen, and how."""
+    """Options of the search for parameters."""
 
     panel: ClassVar[str] = "Search"
 

@@ -1,4 +1,4 @@
-"""What podium train tries, on which rows, and what it says of it."""
+"""The search of podium train: its checks, its grid, its validation rows, and its messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from podium.tuning import Search, Trial
 
 _PREFIX = "loss__"
-_OF_LOSS = ("k", "clip")  # names that --grid takes for loss__k and loss__clip
+_OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
 
 
 def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
-    """Refuse options that make no sense together, before any file is read."""
+    """Refuse options that contradict each other, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
 
@@ -30,37 +30,37 @@ def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
     _check.seed(tuning.seed)
     if tuning.jobs not in (None, -1):
         _check.cutoff(tuning.jobs, name="--jobs")
-    for option, given in (
+    for option, value in (
         ("--grid", tuning.grid),
         ("--budget", tuning.budget),
         ("--tune-table", tuning.tune_table),
     ):
-        if given is not None and not tuning.tune:
+        if value is not None and not tuning.tune:
             raise ArgumentError(f"{option} needs --tune.")
     _check_rows(validation)
     if not is_validated(validation, tuning):
-        for option, given in (
+        for option, value in (
             ("--eval-metric", validation.eval_metric),
             ("--patience", solver.patience),
         ):
-            if given is not None:
+            if value is not None:
                 raise ArgumentError(f"{option} needs --valid, --valid-share or --folds.")
     if tuning.jobs is not None and not tuning.tune and validation.folds is None:
         raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
 
 
 def _check_rows(validation: Validation) -> None:
-    """Refuse two answers to which rows are validated on, and half of one."""
+    """Refuse several choices of validation rows, and incomplete ones."""
     from podium import _check
     from podium.errors import ArgumentError
     from podium.tuning import SPLITS
 
     share = validation.valid_share is not None or validation.split is not None
-    asked = {"--valid": validation.valid, "--folds": validation.folds, "a share": share or None}
-    given = [name for name, value in asked.items() if value is not None]
-    if len(given) > 1:
+    choices = {"--valid": validation.valid, "--folds": validation.folds, "a share": share or None}
+    given_options = [name for name, value in choices.items() if value is not None]
+    if len(given_options) > 1:
         share_name = "--valid-share" if validation.split is None else "--split"
-        names = " and ".join(share_name if name == "a share" else name for name in given)
+        names = " and ".join(share_name if name == "a share" else name for name in given_options)
         raise ArgumentError(f"{names} were given. Keep one: each says which rows to validate on.")
     if validation.valid_share is not None:
         _check.open_fraction(validation.valid_share, "--valid-share")
@@ -76,17 +76,18 @@ def _check_rows(validation: Validation) -> None:
 
 
 def is_validated(validation: Validation, tuning: Tuning) -> bool:
-    """Tell whether any rows are validated on."""
+    """Return whether there are validation rows."""
     return validation.valid is not None or validation.of_data or tuning.tune
 
 
 def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> Any:
-    """Return the grid: what was asked for, or what is usual without what is fixed by an option.
+    """Return the grid: the given one, or the default grid without parameters that options fix.
 
     Raises
     ------
     ArgumentError
-        For a name that the model does not take, a bad value, or a distribution without a budget.
+        If the model has no parameter of a given name, if a value is invalid, or if there is a
+        distribution without a budget.
     """
     from podium import _check
     from podium.tuning import default_grid, plan
@@ -101,31 +102,35 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     else:
         fixed = {*solver.given(), *({"l2"} if model.l2 is not None else ())}
         fixed |= {text.partition("=")[0].strip() for text in model.set or []}
-        grid = {n: v for n, v in default_grid(estimator).items() if n not in fixed}
+        grid = {
+            name: values for name, values in default_grid(estimator).items() if name not in fixed
+        }
     plan(estimator, grid, budget, tuning.seed)
     return grid
 
 
 def save(search: Search, path: Path | None) -> None:
-    """Write the table of a search, if it is wanted."""
+    """Write the table of a search if a path is given."""
     if path is not None:
         search.save(path)
         _messages.say(f"wrote {path}, {_count(len(search.trials), 'trial')}")
 
 
 def describe(search: Search) -> str:
-    """Return which candidate is best, and how well that is known."""
-    best, n = search.best, len(search.trials)
+    """Return a sentence on the best candidate, its measure and its standard error."""
+    best, n_trials = search.best, len(search.trials)
     failed = sum(1 for trial in search.trials if trial.error)
-    tried = f"tried {_count(n, 'candidate')}" + (f", of which {failed} failed" if failed else "")
-    chosen = ", ".join(
+    tried_text = f"tried {_count(n_trials, 'candidate')}" + (
+        f", of which {failed} failed" if failed else ""
+    )
+    best_values = ", ".join(
         f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
     )
-    return f"{tried}; best {chosen or 'as given'}: {value_of(search, best)}"
+    return f"{tried_text}; best {best_values or 'as given'}: {value_of(search, best)}"
 
 
 def value_of(search: Search, trial: Trial) -> str:
-    """Return a trial's mean, its standard error, and over how many users."""
+    """Return a trial's mean, its standard error, and the number of users, as text."""
     return (
         f"{search.measure} {trial.mean:.4f} (standard error {trial.std_error:.4f}, "
         f"{_count(trial.n_groups, 'user')})"
@@ -133,17 +138,17 @@ def value_of(search: Search, trial: Trial) -> str:
 
 
 def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> Iterator[str]:
-    """Yield which rows count as positive where labels have grades and the loss reads none."""
+    """Yield which rows count as positive, if labels are graded and the loss ignores grades."""
     from podium.data.feature_checks import labels
     from podium.tuning import labels as library
 
     if model.min_relevance is None:
-        said = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
-        yield from filter(None, [_messages.as_options(said)])
+        message = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
+        yield from filter(None, [_messages.as_options(message)])
 
 
 def left_out(rows: Features) -> Iterator[str]:
-    """Yield which columns are no features because of their names."""
+    """Yield the columns that are not used as features because of their names."""
     if rows.left_out:
         yield (
             f"no features: {', '.join(rows.left_out)}. Times and ids are none unless --features "
@@ -152,7 +157,7 @@ def left_out(rows: Features) -> Iterator[str]:
 
 
 def head_drawn(loss: Any, rows: Features) -> str:
-    """Return what a loss learned by chance from rows, and the option that avoids it."""
+    """Return a remark on what a loss learned by chance from the rows, and how to avoid it."""
     import numpy as np
 
     from podium.data.feature_checks import labels
@@ -166,28 +171,28 @@ def head_drawn(loss: Any, rows: Features) -> str:
 
 
 def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
-    """Read ``--grid name=values``; a loss that has no k gets none."""
+    """Parse ``--grid name=values``; a loss without a cutoff gets none."""
     from podium.errors import ArgumentError
     from podium.tuning import parse_values
 
-    wanted: dict[str, Any] = {}
+    values_by_name: dict[str, Any] = {}
     has_loss = "loss" in estimator.get_params(deep=False)
     for text in grid:
         name, equals, values = (part.strip() for part in text.partition("="))
-        if not name or not equals or name in wanted:
+        if not name or not equals or name in values_by_name:
             raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
         try:
             parsed = _loss_names(values) if name == "loss" else parse_values(values)
         except ArgumentError as error:
             raise ArgumentError(f"--grid {text!r}: {error}") from None
-        wanted[f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name] = parsed
-    if "loss" not in wanted:
-        return wanted
-    return [_with_loss(model, name, wanted) for name in wanted.pop("loss")]
+        values_by_name[f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name] = parsed
+    if "loss" not in values_by_name:
+        return values_by_name
+    return [_with_loss(model, name, values_by_name) for name in values_by_name.pop("loss")]
 
 
 def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | None:
-    """Return what is measured by: what was asked for, or what suits the first loss of the grid."""
+    """Return the given validation measure, or one that suits the first loss of the grid."""
     from podium import losses
 
     if validation.eval_metric is not None or model.loss is not None:
@@ -196,30 +201,34 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
         name, _, values = (part.strip() for part in text.partition("="))
         first = _loss_names(values)[0]
         if name == "loss" and losses.is_registered(first):
-            named = dataclasses.replace(model, loss=first)
-            return measure_of(named, estimator_of(model, loss_of(model, first)))
+            first_model = dataclasses.replace(model, loss=first)
+            return measure_of(first_model, estimator_of(model, loss_of(model, first)))
     return None
 
 
 def _loss_names(text: str) -> list[str]:
-    """Divide losses at commas, but not inside their parentheses."""
+    """Split a list of losses at commas outside parentheses."""
     return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
 
 
 def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a grid that is about one loss, without what that does not take."""
+    """Return the grid of one loss, without parameters that this loss does not have."""
     loss = loss_of(model, name)
-    fits = {
-        n: v
-        for n, v in wanted.items()
-        if not n.startswith(_PREFIX) or n.removeprefix(_PREFIX) in loss.parameters()
+    loss_grid = {
+        parameter: values
+        for parameter, values in wanted.items()
+        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in loss.parameters()
     }
-    if f"{_PREFIX}k" not in fits:
-        return {"loss": [loss], **fits}
-    # Its k is in a column of its own, and what options say of it beside that.
+    if f"{_PREFIX}k" not in loss_grid:
+        return {"loss": [loss], **loss_grid}
+    # The grid has its own values of k. The other options of the loss are added as fixed values.
     options = {"min_relevance": model.min_relevance, "clip": model.clip or None}
-    fixed = {f"{_PREFIX}{n}": [v] for n, v in options.items() if v is not None}
-    return {"loss": [name.partition("@")[0]], **fixed, **fits}
+    fixed = {
+        f"{_PREFIX}{parameter}": [values]
+        for parameter, values in options.items()
+        if values is not None
+    }
+    return {"loss": [name.partition("@")[0]], **fixed, **loss_grid}
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""podium compare: runs over one truth, each against the first."""
+"""The command podium compare: runs on one truth, each compared with the first."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def compare(
     if len(runs) < 2:
         raise ArgumentError("RUN_A RUN_B… must be at least two runs, got 1. See 'podium measure'.")
     measures = parse_all(scoring.names)
-    judged = read_truth(truth, columns)
+    truth_data = read_truth(truth, columns)
     comparison = compare_evaluations(
         {
-            name: evaluate(judged, read_run(path, columns), measures, scoring)
+            name: evaluate(truth_data, read_run(path, columns), measures, scoring)
             for name, path in zip(run_names(runs), runs, strict=True)
         }
     )
@@ -55,7 +55,7 @@ def compare(
 
 
 def run_names(paths: list[Path]) -> list[str]:
-    """Name runs after their files: the stem, with the folder or a number where stems are equal.
+    """Return names of runs: the stem of the file, with the folder or a number if stems are equal.
 
     Examples
     --------
@@ -63,9 +63,9 @@ def run_names(paths: list[Path]) -> list[str]:
     ['a/als', 'b/als', 'pop']
     """
     stems = [_stem(path) for path in paths]
-    seen = Counter(stems)
+    stem_counts = Counter(stems)
     names = [
-        f"{path.absolute().parent.name}/{stem}" if seen[stem] > 1 else stem
+        f"{path.absolute().parent.name}/{stem}" if stem_counts[stem] > 1 else stem
         for path, stem in zip(paths, stems, strict=True)
     ]
     return [

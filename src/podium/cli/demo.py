@@ -1,4 +1,4 @@
-"""podium demo: the main job on real data."""
+"""The command podium demo: train and compare rankers on real data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""podium estimate: measures of the whole ranking from ranks among sampled items."""
+"""The command podium estimate: measures of the whole ranking from ranks among sampled items."""
 
 from __future__ import annotations
 
@@ -102,20 +102,20 @@ def estimate(
         estimator = sampled.get(method)
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
-        asked = measures or _DEFAULT
-        found = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
+        names = measures or _DEFAULT
+        all_ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
         if resamples is not None:
-            _estimates.refuse_resamples(estimator, found)
+            _estimates.refuse_resamples(estimator, all_ranks)
         if len(files) == 1:
-            result = sampled.evaluate(found[0], asked, **options).to_dict()
+            result = sampled.evaluate(all_ranks[0], names, **options).to_dict()
         else:
-            found = sampled.comparable(found, list(map(str, files)), estimator, noun="file")
-            models = dict(zip(run_names(files), found, strict=True))
+            all_ranks = sampled.comparable(all_ranks, list(map(str, files)), estimator, noun="file")
+            models = dict(zip(run_names(files), all_ranks, strict=True))
             with _messages.progress("comparing") as show:
-                compared = sampled.compare_all(models, asked, progress=show, **options)
-            result = compared.to_dict()
-    given = _estimates.Given(samples, ties, None if level == _LEVEL else level)
+                comparison = sampled.compare_all(models, names, progress=show, **options)
+            result = comparison.to_dict()
+    given_options = _estimates.Given(samples, ties, None if level == _LEVEL else level)
     if len(files) == 1:
-        _estimates.show(result, format, given)
+        _estimates.show(result, format, given_options)
     else:
-        _estimates.show_several(result, format, given, by_row=found[0].user is None)
+        _estimates.show_several(result, format, given_options, by_row=all_ranks[0].user is None)

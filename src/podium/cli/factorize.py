@@ -1,4 +1,4 @@
-"""podium factorize: vectors of users and items, from what users did."""
+"""The command podium factorize: vectors of users and items from interactions."""
 
 from __future__ import annotations
 
@@ -58,28 +58,28 @@ def factorize(
     work.check()
     checkpoint = _checkpoint(out, resume=work.resume)
     model = make(objective, passes, held_out)
-    with executor(work) as workers:
-        low = objective.min_relevance
-        whole = read_events(interactions, **columns.given(), gain=objective.gain)
-        events, others = whole.positives(low)
+    with executor(work) as fit_executor:
+        min_relevance = objective.min_relevance
+        all_events = read_events(interactions, **columns.given(), gain=objective.gain)
+        events, not_positive = all_events.positives(min_relevance)
         _check_memory(events, objective.n_factors)
-        valid = _read_valid(held_out.valid, columns, events, low)
-        seen = None if others is None else others.seen_in(events)
+        valid = _read_valid(held_out.valid, columns, events, min_relevance)
+        seen = None if not_positive is None else not_positive.seen_in(events)
         if checkpoint is not None and checkpoint.exists() and not work.resume:
             _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
         data = {"user_items": events, "seen": seen, "eval_set": valid}
-        seconds, n_passes = _fit(model, data, workers, out, checkpoint, resume=work.resume)
+        seconds, n_passes = _fit(model, data, fit_executor, out, checkpoint, resume=work.resume)
     _save(model, out, checkpoint)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    if note := _weighs(events, whole.n_rows, objective):
+    if note := _weighs(events, all_events.n_rows, objective):
         _messages.say(note)
     _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
     _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
 
 
 def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
-    """Refuse files that are not there, or can't be written, before hours of work."""
+    """Refuse files that do not exist or can't be written, before a long fit."""
     from podium.data.files import check_file
 
     check_target(out, "--out", ("",))
@@ -89,7 +89,7 @@ def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
 
 
 def _checkpoint(out: Path, *, resume: bool) -> Path | None:
-    """Return where the state of the fit is kept: beside a file; nowhere for a device."""
+    """Return the path of the checkpoint, next to the output file; None for a device."""
     from podium._files import is_stream
     from podium.errors import ArgumentError
 
@@ -104,24 +104,24 @@ def _checkpoint(out: Path, *, resume: bool) -> Path | None:
 
 
 def _check_memory(events: Events, n_factors: int) -> None:
-    """Refuse vectors that this machine's memory could not hold."""
+    """Refuse vectors that do not fit into the memory of this machine."""
     from podium.data.ids import codes_of
     from podium.errors import ArgumentError
 
-    each, most = 4 * n_factors, _memory()
-    if 2 * events.n_rows * each <= most:
+    bytes_per_vector, memory = 4 * n_factors, _memory()
+    if 2 * events.n_rows * bytes_per_vector <= memory:
         return
     n_users, n_items = (codes_of(ids)[1].size for ids in (events.user, events.item))
-    needed = (n_users + n_items) * each
-    if needed > most:
+    needed = (n_users + n_items) * bytes_per_vector
+    if needed > memory:
         raise ArgumentError(
             f"--factors {n_factors} take {needed / 1e9:.3g} GB for the vectors of {n_users} users "
-            f"and {n_items} items, and this machine has {most / 1e9:.3g} GB of memory. Lower it."
+            f"and {n_items} items, and this machine has {memory / 1e9:.3g} GB of memory. Lower it."
         )
 
 
 def _memory() -> int:
-    """Return the bytes of memory that this machine has; as good as endless where it won't tell."""
+    """Return the memory of this machine in bytes, or a very large number if it is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not a POSIX system
@@ -141,13 +141,13 @@ def _read_valid(
         if low is None and is_rating(events.value_name):
             _messages.say(f"{path}: each rating is a positive; --min-relevance X takes those >= X")
         events, _ = events.positives(low)
-    kept, n_left_out = events.known_to(learned)
+    known_events, n_left_out = events.known_to(learned)
     if n_left_out:
         _messages.say(
             f"{path}: {n_left_out} of {events.n_rows} rows left out, of users or items that "
             "INTERACTIONS lacks."
         )
-    return kept
+    return known_events
 
 
 def _fit(
@@ -159,10 +159,13 @@ def _fit(
     *,
     resume: bool,
 ) -> tuple[float, int]:
-    """Fit; return how long it took and how many passes were made. An interrupt leaves a model."""
+    """Fit the model; return the seconds that it took and the number of passes.
+
+    After an interrupt, the model of the last complete pass is saved.
+    """
     from podium.errors import ArgumentError
 
-    n_passes, begun = 0, time.perf_counter()
+    n_passes, start = 0, time.perf_counter()
     try:
         with progress("factorizing") as show:
 
@@ -172,7 +175,7 @@ def _fit(
                 show(done, total, note)
 
             model.fit(
-                **{name: each.columns() for name, each in data.items() if each is not None},
+                **{name: events.columns() for name, events in data.items() if events is not None},
                 executor=workers,
                 progress=count,
                 checkpoint=checkpoint,
@@ -183,49 +186,49 @@ def _fit(
         raise
     except MemoryError as error:
         raise ArgumentError(f"memory does not hold the fit ({error}). Lower --factors.") from error
-    return time.perf_counter() - begun, n_passes
+    return time.perf_counter() - start, n_passes
 
 
 def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
-    """Write the model; where there is no room for it, what was learned is in the checkpoint."""
+    """Write the model; if that fails, name the checkpoint, which holds the factors."""
     from podium.errors import DataError
 
     try:
         model.save(out)
     except OSError as error:
-        kept = f" What was learned is in {checkpoint}: pass --resume once there is room."
+        remedy = f" What was learned is in {checkpoint}: pass --resume once there is room."
         raise DataError(
             f"{out} can't be written: {error.strerror or error}."
-            f"{'' if checkpoint is None else kept}"
+            f"{'' if checkpoint is None else remedy}"
         ) from error
 
 
 def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
-    """Write what an interrupted fit has, and say how to go on."""
+    """Write the model of an interrupted fit, and print how to continue."""
     is_kept = checkpoint is not None and checkpoint.exists()
-    go_on = f"--resume goes on from {checkpoint}" if is_kept else ""
+    continuation = f"--resume goes on from {checkpoint}" if is_kept else ""
     if not model.is_fitted:
         _messages.say("interrupted before the first pass was whole: no model was written.")
         return
     _save(model, out, checkpoint)
-    made = f"interrupted after pass {_n_made(model)} of {model.n_epochs}{_kept(model)}"
-    _messages.say("; ".join(part for part in (made, f"wrote {out}", go_on) if part) + ".")
+    status = f"interrupted after pass {_n_made(model)} of {model.n_epochs}{_kept(model)}"
+    _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
 
 
 def _weighs(events: Events, n_rows: int, objective: Objective) -> str:
-    """Return what a pair of a table with values weighs, and which of its rows are pairs at all.
+    """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
-    Nothing where there are no values, or all are one.
+    Without --min-relevance, the text is empty if there are no values or if all are equal.
     """
     name, low = events.value_name, objective.min_relevance
-    what = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
+    weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
     if low is not None:
-        count = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
-        return f"{count}; a pair weighs {what}"
+        rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        return f"{rows_text}; a pair weighs {weight}"
     if events.value is None or events.value.min() == events.value.max():
         return ""
     return (
-        f"a pair weighs {what}, with {name} from {events.value.min():g} to "
+        f"a pair weighs {weight}, with {name} from {events.value.min():g} to "
         f"{events.value.max():g} (--min-relevance X learns from those >= X alone)"
     )
 
@@ -238,18 +241,18 @@ def _counts(model: Any) -> str:
 
 
 def _n_pairs(model: Any) -> int:
-    """Return how many pairs the model has learned from."""
+    """Return the number of pairs that the model has learned from."""
     return int((model.seen_weights_ > 0).sum())
 
 
 def _course(model: Any, seconds: float, n_passes: int, n_negatives: int) -> str:
-    """Say how many passes there were, how fast, and why they ended."""
+    """Return the number of passes, their speed, and the reason for stopping, as text."""
     speed = n_passes * n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
     validation = ", validation included" if "validation" in model.history_ else ""
     passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
-    made = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
+    progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
     reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
-    return f"{made}{reasons.get(model.stop_reason_, '')}{_kept(model)}"
+    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{_kept(model)}"
 
 
 def _n_made(model: Any) -> int:
@@ -257,18 +260,18 @@ def _n_made(model: Any) -> int:
 
 
 def _kept(model: Any) -> str:
-    """Say which pass was kept, where it is not the last."""
+    """Return which pass was kept, if it is not the last one, as text."""
     return f", kept {model.n_epochs_}" if model.n_epochs_ < _n_made(model) else ""
 
 
 def _reached(model: Any, valid: Path | None) -> str:
-    """Return the cost of the pass that was kept, and what it was measured at."""
+    """Return the cost of the pass that was kept, and its measure on validation pairs, as text."""
     from podium.metrics import parse
 
-    kept = model.n_epochs_ - 1
-    value = f"cost {model.history_['cost'][kept]:.4f}"
+    best_pass = model.n_epochs_ - 1
+    value = f"cost {model.history_['cost'][best_pass]:.4f}"
     if valid is None:
         return value
     measure = parse(model.eval_metric)
-    best = abs(model.history_["validation"][kept])
+    best = abs(model.history_["validation"][best_pass])
     return f"{value}, {measure} on {valid.name} {best:.4f}"

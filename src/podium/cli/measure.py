@@ -1,4 +1,4 @@
-"""podium measure: one run against a truth."""
+"""The command podium measure: one run measured on a truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Output:
-    """In what form the result is printed, and what else is written."""
+    """Options of the printed result and of further files."""
 
     panel: ClassVar[str] = "Output"
 
@@ -43,7 +43,7 @@ class Output:
     ] = None
 
     def check(self) -> None:
-        """Refuse what could not be printed or written, before anything is computed."""
+        """Refuse a format or a file that is not possible, before anything is computed."""
         from podium import _check
 
         _check.choice(self.format, "--format", FORMATS)
@@ -53,7 +53,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Columns(ColumnNames):
-    """Names of columns, where they are not the usual ones."""
+    """The names of columns that differ from the default names."""
 
     user_col: Annotated[
         str | None,
@@ -79,7 +79,7 @@ class Columns(ColumnNames):
 
 @dataclass(frozen=True)
 class Scoring:
-    """What is measured, and under which conventions."""
+    """Options of the measures and conventions."""
 
     panel: ClassVar[str] = "Conventions"
 
@@ -142,7 +142,7 @@ class Scoring:
     ] = 0
 
     def check(self) -> None:
-        """Refuse what only some measures would look at, before anything is computed."""
+        """Refuse invalid values that not every measure would use, before anything is computed."""
         from podium import _check
 
         _check.seed(self.seed)
@@ -150,11 +150,11 @@ class Scoring:
 
     @property
     def names(self) -> list[str]:
-        """The measures asked for, or the usual ones."""
+        """The given measures, or the default ones."""
         return list(self.measures or DEFAULT_MEASURES)
 
     def conventions(self) -> RankingOptions:
-        """Return the keyword arguments of `podium.data.ranking` that are no column names."""
+        """Return the keyword arguments of `podium.data.ranking` other than column names."""
         options: dict[str, Any] = {
             "ties": self.ties,
             "missing": self.missing,
@@ -167,7 +167,7 @@ class Scoring:
         return typing.cast("RankingOptions", options)
 
     def intervals(self) -> dict[str, Any]:
-        """Return the keyword arguments of `podium.measure` about undefined users and intervals."""
+        """Return the keyword arguments of `podium.measure` on undefined users and intervals."""
         return {
             "undefined": self.undefined,
             "level": self.level,
@@ -225,14 +225,16 @@ def measure(
 
     measures = parse_all(scoring.names)
     _check_request(measures, by or [], users, pooled=pooled, catalogue=catalogue)
-    judged, listed = read_truth(truth, columns), read_run(run, columns)
-    evaluation = evaluate(judged, listed, measures, scoring)
+    truth_data, run_data = read_truth(truth, columns), read_run(run, columns)
+    evaluation = evaluate(truth_data, run_data, measures, scoring)
     evaluation = divide(evaluation, by or [], users, user=columns.user_col)
     result = evaluation.to_dict(pooled=pooled)
     if catalogue is not None:
-        past = data.read_interactions(catalogue, user=columns.user_col, item=columns.item_col)
+        interactions = data.read_interactions(
+            catalogue, user=columns.user_col, item=columns.item_col
+        )
         cutoffs = {m.k for m in measures if m.k is not None}
-        result["run"] = coverage_and_novelty(listed, past, cutoffs, name=str(catalogue))
+        result["run"] = coverage_and_novelty(run_data, interactions, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
     if output.per_user is not None:
@@ -241,7 +243,7 @@ def measure(
 
 
 def read_truth(path: Path, columns: Columns) -> Truth:
-    """Read the truth, under the columns named."""
+    """Read the truth, with the given names of columns."""
     from podium import data
 
     return data.read_truth(
@@ -250,7 +252,7 @@ def read_truth(path: Path, columns: Columns) -> Truth:
 
 
 def read_run(path: Path, columns: Columns) -> Run:
-    """Read a run, under the columns named."""
+    """Read a run, with the given names of columns."""
     from podium import data
 
     return data.read_run(
@@ -263,7 +265,7 @@ def read_run(path: Path, columns: Columns) -> Run:
 
 
 def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) -> Evaluation:
-    """Measure what has been read; the conventions are all written down, defaults too."""
+    """Measure a run; all conventions are passed explicitly, including defaults."""
     from podium.evaluation import measure as measure_run
 
     return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
@@ -277,20 +279,20 @@ def _check_request(
     pooled: bool,
     catalogue: Path | None,
 ) -> None:
-    """Refuse options that do not go together, before any file is read."""
+    """Refuse options that contradict each other, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
     from podium.evaluation import BUILT_IN
 
-    cutoffs = any(m.k is not None for m in measures)
-    if pooled and all(m.metric.weights is None for m in measures):
+    has_cutoff = any(measure.k is not None for measure in measures)
+    if pooled and all(measure.metric.weights is None for measure in measures):
         raise ArgumentError(
             f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "
             "Drop it, or add a measure that has one, as pap@10."
         )
-    if catalogue is not None and not cutoffs:
+    if catalogue is not None and not has_cutoff:
         raise ArgumentError("--catalogue needs a measure with a cutoff, as ndcg@10.")
-    if "engagement" in by and not cutoffs:
+    if "engagement" in by and not has_cutoff:
         raise ArgumentError("--by engagement needs a measure with a cutoff, as pap@10.")
     for name in by:
         if users is None and name not in BUILT_IN:

@@ -1,4 +1,4 @@
-"""podium plan: how many items to sample, before any are."""
+"""The command podium plan: the number of items to sample, before any are sampled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAT = (
 _WORTH = {
     "median": ": where ranks were known, errors were planned as .55 to 4.7 times the true ones"
 }
-_DIGITS = 6  # of numbers of items, after the point
+_DIGITS = 6  # decimals of numbers of items
 _EXPECTED = "What ranks are expected"
 
 
@@ -121,19 +121,19 @@ def plan(
         options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
         options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
         options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
-        asked = None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
-        options |= {"sizes": asked}
+        sample_sizes = None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
+        options |= {"sizes": sample_sizes}
         if repeats is not None and pilot is None:
             _refuse_repeats(sampled.get(method))
         with _messages.progress("planning") as show:
-            found = sampled.plan(samples.items, users, measure, error, progress=show, **options)
-    _show(found, format, assumed=expect is None)
+            result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
+    _show(result, format, assumed=expect is None)
 
 
 def _read_pilot(
     path: Path | None, samples: Samples, columns: SampleColumns, seed: int
 ) -> SampledRanks | None:
-    """Return a pilot's ranks, or None without one."""
+    """Return the ranks of the pilot, or None if there is no pilot."""
     from podium.cli._samples import read_all, reader
 
     if path is None:
@@ -144,9 +144,9 @@ def _read_pilot(
 
 
 def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None:
-    """Raise where the options say how a pilot was drawn, and there is none."""
-    said = {**vars(samples), **vars(columns)}
-    for name, value in said.items():
+    """Raise an ArgumentError if options describe a pilot and there is none."""
+    options = {**vars(samples), **vars(columns)}
+    for name, value in options.items():
         if name not in ("items", "no_replacement") and value not in (None, False):
             raise ArgumentError(
                 f"--{name.replace('_', '-')} tells how to read a pilot, and there is none. Pass "
@@ -155,7 +155,7 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
 
 
 def _refuse_repeats(method: Estimator) -> None:
-    """Raise where a plan without a pilot simulates nothing: the option would do nothing."""
+    """Raise an ArgumentError if a plan without a pilot simulates nothing."""
     from podium.sampled import LinearEstimator, Smooth
 
     if isinstance(method, Smooth | LinearEstimator):
@@ -166,49 +166,55 @@ def _refuse_repeats(method: Estimator) -> None:
 
 
 def _show(plan: Plan, format: str, *, assumed: bool) -> None:
-    """Print a plan; `assumed` says that nobody gave the measure's value."""
+    """Print a plan.
+
+    `assumed` is true if the value of the measure was not given.
+    """
     note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan, assumed))])
     result = _as_json(plan)
     _render.either(result, format, shown=[_shown(plan)], flat=_flat(plan, result), note=note)
 
 
 def _as_json(plan: Plan) -> dict[str, Any]:
-    """Return the JSON form, with numbers of items as sums of chances leave them rounded."""
-    found = plan.to_dict()
+    """Return the JSON form, with rounded numbers of items, which are sums of probabilities."""
+    content = plan.to_dict()
     rounded = [
-        {**each, **{name: round(each[name], _DIGITS) for name in ("n_scored", "n_scored_in_all")}}
-        for each in found["designs"]
+        {
+            **design,
+            **{name: round(design[name], _DIGITS) for name in ("n_scored", "n_scored_in_all")},
+        }
+        for design in content["designs"]
     ]
-    return {**found, "designs": rounded}
+    return {**content, "designs": rounded}
 
 
 def _shown(plan: Plan) -> Table:
     columns = ["sampled", "scored", "in all", "of all", "std error", "bias", "error"]
-    several = len(plan.everything.errors) > 1
+    has_several_errors = len(plan.everything.errors) > 1
     rows = [
         [
-            each.text,
-            f"{each.n_scored:,.1f}".removesuffix(".0"),
-            _count(each.n_scored * plan.n_users),
-            _percent(each.share),
-            *(_number(each.std_error), f"{each.bias:.2g}", _number(each.error)),
-            *([f"{min(each.errors.values()):.2g}"] if several else []),
-            "yes" if each.reaches else "",
+            design.text,
+            f"{design.n_scored:,.1f}".removesuffix(".0"),
+            _count(design.n_scored * plan.n_users),
+            _percent(design.share),
+            *(_number(design.std_error), f"{design.bias:.2g}", _number(design.error)),
+            *([f"{min(design.errors.values()):.2g}"] if has_several_errors else []),
+            "yes" if design.reaches else "",
         ]
-        for each in plan.designs
+        for design in plan.designs
     ]
-    return {"columns": [*columns, *(["or only"] if several else []), "ok"], "rows": rows}
+    return {"columns": [*columns, *(["or only"] if has_several_errors else []), "ok"], "rows": rows}
 
 
 def _flat(plan: Plan, result: dict[str, Any]) -> Table:
-    found: list[dict[str, Any]] = result["designs"]
+    designs: list[dict[str, Any]] = result["designs"]
     names = list(plan.everything.errors)
     rows = [
         [
             *(_cell(design[name]) for name in _FLAT),
             *(design["errors"][name] for name in names),
         ]
-        for design in found
+        for design in designs
     ]
     return {"columns": [*_FLAT, *(f"error_{name}" for name in names)], "rows": rows}
 
@@ -219,7 +225,7 @@ def _cell(value: Any) -> Any:
 
 def _conclusions(plan: Plan) -> Iterator[str]:
     goal = f"{plan.measure} within {_number(plan.goal)}"
-    largest = max([0, *(d.n_negatives for d in plan.designs if d.kind != "all")])
+    largest = max([0, *(design.n_negatives for design in plan.designs if design.kind != "all")])
     if plan.best is None:
         yield from _too_few_users(plan, goal, largest)
     elif not largest:
@@ -243,7 +249,7 @@ def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
 
 
 def _nearer_than_all(plan: Plan) -> Iterator[str]:
-    """Say that an estimate which is drawn to what is likely does better than all the ranks."""
+    """Yield a note if a sample has less error than all ranks: its estimate varies less."""
     if not plan.everything.reaches:
         yield (
             f"Ranking all items has an error of {_number(plan.everything.error)}, which comes from "
@@ -253,7 +259,7 @@ def _nearer_than_all(plan: Plan) -> Iterator[str]:
 
 
 def _held(plan: Plan) -> Iterator[str]:
-    """Say what was held to the goal, and what the other reading would have taken."""
+    """Yield which error was compared with the goal, and the result of the other choice."""
     if plan.conventions["ignore_bias"]:
         yield "Held to the goal: the standard error alone. Bias was left out."
         return
@@ -262,10 +268,12 @@ def _held(plan: Plan) -> Iterator[str]:
 
 
 def _alone(plan: Plan) -> str:
-    found = next((each for each in plan.designs if each.std_error <= plan.goal), None)
-    if found is None or found is plan.best:
+    design = next(
+        (candidate for candidate in plan.designs if candidate.std_error <= plan.goal), None
+    )
+    if design is None or design is plan.best:
         return ""
-    return f"{found.text} has a standard error within it, but a bias that takes it beyond; "
+    return f"{design.text} has a standard error within it, but a bias that takes it beyond; "
 
 
 def _choice(what: str, found: PlannedDesign | None) -> str:
@@ -295,7 +303,7 @@ def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
 
 
 def _count(number: float) -> str:
-    """Write a large number with a unit, as 1.2M."""
+    """Return a large number with a unit, such as 1.2M."""
     for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= unit:
             return f"{number / unit:.1f}{name}"

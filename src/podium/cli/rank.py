@@ -1,4 +1,4 @@
-"""podium rank: a trained model's scores as a run."""
+"""The command podium rank: the scores of a trained model as a run."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ def rank(
 
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)
-    numbered = format_of(data, "features") == "svmlight"
-    if numbered and user_col is None and item_col is None:
+    is_svmlight = format_of(data, "features") == "svmlight"
+    if is_svmlight and user_col is None and item_col is None:
         try:
             _write_blocks(_streamed(data, ranker), ranker, cutoff, out)
-        except ScatteredQueriesError:  # then all of it must be in memory at once
+        except ScatteredQueriesError:  # the file must then be in memory as a whole
             _write(_read(data, ranker, None, None), ranker, cutoff, out, "qid")
     else:
         _write(_read(data, ranker, user_col, item_col), ranker, cutoff, out, "user")
 
 
 def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
-    """Score blocks of whole queries as they come; nothing shows of the run before it is whole."""
+    """Score blocks of complete queries as they are read; the run appears when it is complete."""
     with opened(out) as append:
         for rows in blocks:
             run = rows.run(_scores(ranker, rows), k, keep_order=True)
@@ -84,14 +84,14 @@ def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: P
 
 
 def _write(rows: Features, ranker: Any, k: int | None, out: Path | None, user: str) -> None:
-    """Score rows that came whole: users rising."""
+    """Score rows that are in memory, in ascending order of users."""
     run = rows.run(_scores(ranker, rows), k)
     with opened(out) as append:
         append({user: run.pop("user"), **run})
 
 
 def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
-    """Yield blocks of an svmlight file as the model wants them."""
+    """Yield blocks of an svmlight file with the features of the model."""
     from podium import data
     from podium.data.features import check_numbered
 
@@ -117,7 +117,7 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
 
 
 def _as_learned(rows: Features, path: Path, ranker: Any) -> Features:
-    """Return rows on the scale that the model was trained on."""
+    """Return rows on the scale on which the model was trained."""
     from podium.data.feature_checks import normalized
 
     return normalized(rows, path) if getattr(ranker, "query_norm_", False) else rows
@@ -129,18 +129,18 @@ def _names(ranker: Any) -> list[str] | None:
 
 
 def _scores(ranker: Any, rows: Features) -> Any:
-    """Predict from an array whose columns are in the model's order already."""
+    """Predict from an array whose columns are already in the model's order."""
     if hasattr(ranker, "feature_names_in_"):
-        del ranker.feature_names_in_  # scikit-learn would warn that an array has none
+        del ranker.feature_names_in_  # scikit-learn would warn that the array has no names
     return ranker.predict(rows.X)
 
 
 @contextmanager
 def opened(out: Path | None) -> Generator[Append]:
-    """Give a function that adds rows: columns of users, items and scores, best first.
+    """Yield a function that appends rows: columns of users, items and scores, best first.
 
-    A user's rows come at once, and users one after another. Without a path they go to stdout as
-    CSV, and nothing is printed before the block has succeeded.
+    All rows of a user are appended at once. Without a path the rows go to stdout as CSV, and
+    nothing is printed until the block has succeeded.
     """
     from podium.data.appending import append_run, text_appender
 

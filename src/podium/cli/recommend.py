@@ -1,4 +1,4 @@
-"""podium recommend: the best items of users, as a run."""
+"""The command podium recommend: the best items of users, as a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.cli.rank import RUNS, ItemColumn, RunFile, UserColumn, opened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROWS = 2**18  # of a piece: what is in memory of the run at a time
+_ROWS = 2**18  # rows of the run that are in memory at a time
 _MOST_USERS = 2**14
 
 
@@ -59,27 +59,27 @@ def recommend(
     from podium import _check
     from podium.recommenders import Factorization
 
-    width = _check.cutoff(k, name="-k")
+    max_items = _check.cutoff(k, name="-k")
     fitted = Factorization.load(model)
     options: dict[str, Any] = {
-        "k": min(width, fitted.n_items_),
+        "k": min(max_items, fitted.n_items_),
         "exclude_seen": not include_seen,
         "allow": _items(fitted, allow, "--allow", item_col),
         "deny": _items(fitted, deny, "--deny", item_col),
     }
-    wanted = _users(fitted, users, user_col, model)
-    n_without = 0
+    user_ids = _users(fitted, users, user_col, model)
+    n_empty_lists = 0
     with progress("recommending") as show, opened(out) as append:
-        for piece in _pieces(wanted, options["k"], show):
-            found, scores = fitted.recommend(piece, **options)
-            append(_rows(piece, found, scores))
-            n_without += int((~_shown(scores)).all(axis=1).sum())
-    if n_without:
-        _messages.say(f"{n_without} of {wanted.size} users have no item left to show.")
+        for users_of_piece in _pieces(user_ids, options["k"], show):
+            items, scores = fitted.recommend(users_of_piece, **options)
+            append(_rows(users_of_piece, items, scores))
+            n_empty_lists += int((~_shown(scores)).all(axis=1).sum())
+    if n_empty_lists:
+        _messages.say(f"{n_empty_lists} of {user_ids.size} users have no item left to show.")
 
 
 def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
-    """Cut users into pieces whose lists fit in memory."""
+    """Yield pieces of the users whose lists fit in memory."""
     size = max(1, min(_MOST_USERS, _ROWS // k))
     for start in range(0, users.size, size):
         yield users[start : start + size]
@@ -87,14 +87,14 @@ def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
 
 
 def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dict[str, Any]:
-    """Return lists as rows, without the places that nothing fills."""
+    """Return the lists as rows, without empty places."""
     import numpy as np
 
-    shown = _shown(scores)
+    is_item = _shown(scores)
     return {
-        "user": np.repeat(users, shown.sum(axis=1)),
-        "item": items[shown],
-        "score": scores[shown],
+        "user": np.repeat(users, is_item.sum(axis=1)),
+        "item": items[is_item],
+        "score": scores[is_item],
     }
 
 
@@ -105,7 +105,7 @@ def _shown(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> NDArray[Any]:
-    """Return the users to make lists for, each once: those of a file in its order, or all."""
+    """Return the users to recommend to, without repetitions: in the order of the file, or all."""
     from podium import _check
     from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
@@ -128,7 +128,7 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
 
 
 def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> Any:
-    """Return the items of a list that the model knows; say how many it doesn't."""
+    """Return the items of a file that the model has; print the number of the others."""
     from podium import _check
     from podium.data.id_lists import match, read_ids
     from podium.errors import DataError
@@ -151,7 +151,7 @@ def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> A
 
 
 def _labels(labels: Any, n: int) -> NDArray[Any]:
-    """Return ids, which are row numbers where the model was fitted to a matrix."""
+    """Return the ids, or row numbers if the model was fitted to a matrix."""
     import numpy as np
 
     return np.arange(n) if labels is None else labels

@@ -1,4 +1,4 @@
-"""podium reproduce: a paper's tables and figures made again, beside what the paper printed."""
+"""The command podium reproduce: a paper's tables and figures, beside the printed values."""
 
 from __future__ import annotations
 
@@ -66,43 +66,43 @@ def reproduce(
     if recipe == "list":
         _list(out)
         return
-    asked = runner.load(recipe)
-    if data is not None and not asked.data:
-        raise ArgumentError(f"{asked.name} needs no data. Leave --data out.")
-    with progress(asked.name) as show:
+    study = runner.load(recipe)
+    if data is not None and not study.data:
+        raise ArgumentError(f"{study.name} needs no data. Leave --data out.")
+    with progress(study.name) as show:
         try:
             outcome = runner.reproduce(
-                asked, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=show
+                study, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=show
             )
         except KeyboardInterrupt:
-            _kept(out / asked.name)
+            _kept(out / study.name)
             raise
     _print(outcome)
 
 
 def _list(out: Path) -> None:
-    """Print every recipe with what it needs and how far it has come."""
+    """Print all recipes with their requirements and progress."""
     from podium.cli import _render
     from podium.papers import runner
 
     rows = [
         [
-            each.recipe.name,
-            each.recipe.where,
-            ", ".join(data.folder for data in each.recipe.data),
-            each.text,
-            _time(each.recipe.minutes),
-            each.recipe.paper,
-            each.recipe.title,
+            status.recipe.name,
+            status.recipe.where,
+            ", ".join(data.folder for data in status.recipe.data),
+            status.text,
+            _time(status.recipe.minutes),
+            status.recipe.paper,
+            status.recipe.title,
         ]
-        for each in runner.status(out)
+        for status in runner.status(out)
     ]
     columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
     _render.table({"columns": columns, "rows": rows})
 
 
 def _print(outcome: Outcome) -> None:
-    """Print figures and claims, the verdict, and where the page is."""
+    """Print figures and claims, the verdict, and the path of the page."""
     from podium.cli import _render
     from podium.papers.page import figure_table
 
@@ -112,34 +112,33 @@ def _print(outcome: Outcome) -> None:
     if outcome.others:
         _messages.say(f"{outcome.others} cells of other settings or another version left aside.")
     claims = [
-        f"{standing}: {claim.text} Found {_signed(found)}."
-        for claim, found, standing in verdict.claims
+        f"{status}: {claim.text} Found {_signed(value)}." for claim, value, status in verdict.claims
     ]
-    said = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
-    # What was not printed has no verdict; on the page it has its place.
+    sentences = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
+    # Figures that the paper does not print have no verdict and are only on the page.
     table = figure_table(verdict, printed_only=bool(recipe.printed))
     n_more = len(verdict.lines) - len(table["rows"])
     if n_more:
-        said.append(f"{n_more} more figures of podium's are on the page.")
-    _render.table(_nested({**table}), note="\n".join(said))
+        sentences.append(f"{n_more} more figures of podium's are on the page.")
+    _render.table(_nested({**table}), note="\n".join(sentences))
     _messages.say(f"wrote {outcome.page}")
 
 
 def _kept(folder: Path) -> None:
-    """Say what an interrupted run has left, and how to go on."""
+    """Print how many cells an interrupted run has finished, and how to continue."""
     from podium.papers import checkpoint
 
-    found = checkpoint.last(folder)
-    if found is not None:
-        begun, done = found
+    state = checkpoint.last(folder)
+    if state is not None:
+        header, n_done = state
         _messages.say(
-            f"{done} of {begun.cells} cells are kept in {folder / checkpoint.FILE}: "
+            f"{n_done} of {header.cells} cells are kept in {folder / checkpoint.FILE}: "
             "the same command goes on from there."
         )
 
 
 def _nested(table: dict[str, Any]) -> dict[str, Any]:
-    """Write "group: figure" as a line for the group and an indented one for each figure."""
+    """Replace "group: figure" by a line for the group and an indented line for each figure."""
     groups: dict[str, list[list[Any]]] = {}
     for label, *cells in table["rows"]:
         group, colon, name = label.rpartition(": ")

@@ -1,4 +1,4 @@
-"""podium train: a model for the top of the list, from a feature table."""
+"""The command podium train: a model for the top of the list, from a feature table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from podium.tuning import Search
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
-_SHARE = 0.2  # of DATA, where --tune is not told which rows to validate on
+_SHARE = 0.2  # the share of DATA to validate on with --tune, by default
 
 
 def train(
@@ -61,32 +61,38 @@ def train(
     times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
-    learned = labels(data[0], rows)
+    relevance = labels(data[0], rows)
     if rows.is_rating and model.min_relevance is None:
         validated = _tuning.is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
     notes = [*grades_unread(rows, model, estimator, grid), *left_out(rows)]
     eval_set = None
     if validation.valid is not None:
-        other = read([validation.valid], columns, like=rows, missing=missing)
-        other = _brought_to_scale(other, validation.valid, model)
-        eval_set = (_alike(other.X, rows.X), labels(validation.valid, other), other.qid)
+        valid_rows = read([validation.valid], columns, like=rows, missing=missing)
+        valid_rows = _brought_to_scale(valid_rows, validation.valid, model)
+        eval_set = (
+            _alike(valid_rows.X, rows.X),
+            labels(validation.valid, valid_rows),
+            valid_rows.qid,
+        )
     rows = _brought_to_scale(rows, data[0], model)
-    plain, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
-    if estimator is not plain:
+    unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
+    if estimator is not unscaled:
         check_scalable(data, rows)
-    given = (rows.X, learned, rows.qid)
+    data_to_fit = (rows.X, relevance, rows.qid)
     item = rows.item if last_step(estimator).pools_items and rows.names_items else None
     for note in notes:
         _messages.say(note)
     if tuning.tune or validation.of_data:
-        found = _search(estimator, given, item, grid, model, validation, tuning, eval_set, times)
-        _tuning.save(found, tuning.tune_table)
-        fitted, said = found.estimator, _tuning.describe(found)
+        search_result = _search(
+            estimator, data_to_fit, item, grid, model, validation, tuning, eval_set, times
+        )
+        _tuning.save(search_result, tuning.tune_table)
+        fitted, summary = search_result.estimator, _tuning.describe(search_result)
     else:
-        fitted, said = _fit(estimator, given, item, eval_set), ""
+        fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
     fitted = _finished(fitted, rows, query_norm=model.query_norm)
-    _finish(fitted, rows, validation.valid, said, out, pooled=item is not None)
+    _finish(fitted, rows, validation.valid, summary, out, pooled=item is not None)
 
 
 def read(
@@ -97,18 +103,18 @@ def read(
     also_ignore: str | None = None,
     missing: bool = False,
 ) -> Features:
-    """Read rows to learn from; those to validate with have the same features in the same order."""
+    """Read rows to train on, or rows to validate on, with the same features as `like`."""
     from podium import data
     from podium.data.feature_checks import check_finite
 
-    wanted = _split(columns.features) if like is None else list(like.feature_names)
+    feature_names = _split(columns.features) if like is None else list(like.feature_names)
     ignored = [*(_split(columns.ignore) or []), *([also_ignore] if also_ignore else [])]
     rows = data.read_features(
         paths[0] if len(paths) == 1 else paths,
         user=columns.user_col,
         item=columns.item_col,
         relevance=columns.relevance_col,
-        features=wanted,
+        features=feature_names,
         ignore=ignored if like is None else [],
         n_features=None if like is None else len(like.feature_names),
     )
@@ -118,21 +124,21 @@ def read(
 
 
 def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
-    """Return rows with their features normalised by query, if that is wanted."""
+    """Return rows with their features normalised by query, with --query-norm."""
     from podium.data.feature_checks import normalized
 
     return normalized(rows, path) if model.query_norm else rows
 
 
 def _alike(features: Any, to: Any) -> Any:
-    """Return features dense where others are: a file with few values is read as sparse."""
+    """Return dense features if the others are dense: a file with few values is read as sparse."""
     from podium._check import is_sparse
 
     return features.toarray() if is_sparse(features) and not is_sparse(to) else features
 
 
 def read_times(path: Path, column: str | None) -> Any:
-    """Return the column of times, if one was named."""
+    """Return the column of times if its name was given, otherwise None."""
     if column is None:
         return None
     from podium import _check
@@ -149,7 +155,7 @@ def read_times(path: Path, column: str | None) -> Any:
 
 
 def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
-    """Return a model of the features as they are, with what an array does not carry."""
+    """Return the model for unscaled features, with the feature names and normalisation."""
     import numpy as np
 
     from podium.rankers.scaling import folded
@@ -179,7 +185,7 @@ def _search(
     eval_set: Any,
     times: Any,
 ) -> Search:
-    """Search; an interrupt leaves the table of what was tried."""
+    """Search; after an interrupt, the table of finished trials is written."""
     from podium import tuning as library
 
     share = validation.valid_share
@@ -211,15 +217,15 @@ def _search(
 def _finish(
     model: Any, rows: Features, valid: Path | None, said: str, out: Path, *, pooled: bool
 ) -> None:
-    """Write the model, and say what was learned from what, and why it stopped."""
+    """Write the model, and print the data, the course of the fit and its result."""
     from podium import rankers
 
     rankers.save(model, out)
     course = _course(model, chosen=bool(said) and valid is None)
     _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
-    drawn = head_drawn(model.loss_in_use(), rows)
-    if drawn:
-        _messages.say(drawn)
+    remark = head_drawn(model.loss_in_use(), rows)
+    if remark:
+        _messages.say(remark)
     if said:
         _messages.say(said)
     _messages.say(f"{_value(model, valid)}wrote {out}")
@@ -234,7 +240,7 @@ def _counts(rows: Features) -> str:
 
 
 def _pooling(model: Any, rows: Features) -> str:
-    """Say that labels were not learned from as they are."""
+    """Return a remark that labels were pooled over items, if they were."""
     import numpy as np
 
     n_items = np.unique(np.asarray(rows.item)).size
@@ -242,24 +248,24 @@ def _pooling(model: Any, rows: Features) -> str:
 
 
 def _course(model: Ranker, *, chosen: bool) -> str:
-    """Say how long it learned: as validation chose, or until it stopped by itself."""
+    """Return the number of iterations and the reason for stopping, as text."""
     report, trees = model.fit_report(), model.grows_trees
     if report.best_iteration is None:
         return ""
     if chosen:
-        what = "trees" if trees else "iterations"
-        return f"; learned for {report.n_iter} {what}, as validation chose"
-    kept = report.best_iteration + 1
+        unit = "trees" if trees else "iterations"
+        return f"; learned for {report.n_iter} {unit}, as validation chose"
+    n_kept = report.best_iteration + 1
     if trees:
-        return f"; grew {report.n_iter} tree{'' if report.n_iter == 1 else 's'}, kept {kept}"
+        return f"; grew {report.n_iter} tree{'' if report.n_iter == 1 else 's'}, kept {n_kept}"
     reason = _STOPPED.get(report.stop_reason, report.stop_reason)
     if not math.isnan(report.gap):
         reason += f", duality gap {report.gap:.2g}"
-    return f"; stopped after iteration {report.n_iter} ({reason}), kept {kept}"
+    return f"; stopped after iteration {report.n_iter} ({reason}), kept {n_kept}"
 
 
 def _value(model: Ranker, valid: Path | None) -> str:
-    """Say what was reached."""
+    """Return the objective and the validation measure, as text."""
     report = model.fit_report()
     value = [] if math.isnan(report.objective) else [f"objective {report.objective:.6g}"]
     if valid is not None and not math.isnan(report.validation):

@@ -1,11 +1,12 @@
-"""The demo: ten products that each customer of a gift shop should be told about next.
+"""The demo: recommend ten products to each customer of a gift shop.
 
-Only products that are new to the customer count: a repeat order needs no recommendation. Three
-windows of eight weeks follow each other; features of a window are made from purchases before it.
-Rankers are trained on the first, stopped and chosen on the second, and measured once on the third.
+Only products that are new to the customer count, because a repeat order needs no recommendation.
+There are three consecutive windows of eight weeks. The features of a window are computed from
+purchases before it. Rankers are trained on the first window, stopped and chosen on the second, and
+measured once on the third.
 
-To see how podium is used, read ``study.py`` first. The candidates and features come from
-``features.py``, the sentences and the page from ``page.py``.
+To see how podium is used, read ``study.py`` first. ``features.py`` makes the candidates and
+features, ``page.py`` the sentences and the page.
 """
 
 from __future__ import annotations
@@ -42,24 +43,30 @@ def run(
     Parameters
     ----------
     out : path, optional
-        Folder to write into; it is made where it is missing. ``report.html`` (one page that needs
-        no network), ``results.json``, ``per_user.parquet``, ``truth.parquet`` and one
-        ``run-*.parquet`` per method, which ``podium measure truth.parquet run-…`` reads. Each
-        file appears whole or not at all.
+        The folder to write into; it is created if it does not exist. The files are ``report.html``
+        (one page that needs no network), ``results.json``, ``per_user.parquet``, ``truth.parquet``
+        and one ``run-*.parquet`` per method, which ``podium measure truth.parquet run-…`` reads.
+        Each file is written atomically.
     shop : OnlineRetail, optional
-        Purchases of another shop, or of some customers; by default the bundled data.
+        The purchases of another shop, or of some customers; the bundled data by default.
     progress : callable
-        Called as ``progress(done, total, note)``.
+        A function that is called as ``progress(done, total, note)``.
 
     Returns
     -------
     dict
-        The report (what ``podium.report.render`` takes), with "table" ({"columns", "rows"}, text
-        for the terminal), "verdict" (a paragraph) and, with `out`, "path" (of the page) added.
+        The report, as ``podium.report.render`` takes it, with the further keys "table" ({"columns",
+        "rows"}, text for the terminal), "verdict" (a paragraph) and, if `out` is given, "path" (of
+        the page).
+
+    Raises
+    ------
+    DataError
+        If the folder or a file can't be written.
 
     Notes
     -----
-    Deterministic: the same data give the same numbers.
+    The same data give the same numbers.
 
     References
     ----------
@@ -70,30 +77,32 @@ def run(
     >>> run("demo")["verdict"]  # doctest: +SKIP
     """
     folder = None if out is None else _folder(Path(out))
-    done = count()
+    step_numbers = count()
 
     def step(note: str) -> None:
-        progress(next(done), N_TRIALS + 5, note)
+        progress(next(step_numbers), N_TRIALS + 5, note)
 
     results = train_and_compare(load_onlineretail() if shop is None else shop, step)
     summary = _summarize(results)
     content = page.report(results, summary)
     step("writing")
-    made = {
+    additions = {
         "table": page.table(results.comparison, results.duels),
         "verdict": summary["verdict"],
     }
     if folder is not None:
         _write(results, summary, folder)
         report.write(content, folder / "report.html")
-        made["path"] = str(folder / "report.html")
+        additions["path"] = str(folder / "report.html")
     step("done")
-    return {**content, **made}
+    return {**content, **additions}
 
 
 def _summarize(results: Results) -> dict[str, Any]:
-    """Return all results as JSON can hold them."""
-    settings = {method: tried[0].settings for method, tried in results.trials.items()}
+    """Return all results in a form that JSON can hold."""
+    settings = {
+        method: method_trials[0].settings for method, method_trials in results.trials.items()
+    }
     best = results.duels[0].better
     return {
         "verdict": " ".join(page.verdict(results.evaluations, results.duels)),
@@ -111,7 +120,9 @@ def _summarize(results: Results) -> dict[str, Any]:
             for name, task in results.tasks.items()
         },
         "comparison": results.comparison.to_dict(),
-        "evaluations": {name: e.to_dict() for name, e in results.evaluations.items()},
+        "evaluations": {
+            name: evaluation.to_dict() for name, evaluation in results.evaluations.items()
+        },
         "trials": {
             method: [
                 {
@@ -120,39 +131,39 @@ def _summarize(results: Results) -> dict[str, Any]:
                     "best_iteration": trial.ranker.best_iteration_,
                     "iterations": len(trial.ranker.history_["validation"]),
                 }
-                for trial in tried
+                for trial in method_trials
             ]
-            for method, tried in results.trials.items()
+            for method, method_trials in results.trials.items()
         },
         "weights": {
-            method: dict(zip(FEATURES, tried[0].ranker.coef_.tolist(), strict=True))
-            for method, tried in results.trials.items()
+            method: dict(zip(FEATURES, method_trials[0].ranker.coef_.tolist(), strict=True))
+            for method, method_trials in results.trials.items()
         },
-        "examples": [_example(results, best, q) for q in (0.95, 0.75, 0.5)],
+        "examples": [_example(results, best, quantile) for quantile in (0.95, 0.75, 0.5)],
     }
 
 
 def _example(results: Results, method: str, quantile: float) -> dict[str, Any]:
-    """Show a method's list for the customer at a quantile of its pAp@10.
+    """Return a method's list for the customer at a quantile of its pAp@10.
 
-    The lowest customer number comes first among equals, so that nobody picked these customers.
+    Among equal values the lowest customer number comes first, so that the choice is not arbitrary.
     """
     shop, task, evaluation = results.shop, results.tasks["test"], results.evaluations[method]
     order = np.lexsort((evaluation.labels, evaluation.values[TARGET]))
-    place = order[int(np.ceil(quantile * (order.size - 1)))]
-    mine = np.flatnonzero(task.row == place)
-    best = mine[np.argsort(-results.scores[method][mine], kind="stable")[:K]]
-    user = task.users[place]
+    user_row = order[int(np.ceil(quantile * (order.size - 1)))]
+    candidate_rows = np.flatnonzero(task.row == user_row)
+    best = candidate_rows[np.argsort(-results.scores[method][candidate_rows], kind="stable")[:K]]
+    user = task.users[user_row]
     earlier = np.flatnonzero((shop.user == user) & (shop.minute < task.start))
     latest = shop.item[earlier[np.argsort(-shop.minute[earlier], kind="stable")]]
     history = list(dict.fromkeys(latest.tolist()))
     return {
         "quantile": quantile,
-        "pap": float(evaluation.values[TARGET][place]),
+        "pap": float(evaluation.values[TARGET][user_row]),
         "customer_id": int(shop.customer_id[user]),
         "country": str(shop.country[user]),
         "n_before": len(history),
-        "n_new": task.truth[place].nnz,
+        "n_new": task.truth[user_row].nnz,
         "latest": shop.description[history[:5]].tolist(),
         "shown": [
             {"description": str(shop.description[task.item[i]]), "bought": bool(task.y[i])}
@@ -162,7 +173,7 @@ def _example(results: Results, method: str, quantile: float) -> dict[str, Any]:
 
 
 def _folder(out: Path) -> Path:
-    """Make the folder and check that a page can be rendered, before the work that it is for."""
+    """Create the folder and check that a page can be rendered, before the long computation."""
     report.render({"title": ""})
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -172,34 +183,37 @@ def _folder(out: Path) -> Path:
 
 
 def _write(results: Results, summary: Mapping[str, Any], out: Path) -> None:
-    """Write tables with the shop's own ids, customer numbers and stock codes, and all numbers."""
-    test, shop = results.tasks["test"], results.shop
+    """Write the tables, with the shop's customer numbers and stock codes, and all numbers."""
+    task, shop = results.tasks["test"], results.shop
 
-    def named(columns: Mapping[str, Any]) -> dict[str, Any]:
+    def with_shop_ids(columns: Mapping[str, Any]) -> dict[str, Any]:
         user, item = shop.customer_id[columns["user"]], shop.stock_code[columns["item"]]
         return {**columns, "user": user, "item": item}
 
-    write_table(named(test.truth_table()), out / "truth.parquet")
+    write_table(with_shop_ids(task.truth_table()), out / "truth.parquet")
     for name, scores in results.scores.items():
-        write_table(named(test.run_table(scores)), out / run_file(name))
+        write_table(with_shop_ids(task.run_table(scores)), out / run_file(name))
     write_table(_per_user(results), out / "per_user.parquet")
-    with atomic(out / "results.json") as place:
+    with atomic(out / "results.json") as path:
         text = json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False)
-        place.write_text(text + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 def run_file(method: str) -> str:
-    """Return the name of a method's run file: run-item-similarity.parquet."""
+    """Return the name of a method's run file, such as run-item-similarity.parquet."""
     return f"run-{re.sub(r'[^a-z0-9]+', '-', method.lower())}.parquet"
 
 
 def _per_user(results: Results) -> dict[str, Any]:
-    """Return a row per method and customer."""
+    """Return columns with one row per method and customer."""
     evaluations = list(results.evaluations.values())
     users = results.shop.customer_id[evaluations[0].labels]
     return {
         "method": np.repeat(list(results.evaluations), users.size),
         "user": np.tile(users, len(evaluations)),
-        "n_pos": np.concatenate([e.n_pos for e in evaluations]),
-        **{m: np.concatenate([e.values[m] for e in evaluations]) for m in evaluations[0].measures},
+        "n_pos": np.concatenate([evaluation.n_pos for evaluation in evaluations]),
+        **{
+            measure: np.concatenate([evaluation.values[measure] for evaluation in evaluations])
+            for measure in evaluations[0].measures
+        },
     }

@@ -1,7 +1,6 @@
-"""Candidates and features of (customer, product), from purchases before one moment.
+"""Candidates and features of (customer, product) pairs, from purchases before a given minute.
 
-Times enter as ages, counts and similarities as logarithms: what matters of them is how many times
-larger one is than another.
+Times are ages. Counts and similarities are logarithms, because their ratios matter.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from podium.data import OnlineRetail
 from podium.types import Mask, PerRow, RowIndex
 
 DAY = 1440  # minutes
-N_EACH = 80  # products that each source of candidates proposes for each customer
+N_EACH = 80  # products that each source of candidates proposes per customer
 
-_HALF_LIFE = 60.0  # days after which a purchase counts half in a customer's recent taste
+_HALF_LIFE = 60.0  # days after which a purchase has half its weight in the recent taste
 _N_NEAREST = 5  # products of a customer's history that a candidate is compared with
-_PRIOR = 10.0  # customers of average habits that every product's share abroad starts with
+_PRIOR = 10.0  # average customers that are added to those of a product, in its share abroad
 _TINY = np.float32(1e-9)
-_FLAT = 1e-6  # a spread that rounding alone can make
+_FLAT = 1e-6  # spreads up to this value may be rounding errors
 
 FEATURES: dict[str, str] = {
     "popularity": "customers who ever bought it",
@@ -51,14 +50,14 @@ FEATURES: dict[str, str] = {
     "popularity_gap": "its popularity is not the customer's taste",
     "activity_popularity": "popular lately, for who buys many products",
 }
-"""Features by name, with their meaning; the order is that of the columns."""
+"""The features by name, with their meaning, in the order of the columns."""
 
 Dense = NDArray[np.float32]
-Sparse = Any  # scipy.sparse.csr_matrix, of which SciPy ships no types
+Sparse = Any  # scipy.sparse.csr_matrix, for which SciPy has no types
 
 
 class Past:
-    """The purchases before a moment, for the customers whose lists are made."""
+    """The purchases before a given minute, and the customers whose lists are made."""
 
     def __init__(self, shop: OnlineRetail, now: int, users: RowIndex) -> None:
         self.shop, self.now, self.users = between(shop, 0, now), now, users
@@ -66,43 +65,48 @@ class Past:
         self.own = self.matrix[users]
 
     def last(self, days: int) -> Sparse:
-        """Return who bought what in the last days, CSR (n_all_users, n_items)."""
+        """Return the products bought in the last days, CSR (n_all_users, n_items) of 0 and 1."""
         return bought(between(self.shop, self.now - days * DAY, self.now))
 
 
 def describe(
     shop: OnlineRetail, now: int, users: RowIndex, *, n_each: int = N_EACH
 ) -> tuple[RowIndex, RowIndex, dict[str, PerRow]]:
-    """Propose candidates for the users and describe them, from purchases before `now` alone.
+    """Propose candidates for the users and compute their features.
 
-    Later purchases are dropped before anything else, so they cannot leak. `users` are numbers,
-    rising, of customers with a purchase before `now` (a minute). Each of the five sources of
-    candidates proposes `n_each` products for each customer.
+    Only purchases before the minute `now` are used: later ones are dropped first, so that they
+    cannot leak. `users` are the numbers, in ascending order, of customers with a purchase before
+    `now`. Each of the five sources of candidates proposes `n_each` products per customer.
 
     Returns
     -------
     row, item : int64, (n_rows,)
-        Position of each candidate's customer in `users`, and the product; sorted by both.
+        The position of each candidate's customer in `users`, and the product; sorted by both.
     features : dict of str to float64 (n_rows,)
-        Raw columns, in the order of `FEATURES`.
+        The raw columns, in the order of `FEATURES`.
     """
     past, vocabulary = Past(shop, now, users), words(shop.description)
     similarity = cosines(past.matrix)
     grids = _similarities(past, similarity, vocabulary)
-    sold = past.matrix.getnnz(axis=0)
-    # The best sellers of the last four weeks, and among equals those of all time.
-    lately = past.last(28).getnnz(axis=0) + sold / (1 + sold.max())
-    personal = [grids[name] for name in ("similar_mean", "alike_28d", "words")]
-    row, item = propose([sold, lately, *personal], past.own, sold, n_each)
+    n_customers = past.matrix.getnnz(axis=0)
+    # The best sellers of the last four weeks; ties are ordered by all-time sales.
+    recent_sales = past.last(28).getnnz(axis=0) + n_customers / (1 + n_customers.max())
+    personal_sources = [grids[name] for name in ("similar_mean", "alike_28d", "words")]
+    row, item = propose(
+        [n_customers, recent_sales, *personal_sources], past.own, n_customers, n_each
+    )
 
-    similar = {name: grid[row, item].astype(np.float64) for name, grid in grids.items()}
-    best, top5 = nearest(similarity, past.own, row, item)
-    similar |= {"similar_max": best, "similar_top5": top5}
+    similarity_columns = {name: grid[row, item].astype(np.float64) for name, grid in grids.items()}
+    nearest_similarity, top5 = nearest(similarity, past.own, row, item)
+    similarity_columns |= {"similar_max": nearest_similarity, "similar_top5": top5}
     shared_words: Dense = (vocabulary @ vocabulary.T).toarray()
     np.fill_diagonal(shared_words, 0)
-    similar["words_recent"], _ = nearest(shared_words, _recent_taste(past), row, item)
+    similarity_columns["words_recent"], _ = nearest(shared_words, _recent_taste(past), row, item)
     features = {
-        **{name: v if name.startswith("words") else _log(v) for name, v in similar.items()},
+        **{
+            name: values if name.startswith("words") else _log(values)
+            for name, values in similarity_columns.items()
+        },
         **{name: column[item] for name, column in _popularity(past).items()},
         **_fit_to_customer(past, users[row], item),
     }
@@ -110,14 +114,14 @@ def describe(
 
 
 def standardised(features: Mapping[str, PerRow], row: RowIndex) -> Sparse:
-    """Bring features to mean 0 and variance 1 within each customer's list, CSR.
+    """Return features with mean 0 and variance 1 within each customer's list, CSR.
 
-    A list's mean changes no ranking, and a season that shifts or scales a whole feature does not
-    change its standardised form. That is why the training window's statistics are not used. A
-    feature that is constant in a list is 0 there.
+    The mean of a list changes no ranking, and a season that shifts or scales a whole feature does
+    not change its standardised form. Therefore the statistics of the training window are not used.
+    A feature that is constant in a list is 0 there.
 
-    The matrix is sparse although few values are 0: SciPy's products with it are serial and as
-    fast, so that the number of threads cannot change the last bit of a sum over rows.
+    The matrix is sparse although few values are 0: products with SciPy's sparse matrices are serial
+    and equally fast, so that sums over rows do not depend on the number of threads.
     """
     table = np.stack(list(features.values()), axis=1)
     sizes = np.bincount(row)
@@ -129,12 +133,12 @@ def standardised(features: Mapping[str, PerRow], row: RowIndex) -> Sparse:
 
 
 def between(shop: OnlineRetail, start: int, stop: int) -> OnlineRetail:
-    """Keep the rows from minute start on, and before minute stop."""
+    """Return the purchases from minute start on and before minute stop."""
     return select(shop, (shop.minute >= start) & (shop.minute < stop))
 
 
 def select(shop: OnlineRetail, keep: Mask) -> OnlineRetail:
-    """Keep some rows; customers and products keep their numbers."""
+    """Return some of the purchases; customers and products keep their numbers."""
     user, item, minute, quantity = shop.user, shop.item, shop.minute, shop.quantity
     return replace(
         shop, user=user[keep], item=item[keep], minute=minute[keep], quantity=quantity[keep]
@@ -142,7 +146,7 @@ def select(shop: OnlineRetail, keep: Mask) -> OnlineRetail:
 
 
 def bought(shop: OnlineRetail) -> Sparse:
-    """CSR, (n_users, n_items): 1 where the customer bought the product."""
+    """Return CSR, (n_users, n_items), with 1 if the customer bought the product."""
     return _ones(shop.user, shop.item, (shop.n_users, shop.n_items))
 
 
@@ -151,49 +155,55 @@ def propose(
 ) -> tuple[RowIndex, RowIndex]:
     """Return the union of the best products by each source, as (row of the customer, item).
 
-    A source has higher values for better products, (n_users, n_items) or (n_items,). Products that
-    a customer has, `own`, and those never sold are not proposed. Of equal values, the lower item
-    number is first.
+    A source is (n_users, n_items) or (n_items,), with higher values for better products. Products
+    that the customer already has (`own`) and products that were never sold are not proposed. Among
+    equal values the lower item number comes first.
     """
-    closed = (own.toarray() > 0) | (sold == 0)
-    chosen = np.zeros_like(closed)
+    is_excluded = (own.toarray() > 0) | (sold == 0)
+    is_proposed = np.zeros_like(is_excluded)
     n = min(n_each, sold.size - 1)
-    # A falling bonus far below any difference that matters settles ties by item number.
-    bonus = np.arange(sold.size) * 1e-10
+    # A penalty far below any relevant difference orders ties by item number.
+    tie_penalty = np.arange(sold.size) * 1e-10
     for source in sources:
-        scores = np.where(closed, -np.inf, source) - bonus
-        np.put_along_axis(chosen, np.argpartition(-scores, n, axis=1)[:, :n], True, axis=1)
-    row, item = np.nonzero(chosen & ~closed)
+        scores = np.where(is_excluded, -np.inf, source) - tie_penalty
+        np.put_along_axis(is_proposed, np.argpartition(-scores, n, axis=1)[:, :n], True, axis=1)
+    row, item = np.nonzero(is_proposed & ~is_excluded)
     return row, item
 
 
 def _similarities(past: Past, similarity: Dense, vocabulary: Sparse) -> dict[str, Dense]:
-    """All products to all that the customers bought, each (n_users, n_items)."""
+    """Return the similarity of all products to the purchases of each customer.
+
+    Each array is (n_users, n_items).
+    """
     size = np.asarray(past.own.sum(axis=1), np.float32)
-    month = past.last(28)
-    alike, near = neighbours(past.matrix, past.users, n=100)
+    recent_purchases = past.last(28)
+    customer_similarity, neighbour_similarity = neighbours(past.matrix, past.users, n=100)
     return {
         "similar_mean": (past.own @ similarity) / size,
         "similar_recent": (past.own @ cosines(past.last(90), shrink=3)) / size,
         "same_basket": (past.own @ cosines(baskets(past.shop), shrink=5)) / size,
-        "neighbours": (near @ past.matrix).toarray(),
-        "neighbours_28d": (near @ month).toarray(),
-        "alike_28d": alike @ month,
+        "neighbours": (neighbour_similarity @ past.matrix).toarray(),
+        "neighbours_28d": (neighbour_similarity @ recent_purchases).toarray(),
+        "alike_28d": customer_similarity @ recent_purchases,
         "words": (unit_rows(past.own @ vocabulary) @ vocabulary.T).toarray(),
     }
 
 
 def _recent_taste(past: Past) -> Sparse:
-    """CSR like `own`: 1 for a purchase just made, half of it after each half-life."""
+    """Return CSR like `own`: 1 for a purchase just made, halved after each half-life."""
     shop = past.shop
     decay = 0.5 ** ((past.now - shop.minute) / (DAY * _HALF_LIFE))
-    newest = np.zeros(past.matrix.shape, np.float32)
-    np.maximum.at(newest, (shop.user, shop.item), decay.astype(np.float32))
-    return sp.csr_matrix(newest[past.users])
+    recent_weights = np.zeros(past.matrix.shape, np.float32)
+    np.maximum.at(recent_weights, (shop.user, shop.item), decay.astype(np.float32))
+    return sp.csr_matrix(recent_weights[past.users])
 
 
 def _popularity(past: Past) -> dict[str, PerRow]:
-    """Customers of each product, and the days since its first and last sale: (n_items,)."""
+    """Return the numbers of customers of each product, and the days since its first and last sale.
+
+    Each column is (n_items,) and logarithmic.
+    """
     shop = past.shop
     first, last = np.full(shop.n_items, past.now), np.zeros(shop.n_items, np.int64)
     np.minimum.at(first, shop.item, shop.minute)
@@ -208,39 +218,45 @@ def _popularity(past: Past) -> dict[str, PerRow]:
 
 
 def _fit_to_customer(past: Past, user: RowIndex, item: RowIndex) -> dict[str, PerRow]:
-    """How a product's country, quantity and popularity fit the customer's usual ones.
+    """Return how a product's country, quantity and popularity match the customer's usual ones.
 
-    There is no price among the events; the usual quantity of a purchase separates cheap bulk
-    goods from single pieces, and wholesalers from households.
+    The data have no prices. The usual quantity of a purchase distinguishes cheap bulk goods from
+    single pieces, and wholesalers from households.
     """
     shop, matrix = past.shop, past.matrix
     n_customers = matrix.getnnz(axis=0)
-    abroad = shop.country != "United Kingdom"
-    usual = float(abroad.mean())
-    share = (matrix[abroad].getnnz(axis=0) + usual * _PRIOR) / (n_customers + _PRIOR)
-    away, home = np.log(share / usual), np.log((1 - share) / (1 - usual))
+    is_abroad = shop.country != "United Kingdom"
+    mean_share = float(is_abroad.mean())
+    share = (matrix[is_abroad].getnnz(axis=0) + mean_share * _PRIOR) / (n_customers + _PRIOR)
+    log_share_abroad, log_share_home = (
+        np.log(share / mean_share),
+        np.log((1 - share) / (1 - mean_share)),
+    )
     country = np.unique(shop.country, return_inverse=True)[1]
     by_country = np.eye(country.max() + 1, dtype=np.float32)[:, country] @ past.last(56)
 
-    pieces, popular = np.log(shop.quantity), np.log1p(n_customers)
-    of_item = _mean(pieces, shop.item, shop.n_items)
-    of_user = _mean(pieces, shop.user, shop.n_users)
-    taste = _mean(popular[shop.item], shop.user, shop.n_users)
-    active, lately = np.log1p(matrix.getnnz(axis=1)), np.log1p(past.last(28).getnnz(axis=0))
+    log_quantity, log_popularity = np.log(shop.quantity), np.log1p(n_customers)
+    item_quantity = _mean(log_quantity, shop.item, shop.n_items)
+    user_quantity = _mean(log_quantity, shop.user, shop.n_users)
+    user_popularity = _mean(log_popularity[shop.item], shop.user, shop.n_users)
+    activity, recent = (
+        np.log1p(matrix.getnnz(axis=1)),
+        np.log1p(past.last(28).getnnz(axis=0)),
+    )
     return {
-        "abroad": np.where(abroad[user], away[item], home[item]),
+        "abroad": np.where(is_abroad[user], log_share_abroad[item], log_share_home[item]),
         "country_56d": np.log1p(by_country[country[user], item]).astype(np.float64),
-        "wholesale": _product(of_user[user], of_item[item]),
-        "quantity_gap": np.abs(of_user[user] - of_item[item]),
-        "popularity_gap": np.abs(taste[user] - popular[item]),
-        "activity_popularity": _product(active[user], lately[item]),
+        "wholesale": _product(user_quantity[user], item_quantity[item]),
+        "quantity_gap": np.abs(user_quantity[user] - item_quantity[item]),
+        "popularity_gap": np.abs(user_popularity[user] - log_popularity[item]),
+        "activity_popularity": _product(activity[user], recent[item]),
     }
 
 
 def cosines(rows: Sparse, shrink: float = 0.0) -> Dense:
-    """Cosine of every two columns, (n_columns, n_columns), 0 on the diagonal.
+    """Return the cosine of every two columns, (n_columns, n_columns), with 0 on the diagonal.
 
-    `shrink` is added to the denominator: it draws what few rows support towards 0.
+    `shrink` is added to the denominator. It shrinks cosines that few rows support towards 0.
     """
     shared: Dense = (rows.T @ rows).toarray()
     length = np.sqrt(np.diag(shared))
@@ -250,73 +266,86 @@ def cosines(rows: Sparse, shrink: float = 0.0) -> Dense:
 
 
 def neighbours(matrix: Sparse, users: RowIndex, n: int) -> tuple[Dense, Sparse]:
-    """Cosine of the users with all customers, (n_users, n_all), and the n nearest as CSR."""
+    """Return the cosines of the users with all customers, and the n nearest customers.
+
+    The first is (n_users, n_all), the second the same as CSR with only the n greatest cosines.
+    """
     directions = unit_rows(matrix)
-    alike: Dense = (directions[users] @ directions.T).toarray()
-    alike[np.arange(users.size), users] = 0
-    n = min(n, alike.shape[1] - 1)
-    edge = np.partition(alike, -n, axis=1)[:, -n][:, None]
-    return alike, sp.csr_matrix(np.where(alike >= np.maximum(edge, _TINY), alike, 0))
+    similarity: Dense = (directions[users] @ directions.T).toarray()
+    similarity[np.arange(users.size), users] = 0
+    n = min(n, similarity.shape[1] - 1)
+    threshold = np.partition(similarity, -n, axis=1)[:, -n][:, None]
+    return similarity, sp.csr_matrix(
+        np.where(similarity >= np.maximum(threshold, _TINY), similarity, 0)
+    )
 
 
 def nearest(
     similarity: Dense, history: Sparse, row: RowIndex, item: RowIndex
 ) -> tuple[PerRow, PerRow]:
-    """Largest similarity of each candidate with its customer's history, and the mean of the top 5.
+    """Return each candidate's largest similarity with its customer's history, and the top-5 mean.
 
-    A product of the history counts with its weight there, in [0, 1].
+    The similarity with a product is multiplied by its weight in the history, in [0, 1].
     """
-    best, mean = np.zeros(item.size), np.zeros(item.size)
+    largest, top_mean = np.zeros(item.size), np.zeros(item.size)
     offsets = [0, *np.cumsum(np.bincount(row)).tolist()]
     for user, (start, stop) in enumerate(pairwise(offsets)):
-        part = slice(start, stop)
-        mine = slice(history.indptr[user], history.indptr[user + 1])
-        block = similarity[np.ix_(history.indices[mine], item[part])] * history.data[mine][:, None]
-        n = _N_NEAREST
-        top = np.partition(block, -n, axis=0)[-n:] if len(block) > n else block
-        best[part] = top.max(axis=0)
-        mean[part] = top.sum(axis=0) / _N_NEAREST
-    return best, mean
+        candidates = slice(start, stop)
+        entries = slice(history.indptr[user], history.indptr[user + 1])
+        block = (
+            similarity[np.ix_(history.indices[entries], item[candidates])]
+            * history.data[entries][:, None]
+        )
+        n_top = _N_NEAREST
+        top = np.partition(block, -n_top, axis=0)[-n_top:] if len(block) > n_top else block
+        largest[candidates] = top.max(axis=0)
+        top_mean[candidates] = top.sum(axis=0) / _N_NEAREST
+    return largest, top_mean
 
 
 def baskets(shop: OnlineRetail) -> Sparse:
-    """CSR, (n_baskets, n_items): 1 where a basket (a customer's minute) holds the product."""
+    """Return CSR, (n_baskets, n_items), with 1 if the basket holds the product.
+
+    A basket is all purchases of a customer in the same minute.
+    """
     key = shop.user * (shop.minute.max(initial=0) + 1) + shop.minute
     names, basket = np.unique(key, return_inverse=True)
     return _ones(basket, shop.item, (names.size, shop.n_items))
 
 
 def words(descriptions: NDArray[np.str_]) -> Sparse:
-    """CSR, (n_items, n_words): its words, rare ones weighing more, length 1."""
+    """Return CSR, (n_items, n_words): the words of each product by rarity, rows of length 1."""
     per_item = [set(re.findall(r"[a-z0-9]{3,}", text.lower())) for text in descriptions]
-    names, column = np.unique([w for ws in per_item for w in ws], return_inverse=True)
-    row = np.repeat(np.arange(len(per_item)), [len(ws) for ws in per_item])
+    names, column = np.unique(
+        [word for item_words in per_item for word in item_words], return_inverse=True
+    )
+    row = np.repeat(np.arange(len(per_item)), [len(item_words) for item_words in per_item])
     rarity = np.log(len(per_item) / np.bincount(column)).astype(np.float32)
     return unit_rows(_ones(row, column, (len(per_item), names.size)).multiply(rarity))
 
 
 def _ones(row: RowIndex, column: RowIndex, shape: tuple[int, int]) -> Sparse:
-    """Return CSR with 1 in the cells, of which some may come more than once."""
+    """Return CSR with 1 in the given cells, which may be repeated."""
     cells: Any = (np.ones(row.size, np.float32), (row, column))
     return sp.csr_matrix(cells, shape=shape).sign()
 
 
 def unit_rows(matrix: Sparse) -> Sparse:
-    """Scale every row to length 1; an empty row stays empty."""
+    """Return the matrix with rows scaled to length 1; empty rows stay empty."""
     length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1))).ravel()
     return (sp.diags(1 / np.maximum(length, _TINY)) @ matrix).tocsr().astype(np.float32)
 
 
 def _log(values: PerRow) -> PerRow:
-    """Logarithm of values >= 0, which a hundredth of their mean keeps finite."""
+    """Return the logarithm of values >= 0, to which a hundredth of their mean is added."""
     return np.log(values + max(float(values.mean()) / 100, 1e-12))
 
 
 def _mean(values: PerRow, key: RowIndex, n: int) -> PerRow:
-    """Mean of the values by key; 0 where there is none."""
+    """Return the mean of the values per key; 0 if there are none."""
     return np.bincount(key, values, minlength=n) / np.maximum(np.bincount(key, minlength=n), 1)
 
 
 def _product(a: PerRow, b: PerRow) -> PerRow:
-    """Product of two columns, each from its mean: high where both are high, or both low."""
+    """Return the product of two centred columns: high if both are high, or both low."""
     return (a - a.mean()) * (b - b.mean())

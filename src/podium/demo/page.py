@@ -1,4 +1,4 @@
-"""What the demo found, in words: sentences and a table for the terminal, and a page."""
+"""The results of the demo in words: sentences and a table for the terminal, and a page."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ _CHOICE = (
 
 
 def verdict(evaluations: Mapping[str, Evaluation], duels: Sequence[Duel]) -> list[str]:
-    """Say which method wins: every sentence is computed from the numbers."""
-    best, order = duels[0].better, methods(duels)
+    """Return sentences that name the best method; all of them are computed from the numbers."""
+    best, method_names = duels[0].better, methods(duels)
     mean = evaluations[best].means[TARGET]
-    level = [duel for duel in _of_best(duels) if duel.p_value >= _ALPHA]
-    beaten = [duel for duel in _of_best(duels) if duel.p_value < _ALPHA]
+    tied = [duel for duel in _of_best(duels) if duel.p_value >= _ALPHA]
+    worse_duels = [duel for duel in _of_best(duels) if duel.p_value < _ALPHA]
     name = capitalized(best)
     sentences = [f"{name} wins: its mean {TARGET} of {mean:.4f} is the highest."]
-    if level:
-        close = level[0]
+    if tied:
+        runner_up = tied[0]
         sentences[0] = (
             f"No method wins alone: {best} has the highest mean {TARGET} ({mean:.4f}), but "
-            f"{listed([d.worse for d in level])} {'is' if len(level) == 1 else 'are'} not told "
-            f"from it by a paired test. {name} - {close.worse} is {_gain(close)}; "
-            f"{close.test.n_groups} customers would have shown a difference of "
-            f"{close.test.detectable:.4f}, four times out of five."
+            f"{listed([d.worse for d in tied])} {'is' if len(tied) == 1 else 'are'} not told "
+            f"from it by a paired test. {name} - {runner_up.worse} is {_gain(runner_up)}; "
+            f"{runner_up.test.n_groups} customers would have shown a difference of "
+            f"{runner_up.test.detectable:.4f}, four times out of five."
         )
-    if beaten:
-        gains = [f"{d.worse} by {d.test.difference:.4f} ({_p(d)})" for d in beaten]
-        gains[0] = f"{beaten[0].worse} by {_gain(beaten[0])}"
+    if worse_duels:
+        gains = [f"{d.worse} by {d.test.difference:.4f} ({_p(d)})" for d in worse_duels]
+        gains[0] = f"{worse_duels[0].worse} by {_gain(worse_duels[0])}"
         sentences.append(f"{name} beats {listed(gains)}.")
-    hits = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in order]
-    return [*sentences, f"Of {K} products shown, a customer then buys {listed(hits)}."]
+    purchases = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in method_names]
+    return [*sentences, f"Of {K} products shown, a customer then buys {listed(purchases)}."]
 
 
 def methods(duels: Sequence[Duel]) -> list[str]:
-    """Return the methods by their mean, the highest first."""
+    """Return the methods in order of their mean, the highest first."""
     return [duels[0].better, *(duel.worse for duel in _of_best(duels))]
 
 
 def winners(duels: Sequence[Duel]) -> list[str]:
-    """Return the best method and all that do not differ from it significantly."""
-    level = (duel.worse for duel in _of_best(duels) if duel.p_value >= _ALPHA)
-    return [duels[0].better, *level]
+    """Return the best method and all methods that do not differ significantly from it."""
+    tied = (duel.worse for duel in _of_best(duels) if duel.p_value >= _ALPHA)
+    return [duels[0].better, *tied]
 
 
 def _of_best(duels: Sequence[Duel]) -> list[Duel]:
@@ -92,46 +92,57 @@ def _p(duel: Duel) -> str:
 
 
 def _p_value(duel: Duel) -> str:
-    """Write the two digits of a p value that 10,000 drawn permutations support."""
+    """Return the p value with two digits, as many as 10,000 random permutations support."""
     return "<0.001" if duel.p_value < 0.001 else f"{duel.p_value:.2g}"
 
 
 def table(comparison: Comparison, duels: Sequence[Duel]) -> dict[str, Any]:
-    """Return a row per method: means, the first measure by engagement, and its paired test.
+    """Return a table with one row per method.
 
-    The first measure, `pap@10`, has half its 95 % interval beside it. p values are
+    The columns are the means, the first measure by engagement, and its paired test against the
+    baseline. The first measure, `pap@10`, is followed by half its 95 % interval. The p values are
     corrected for all pairs.
     """
     baseline, first = next(iter(comparison.evaluations.items()))
-    head, *others = first.measures
-    segments = [s for s in first.segments if s.by == "engagement"]
-    p_texts = {frozenset((d.better, d.worse)): _p_value(d) for d in duels}
+    first_measure, *others = first.measures
+    segments = [segment for segment in first.segments if segment.by == "engagement"]
+    p_texts = {frozenset((duel.better, duel.worse)): _p_value(duel) for duel in duels}
     rows: list[list[str]] = []
-    for name, e in comparison.evaluations.items():
-        low, high = e.summary(head).interval
-        rows.append([name, f"{e.means[head]:.4f} ± {(high - low) / 2:.4f}"])
-        rows[-1] += [f"{e.means[m]:.4f}" for m in others]
-        rows[-1] += [f"{e.summary(head, s.mask).mean:.4f}" for s in segments]
+    for name, evaluation in comparison.evaluations.items():
+        low, high = evaluation.summary(first_measure).interval
+        rows.append([name, f"{evaluation.means[first_measure]:.4f} ± {(high - low) / 2:.4f}"])
+        rows[-1] += [f"{evaluation.means[measure]:.4f}" for measure in others]
+        rows[-1] += [
+            f"{evaluation.summary(first_measure, segment.mask).mean:.4f}" for segment in segments
+        ]
         if name != baseline:
-            rows[-1].append(f"{comparison.tests[head][name].difference:+.4f}")
+            rows[-1].append(f"{comparison.tests[first_measure][name].difference:+.4f}")
             rows[-1].append(p_texts[frozenset((name, baseline))])
     rows[0] += ["", ""]
-    columns = ["method", head, *others, *(f"{head}, {s.name}" for s in segments)]
-    return {"columns": [*columns, f"{head} - {baseline}", "p (Holm)"], "rows": rows}
+    columns = [
+        "method",
+        first_measure,
+        *others,
+        *(f"{first_measure}, {segment.name}" for segment in segments),
+    ]
+    return {"columns": [*columns, f"{first_measure} - {baseline}", "p (Holm)"], "rows": rows}
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return "a, b and c"."""
+    """Return the names as "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def capitalized(name: str) -> str:
-    """Upper-case the first letter, unless the name has its own way (pAp)."""
+    """Return the name with a capital first letter, unless the second one is a capital (pAp)."""
     return name if name[1:2].isupper() else name[:1].upper() + name[1:]
 
 
 def report(results: Results, summary: Mapping[str, Any]) -> Report:
-    """Return the page as a dictionary; `summary` holds the results as JSON does."""
+    """Return the content of the page as a dictionary.
+
+    `summary` holds the results in a form that JSON can hold.
+    """
     dates = {name: _dates(results, name) for name in results.tasks}
     test = summary["windows"]["test"]
     page: dict[str, Any] = {**comparison_report(summary["comparison"], groups="customers")}
@@ -174,11 +185,11 @@ def _result(results: Results, means: Mapping[str, Any]) -> Section:
         "columns": ["better", "worse", "difference", "95 % interval", "p", "detectable"],
         "rows": [
             [
-                *(d.better, d.worse, d.test.difference),
-                "{:+.4f} to {:+.4f}".format(*d.test.interval),
-                *(_p_value(d), d.test.detectable),
+                *(duel.better, duel.worse, duel.test.difference),
+                "{:+.4f} to {:+.4f}".format(*duel.test.interval),
+                *(_p_value(duel), duel.test.detectable),
             ]
-            for d in results.duels
+            for duel in results.duels
         ],
         "digits": 4,
         "caption": f"Every pair of methods by {TARGET}; p values are corrected by Holm for all "
@@ -197,17 +208,19 @@ def _result(results: Results, means: Mapping[str, Any]) -> Section:
 
 
 def _by_segment(evaluations: Mapping[str, Any]) -> Figure:
-    segments = zip(*(e["segments"] for e in evaluations.values()), strict=True)
+    segments = zip(*(evaluation["segments"] for evaluation in evaluations.values()), strict=True)
     panels = [
         {
-            "title": f"country: {s[0]['name']}" if s[0]["by"] == "country" else s[0]["name"],
-            "note": f"{s[0]['n_groups']} customers",
+            "title": f"country: {same_segment[0]['name']}"
+            if same_segment[0]["by"] == "country"
+            else same_segment[0]["name"],
+            "note": f"{same_segment[0]['n_groups']} customers",
             "rows": [
-                interval_row(n, part["measures"][TARGET], n)
-                for n, part in zip(evaluations, s, strict=True)
+                interval_row(name, part["measures"][TARGET], name)
+                for name, part in zip(evaluations, same_segment, strict=True)
             ],
         }
-        for s in segments
+        for same_segment in segments
     ]
     return {
         "kind": "grouped_intervals",
@@ -220,7 +233,7 @@ def _by_segment(evaluations: Mapping[str, Any]) -> Figure:
 
 
 def _gains(results: Results) -> Figure:
-    """How customers differ in the gain of the first method over the last."""
+    """Return a histogram of each customer's gain of the first method over the last."""
     first, *_, last = methods(results.duels)
     values = {name: results.evaluations[name].values[TARGET] for name in (first, last)}
     gain = values[first] - values[last]
@@ -247,14 +260,14 @@ def _customers(examples: Sequence[Mapping[str, Any]], method: str) -> Section:
 
 
 def _list(example: Mapping[str, Any]) -> Table:
-    shown: list[Mapping[str, Any]] = example["shown"]
+    products: list[Mapping[str, Any]] = example["shown"]
     return {
         "columns": ["rank", "shown", "bought"],
         "rows": [
             [rank, product["description"], "yes" if product["bought"] else ""]
-            for rank, product in enumerate(shown, start=1)
+            for rank, product in enumerate(products, start=1)
         ],
-        "highlight": [(i, 1) for i, product in enumerate(shown) if product["bought"]],
+        "highlight": [(i, 1) for i, product in enumerate(products) if product["bought"]],
         "align": ["right", "left", "left"],
         "caption": f"Customer {example['customer_id']}, {example['country']}: {TARGET} = "
         f"{example['pap']:.3f}. Had bought {example['n_before']} products, last "
@@ -291,16 +304,18 @@ def _weights(weights: Mapping[str, Mapping[str, float]]) -> Section:
 def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
     rows = [
         [method, trial.settings, trial.ranker.best_iteration_, trial.value]
-        for method, tried in trials.items()
-        for trial in tried
+        for method, method_trials in trials.items()
+        for trial in method_trials
     ]
     columns = ["method", "settings", "kept iteration", f"{TARGET} on validation"]
-    n = {method: f"({len(tried)} settings)" for method, tried in trials.items()}
+    n_settings = {
+        method: f"({len(method_trials)} settings)" for method, method_trials in trials.items()
+    }
     losses = (
-        f"All are linear. {LOGISTIC.capitalize()} {n[LOGISTIC]} is a likelihood of "
-        f"all candidates. The {SURROGATE} {n[SURROGATE]} is one of those that "
+        f"All are linear. {LOGISTIC.capitalize()} {n_settings[LOGISTIC]} is a likelihood of "
+        f"all candidates. The {SURROGATE} {n_settings[SURROGATE]} is one of those that "
         "pAp@k's authors propose (Hiranandani et al., ICML 2020), and looks at the k highest "
-        f"negatives of a list only. The {PAP} {n[PAP]} adds to a likelihood of all "
+        f"negatives of a list only. The {PAP} {n_settings[PAP]} adds to a likelihood of all "
         "candidates the risk of pAp@k, with sigmoids for its steps."
     )
     return {
@@ -312,13 +327,20 @@ def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
 
 
 def _curves(trials: Mapping[str, Sequence[Trial]]) -> Figure:
-    """Validation by iteration: every method's choice, and the best surrogate at k = 10."""
+    """Return the curves of validation by iteration.
+
+    They show the chosen form of each method, and the best surrogate with k = 10.
+    """
     surrogates = trials[SURROGATE]
-    literal = next(trial for trial in surrogates if trial.loss.k == K)
-    named = {f"{t.loss.name}, k = {t.loss.k}": t for t in (surrogates[0], literal)}
-    best, *others = named.items()
-    shown = dict([(LOGISTIC, trials[LOGISTIC][0]), best, (PAP, trials[PAP][0]), *others])
-    curves = {name: trial.ranker.history_["validation"].tolist() for name, trial in shown.items()}
+    best_at_k = next(trial for trial in surrogates if trial.loss.k == K)
+    surrogate_trials = {
+        f"{form.loss.name}, k = {form.loss.k}": form for form in (surrogates[0], best_at_k)
+    }
+    best, *others = surrogate_trials.items()
+    shown_trials = dict([(LOGISTIC, trials[LOGISTIC][0]), best, (PAP, trials[PAP][0]), *others])
+    curves = {
+        name: trial.ranker.history_["validation"].tolist() for name, trial in shown_trials.items()
+    }
     return {
         "kind": "line_plot",
         "series": [{"label": name, "x": list(range(len(y))), "y": y} for name, y in curves.items()],
@@ -331,9 +353,9 @@ def _curves(trials: Mapping[str, Sequence[Trial]]) -> Figure:
 
 
 def _cutoffs(surrogates: Sequence[Trial]) -> Figure:
-    """Validation by the surrogate's cutoff."""
+    """Return the curves of validation by the cutoff of the surrogate."""
     best: dict[str, dict[int, float]] = {}
-    for trial in sorted(surrogates, key=lambda t: (t.loss.name, t.loss.k, t.value)):
+    for trial in sorted(surrogates, key=lambda form: (form.loss.name, form.loss.k, form.value)):
         best.setdefault(trial.loss.name, {})[trial.loss.k] = trial.value
     return {
         "kind": "line_plot",

@@ -22,7 +22,7 @@ from podium.types import PerRow, RowIndex
 K = 10
 TARGET = f"pap@{K}"
 MEASURES = (TARGET, f"precision@{K}", f"recall@{K}", f"ndcg@{K}")
-WINDOW_DAYS = 56  # whole weeks, so that every window has as many Sundays
+WINDOW_DAYS = 56  # whole weeks, so that all windows have the same number of Sundays
 
 LOGISTIC = "logistic regression"
 SURROGATE = "pAp@k surrogate"
@@ -31,13 +31,13 @@ BASELINES = {
     "popularity": ("popularity", "popularity_28d", "popularity_56d"),
     "item similarity": ("similar_mean", "similar_top5", "similar_recent"),
 }
-"""Features that rank by themselves, by baseline: validation chooses one of each."""
+"""The features of each baseline, each of which ranks alone; validation chooses one."""
 
 
-# A surrogate at k = 10 compares positives with the ten highest negatives only. Of a few hundred
-# candidates these score so high by chance that zero coefficients are all but optimal; against more
-# negatives the average one has a say. Wider cutoffs need two surrogates only: where customers have
-# fewer positives than k, ramp, max and tight-struct are the same.
+# A surrogate with k = 10 compares positives only with the ten highest negatives. Among a few
+# hundred candidates these score so high by chance that zero coefficients are nearly optimal. With a
+# larger k, average negatives count too. Larger cutoffs need only two surrogates: for customers with
+# fewer positives than k, ramp, max and tight-struct are equal.
 _SURROGATES = {
     10: ("pap-ramp", "pap-avg", "pap-max", "pap-tight-struct"),
     30: ("pap-ramp", "pap-avg"),
@@ -50,9 +50,9 @@ GRIDS = {
     ],
     PAP: [(loss, rate) for loss in ("pap-logistic", "pap-logistic@100") for rate in (4.0, 8.0)],
 }
-"""Losses and learning rates by method: as many for the pAp@10 ranker as for logistic regression."""
+"""Losses and learning rates by method; logistic regression and the pAp@10 ranker have four each."""
 REFINEMENTS = ((0.1, 0.0), (0.5, 0.0), (0.2, 0.1))
-"""Learning rates and l2 penalties to try with the best surrogate."""
+"""The learning rates and l2 penalties to try with the best surrogate."""
 N_TRIALS = sum(map(len, GRIDS.values())) + len(REFINEMENTS)
 
 
@@ -63,15 +63,15 @@ class Task:
     Attributes
     ----------
     start, stop : int
-        From minute start on, and before minute stop.
+        The first minute of the window, and the first minute after it.
     users : int64, (n_users,)
-        Numbers of the customers who bought something new in the window, rising.
+        The numbers of the customers who bought something new in the window, in ascending order.
     row, item : int64, (n_rows,)
-        Position of each candidate's customer in `users`, and the product.
+        The position of each candidate's customer in `users`, and the product.
     features : dict of str to float64 (n_rows,)
-        Made from purchases before `start`.
+        The features, computed from purchases before `start`.
     truth : CSR, (n_users, n_items)
-        All new purchases of the window, candidates or not.
+        All new purchases of the window, whether they are candidates or not.
     """
 
     start: int
@@ -84,7 +84,7 @@ class Task:
 
     @cached_property
     def X(self) -> Sparse:
-        """Standardised features."""
+        """The standardised features."""
         return standardised(self.features, self.row)
 
     @cached_property
@@ -102,7 +102,7 @@ class Task:
         return {"user": self.users[self.row], "item": self.item, "score": scores}
 
     def pap(self, scores: PerRow) -> float:
-        """Mean pAp@10 of the scores, against all new purchases."""
+        """Return the mean pAp@10 of the scores, measured on all new purchases."""
         return measure(self.truth_table(), self.run_table(scores), TARGET).means[TARGET]
 
 
@@ -118,17 +118,17 @@ class Trial(NamedTuple):
 
     @property
     def settings(self) -> str:
-        """Loss, learning rate and penalty, in words."""
+        """The loss, the learning rate and the penalty, in words."""
         penalty = f", l2={self.ranker.l2:g}" if self.ranker.l2 else ""
         return f"{self.ranker.loss}, learning_rate={self.ranker.learning_rate:g}{penalty}"
 
     def scores(self, task: Task) -> PerRow:
-        """Score a task's candidates; the intercept, the same for all, is left out."""
+        """Return the scores of a task's candidates, without the intercept, which is constant."""
         return task.X @ self.ranker.coef_
 
 
 class Duel(NamedTuple):
-    """The paired test of better - worse by pAp@10, its p value corrected for all pairs."""
+    """The paired test of better - worse by pAp@10, with a p value corrected for all pairs."""
 
     better: str
     worse: str
@@ -138,21 +138,21 @@ class Duel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Everything trained, chosen on validation, and measured once on the test window.
+    """The trained rankers, the choices on validation, and the measures on the test window.
 
     Attributes
     ----------
     forms : dict of str to str
-        The feature that validation chose of each baseline.
+        The feature that validation chose for each baseline.
     trials : dict of str to list of Trial
-        By method, best on validation first.
+        The trials by method, the best on validation first.
     scores, evaluations : dict by method
-        On the test window.
+        The scores and measures on the test window.
     comparison : Comparison
-        All methods against the one that was strongest on validation among those whose loss is
-        not made for pAp@k.
+        The comparison of all methods with the baseline. The baseline is the best method on
+        validation among those whose loss is not made for pAp@k.
     duels : list of Duel
-        All pairs of methods, the best method's first.
+        All pairs of methods, those of the best method first.
     """
 
     shop: OnlineRetail
@@ -166,9 +166,9 @@ class Results:
 
 
 def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
-    """Train on the first window, choose on the second, measure once on the third.
+    """Train on the first window, choose on the second, and measure once on the third.
 
-    `step` is called with the name of each step as it begins.
+    `step` is called with the name of each step when it begins.
     """
     shop = select(shop, shop.quantity > 0)  # cancellations are left out
     tasks: dict[str, Task] = {}
@@ -189,8 +189,10 @@ def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Result
 
     step("measuring the test window")
     scores = {name: test.features[feature] for name, feature in forms.items()}
-    scores |= {name: tried[0].scores(test) for name, tried in trials.items()}
-    evaluations = {name: evaluate(shop, test, s) for name, s in scores.items()}
+    scores |= {name: method_trials[0].scores(test) for name, method_trials in trials.items()}
+    evaluations = {
+        name: evaluate(shop, test, method_scores) for name, method_scores in scores.items()
+    }
     comparison = compare_evaluations({baseline: evaluations[baseline], **evaluations})
     pairs = duels(evaluations)
     return Results(shop, tasks, forms, trials, scores, evaluations, comparison, pairs)
@@ -208,18 +210,25 @@ def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int,
 
 
 def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[RowIndex, Sparse]:
-    """Return who bought products new to them in the window, and which, CSR (n_users, n_items).
+    """Return the customers who bought products new to them in the window, and these products.
 
-    Customers without an earlier purchase are left out: no recommendation could be personal.
+    The second value is CSR, (n_users, n_items). Customers without an earlier purchase are left out,
+    because no recommendation to them could be personal.
     """
-    before, during = bought(between(shop, 0, start)), bought(between(shop, start, stop))
-    new = (during > before).astype(np.float32)
-    users = np.flatnonzero((before.getnnz(axis=1) > 0) & (new.getnnz(axis=1) > 0))
-    return users, new[users]
+    bought_before, bought_during = (
+        bought(between(shop, 0, start)),
+        bought(between(shop, start, stop)),
+    )
+    is_new = (bought_during > bought_before).astype(np.float32)
+    users = np.flatnonzero((bought_before.getnnz(axis=1) > 0) & (is_new.getnnz(axis=1) > 0))
+    return users, is_new[users]
 
 
 def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:
-    """Train with all settings, and around the best surrogate; the best on validation first."""
+    """Train with all settings, then with variations of the best surrogate.
+
+    The trials of each method are returned with the best on validation first.
+    """
 
     def attempt(loss: str, rate: float, l2: float = 0.0) -> Trial:
         step(f"training {loss}, learning_rate={rate:g}")
@@ -228,14 +237,17 @@ def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, l
     trials = {method: [attempt(*settings) for settings in grid] for method, grid in GRIDS.items()}
     best = str(max(trials[SURROGATE], key=lambda trial: trial.value).ranker.loss)
     trials[SURROGATE] += [attempt(best, rate, l2) for rate, l2 in REFINEMENTS]
-    return {name: sorted(tried, key=lambda trial: -trial.value) for name, tried in trials.items()}
+    return {
+        name: sorted(method_trials, key=lambda trial: -trial.value)
+        for name, method_trials in trials.items()
+    }
 
 
 def fit(train: Task, valid: Task, loss: str, rate: float, l2: float) -> Trial:
-    """Fit on one window, stop early by pAp@10 on the next.
+    """Fit on one window and stop early by pAp@10 on the next.
 
-    Every loss has the same solver, smooth or not: steps that are short enough for stopping early
-    to choose among their iterates.
+    All losses, smooth or not, use the same solver, with steps short enough that early stopping can
+    choose among many iterates.
     """
     ranker = LinearRanker(
         loss,
@@ -248,14 +260,14 @@ def fit(train: Task, valid: Task, loss: str, rate: float, l2: float) -> Trial:
         patience=20,
     )
     with warnings.catch_warnings():
-        # Stopping before the loss's minimum is the point here, not a failure.
+        # Stopping before the minimum of the loss is intended here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranker.fit(train.X, train.y, qid=train.row, eval_set=(valid.X, valid.y, valid.row))
     return Trial(ranker, valid.pap(valid.X @ ranker.coef_))
 
 
 def evaluate(shop: OnlineRetail, test: Task, scores: PerRow) -> Evaluation:
-    """Measure scores on the test window, by engagement and by country."""
+    """Measure scores on the test window, also by engagement and by country."""
     truth, run = test.truth_table(), test.run_table(scores)
     evaluation = measure(truth, run, MEASURES, by="engagement")
     is_home = shop.country[evaluation.labels] == "United Kingdom"
@@ -263,7 +275,7 @@ def evaluate(shop: OnlineRetail, test: Task, scores: PerRow) -> Evaluation:
 
 
 def duels(evaluations: Mapping[str, Evaluation]) -> list[Duel]:
-    """Compare every two methods: the results decide which of the pairs are of interest."""
+    """Return the tests of all pairs of methods, because the results decide which pairs matter."""
     order = sorted(evaluations, key=lambda name: -evaluations[name].means[TARGET])
     pairs = list(combinations(order, 2))
     tests = [

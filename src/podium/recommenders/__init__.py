@@ -1,10 +1,10 @@
-"""Recommenders: models that score all items for each user, under one contract.
+"""Recommenders: models that score all items for each user, with one interface.
 
-`Factorization`, `Popularity`, `ItemKNN` and `EASE` are podium's own; `ALS` and `BPR` are
-implicit's, `MultiVAE` and `NeuMF` are cornac's (extra ``baselines``), `WARP` is LightFM's (extra
-``warp``). Each is fitted to a sparse matrix or a table of users and items, recommends, ranks
-held-out items, and scores single pairs; `get` makes one from its name, and `load` reads one that
-was saved.
+`Factorization`, `Popularity`, `ItemKNN` and `EASE` are podium's own models. `ALS` and `BPR` are
+from implicit, `MultiVAE` and `NeuMF` from cornac (extra ``baselines``), and `WARP` from LightFM
+(extra ``warp``). Each model is fitted to a sparse matrix or a table of users and items. It
+recommends items, ranks held-out items and scores single pairs. `get` creates a model from its
+name, and `load` reads a saved one.
 """
 
 from importlib import import_module
@@ -54,7 +54,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a model when it is asked for: a worker of a fit needs only what its part needs."""
+    """Import a model when it is first used: a worker of a fit imports only what it needs."""
     if name in _HOME:
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     if name in __all__:

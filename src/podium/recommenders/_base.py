@@ -1,4 +1,4 @@
-"""The contract of a recommender: take in pairs, score items, show and rank them, be a file."""
+"""The interface of recommenders: fit pairs, score, recommend and rank items, save to a file."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ Floats: TypeAlias = "NDArray[np.float32]"
 Ints: TypeAlias = "NDArray[np.int64]"
 Items: TypeAlias = "NDArray[Any]"
 
-_BLOCK = 2**22  # scores in memory at a time where single pairs are scored
+_BLOCK = 2**22  # scores held in memory at a time when single pairs are scored
 
 
 class Recommender(Saved, BaseEstimator):
     """A model that scores all items for each user that it was fitted to.
 
-    A model of your own is a `MatrixRecommender`, or has a `fit` of its own and `_score`. It can be
-    saved if `_learned` names its arrays and `_layout` returns their shapes.
+    To write a new recommender, subclass `MatrixRecommender`, or subclass this class and define
+    `fit` and `_score`. The model can be saved if `_learned` names its arrays and `_layout` returns
+    their shapes.
 
     Attributes
     ----------
     user_labels_, item_labels_ : (n_users,), (n_items,), or None
-        Ids, rising, where the pairs came from a table; a matrix has row and column numbers.
+        The ids in ascending order if the pairs came from a table. None if they came from a matrix,
+        whose users and items are row and column numbers.
     user_items_ : scipy.sparse.csr_array of float32, (n_users, n_items)
-        The pairs that are not shown, and their weights.
+        The pairs that `recommend` leaves out by default, and their weights.
     seen_offsets_, seen_items_, seen_weights_
-        The same pairs as they are saved: user u has the items ``seen_items_[lo:hi]`` from
-        ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned from those of weight > 0.
+        The same pairs in the form in which they are saved: user u has the items
+        ``seen_items_[lo:hi]`` with ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned
+        from those of weight > 0.
     """
 
     user_labels_: Labels | None
@@ -59,21 +62,22 @@ class Recommender(Saved, BaseEstimator):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            A pair's value > 0 is its weight, where the model reads weights. A pair of value 0 is
-            none, repeated pairs add up. A table is anything that `podium.data.read_interactions`
-            reads.
+            The pairs. A value > 0 is the weight of the pair, if the model uses weights. A value of
+            0 means that there is no pair. The values of repeated pairs are added up. A table is
+            anything that `podium.data.read_interactions` reads.
 
         Raises
         ------
         ArgumentError
-            For a parameter out of range, no pairs, or a value that is negative or not finite.
+            If a parameter is out of range, if there are no pairs, or if a value is negative or not
+            finite.
         MissingExtraError
-            Where the model is another library's and that is not installed.
+            If the model belongs to another library that is not installed.
         """
 
     @abc.abstractmethod
     def _score(self, users: Ints) -> Floats:
-        """Return scores of all items for row numbers of users."""
+        """Return the scores of all items for the given row numbers of users."""
 
     @property
     def n_users_(self) -> int:
@@ -82,25 +86,26 @@ class Recommender(Saved, BaseEstimator):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether there are users and items to recommend."""
+        """Whether the model has users and items."""
         return "seen_offsets_" in vars(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
 
     def scores(self, users: ArrayLike | None = None) -> Floats:
-        """Score all items for some users.
+        """Score all items for the given users.
 
         Parameters
         ----------
         users : (n,), optional
-            Ids, or row numbers of a matrix; all users without it, which takes 4 bytes a user and
-            item.
+            The ids, or the row numbers if the model was fitted to a matrix. The default is all
+            users, which takes 4 bytes per user and item.
 
         Returns
         -------
         float32, (n, n_items)
-            Higher is better; to be compared within a user only. Seen items have scores too.
+            The scores; higher is better. Scores are comparable only within a user. Seen items have
+            scores too.
         """
         check_is_fitted(self)
         return self._score(self._rows(users))
@@ -111,21 +116,21 @@ class Recommender(Saved, BaseEstimator):
         Parameters
         ----------
         user, item : (n,)
-            Ids, or row and column numbers of a matrix.
+            The ids, or the row and column numbers if the model was fitted to a matrix.
 
         Returns
         -------
         float64, (n,)
-            nan for a pair whose user or item the model does not have.
+            The scores; nan for a pair whose user or item is unknown to the model.
         """
         rows, columns = self.places(user, item)
         scores = np.full(rows.size, np.nan)
-        there = np.flatnonzero((rows >= 0) & (columns >= 0))
-        scores[there] = self._score_pairs(rows[there], columns[there])
+        known_pairs = np.flatnonzero((rows >= 0) & (columns >= 0))
+        scores[known_pairs] = self._score_pairs(rows[known_pairs], columns[known_pairs])
         return scores
 
     def places(self, user: ArrayLike, item: ArrayLike) -> tuple[Ints, Ints]:
-        """Find the row of each pair's user and the column of its item, -1 for unknown ones."""
+        """Return the row of each pair's user and the column of its item, -1 if unknown."""
         check_is_fitted(self)
         users, items = (np.atleast_1d(np.asarray(ids)) for ids in (user, item))
         if users.ndim != 1 or users.shape != items.shape:
@@ -138,7 +143,7 @@ class Recommender(Saved, BaseEstimator):
         )
 
     def _score_pairs(self, rows: Ints, columns: Ints) -> PerRow:
-        """Score pairs that are there: all items of some users at a time."""
+        """Score pairs of known users and items, with all items of a block of users at a time."""
         scores = np.empty(rows.size)
         order, step = np.argsort(rows, kind="stable"), max(1, _BLOCK // self.n_items_)
         users, starts = np.unique(rows[order], return_index=True)
@@ -158,62 +163,74 @@ class Recommender(Saved, BaseEstimator):
         allow: ArrayLike | None = None,
         deny: ArrayLike | None = None,
     ) -> tuple[Items, Floats]:
-        """Find the best items of users, best first.
+        """Return the best items of each user, best first.
 
         Parameters
         ----------
         users : (n,), optional
-            Ids, or row numbers of a matrix; all users without it.
+            The ids, or the row numbers if the model was fitted to a matrix; all users by default.
         k : int
-            Items of each user, at most as many as the model has.
+            The number of items per user, at most the number of items of the model.
         exclude_seen : bool
-            Leave out the items that a user has a pair with.
+            Whether to leave out the items that the user has a pair with.
         allow, deny : (n,), optional
-            Items that alone may be shown, and items that may not.
+            The only items that may be recommended, and items that may not.
 
         Returns
         -------
         items : (n, k)
-            Ids, or column numbers. Where fewer than k may be shown, -1 (or "") fills up.
+            The ids or column numbers. If fewer than k items may be recommended, the rest of the
+            list is -1, or "" if the ids are text.
         scores : float32, (n, k)
-            -inf where there is no item.
+            The scores; -inf if there is no item.
         """
         check_is_fitted(self)
         rows = self._rows(users)
         seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
-        found, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
-        return self._named(found), scores
+        columns, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
+        return self._named(columns), scores
 
     def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
-        """Return columns of the best items that are no `seen` ones, of all or the candidates."""
+        """Return the columns of the best items, without those in `seen`, and their scores.
+
+        `candidates` restricts the columns; None means all items.
+        """
         if seen is not None and candidates is not None:
             seen = seen[:, candidates]
-        found, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
-        return found if candidates is None else np.where(found < 0, -1, candidates[found]), scores
+        best, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
+        return best if candidates is None else np.where(best < 0, -1, candidates[best]), scores
 
     def ranks(
         self, held_out: Any, *, exclude_seen: bool = True, ties: Ties = "worst", seed: int = 0
     ) -> PerRow:
-        """Find the exact rank of each held-out item among all items of its user.
+        """Return the exact rank of each held-out item among all items of the catalogue.
 
         Parameters
         ----------
         held_out : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs are ranked, one or several for a user; users without any have none.
+            The pairs to rank. A user may have one, several or none.
         exclude_seen : bool
-            Rank among the items that a user has no pair with; a held-out pair that the model was
-            fitted to is then an error.
+            Whether to leave out the items that the user has a pair with. A held-out pair that the
+            model was fitted to is then an error.
         ties, seed
-            As in `podium.catalogue.target_ranks`.
+            The order of equal scores and the seed of random orders; see
+            `podium.catalogue.target_ranks`.
 
         Returns
         -------
         float64, (n_held_out,)
-            From 1, in the order of ``held_out.tocsr().data``; those of a table by user and item.
+            The ranks from 1, in the order of ``held_out.tocsr().data``, or by user and item for a
+            table.
+
+        Raises
+        ------
+        ArgumentError
+            If `held_out` has another shape than the model, or if `exclude_seen` is set and it has
+            pairs that the model was fitted to.
 
         Notes
         -----
-        Cost: users without a held-out item are not scored.
+        Users without a held-out item are not scored.
 
         Examples
         --------
@@ -224,7 +241,7 @@ class Recommender(Saved, BaseEstimator):
         array([1., 1.])
         """
         check_is_fitted(self)
-        hidden: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
+        excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
             held_out = _pairs.read_same(held_out, "held_out", self._seen_pairs()).matrix()
         shape = (self.n_users_, self.n_items_)
@@ -237,7 +254,7 @@ class Recommender(Saved, BaseEstimator):
         ranks = target_ranks(
             self.as_scores(users),
             targets[users],
-            exclude=None if hidden is None else hidden[users],
+            exclude=None if excluded is None else excluded[users],
             overlap="drop",
             ties=ties,
             seed=seed,
@@ -253,18 +270,19 @@ class Recommender(Saved, BaseEstimator):
     def as_scores(
         self, rows: Ints | None = None, columns: Ints | None = None
     ) -> ScoreFunction | tuple[Floats, Floats]:
-        """Return scores as `podium.catalogue` reads them, a block of users at a time.
+        """Return the scores in the form that `podium.catalogue` reads.
 
         Parameters
         ----------
         rows, columns : int64, (n,), optional
-            Users and items that alone are meant; all without them.
+            The users and items to score; all of them by default.
 
         Returns
         -------
         pair of float32, or ScoreFunction
-            Factors, with the bias as one more, where the model has them: products of factors are
-            the fastest. Else a function.
+            The factors, with the bias as one more factor, if the model has factors, because
+            products of factors are fastest. Otherwise a function that scores a block of users at a
+            time.
 
         Examples
         --------
@@ -275,14 +293,14 @@ class Recommender(Saved, BaseEstimator):
         array([[1],
                [0]])
         """
-        numbers = np.arange(self.n_users_) if rows is None else rows
+        users = np.arange(self.n_users_) if rows is None else rows
         n_items = self.n_items_ if columns is None else columns.size
-        chosen: Any = slice(None) if columns is None else columns
+        items: Any = slice(None) if columns is None else columns
 
-        def block(places: Ints) -> Floats:
-            return self._score(numbers[places])[:, chosen]
+        def block(positions: Ints) -> Floats:
+            return self._score(users[positions])[:, items]
 
-        return ScoreFunction(block, numbers.size, n_items, np.float32)
+        return ScoreFunction(block, users.size, n_items, np.float32)
 
     def _hold_pairs(self, pairs: Pairs) -> None:
         self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
@@ -291,7 +309,7 @@ class Recommender(Saved, BaseEstimator):
         self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
 
     def _seen_pairs(self) -> Pairs:
-        """Return all pairs that are not shown; those of weight 0 nothing was learned from."""
+        """Return all pairs that are left out; the model did not learn from those of weight 0."""
         return Pairs(
             self.seen_offsets_,
             self.seen_items_,
@@ -324,28 +342,28 @@ class Recommender(Saved, BaseEstimator):
         return _positions(items, self.item_labels_, self.n_items_, name)
 
     def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
-        """Return the items that may be shown, rising; None where all may."""
+        """Return the items that may be recommended, in ascending order; None if all may."""
         if allow is None and deny is None:
             return None
-        chosen = np.zeros(self.n_items_, np.bool_)
-        chosen[slice(None) if allow is None else self._columns(allow, "allow")] = True
+        is_allowed = np.zeros(self.n_items_, np.bool_)
+        is_allowed[slice(None) if allow is None else self._columns(allow, "allow")] = True
         if deny is not None:
-            chosen[self._columns(deny, "deny")] = False
-        if not chosen.any():
+            is_allowed[self._columns(deny, "deny")] = False
+        if not is_allowed.any():
             raise ArgumentError("allow and deny leave no item to show. Allow more, or deny fewer.")
-        return np.flatnonzero(chosen)
+        return np.flatnonzero(is_allowed)
 
     def _named(self, found: Ints) -> Items:
         labels: Labels | None = self.item_labels_
         if labels is None:
             return found
-        named: Items = labels[found]
-        named[found < 0] = "" if labels.dtype.kind == "U" else -1
-        return named
+        items: Items = labels[found]
+        items[found < 0] = "" if labels.dtype.kind == "U" else -1
+        return items
 
 
 class MatrixRecommender(Recommender):
-    """A recommender that learns from a sparse matrix; one of your own has `_fit` and `_score`."""
+    """A recommender that learns from a sparse matrix; subclasses define `_fit` and `_score`."""
 
     def fit(self, user_items: Any) -> Self:
         """Learn from pairs of users and items; see `Recommender.fit`."""
@@ -356,11 +374,14 @@ class MatrixRecommender(Recommender):
 
     @abc.abstractmethod
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        """Learn; pairs are canonical, float32, of values > 0, and not to be changed."""
+        """Learn from pairs in canonical form: float32, values > 0.
+
+        The matrix must not be changed.
+        """
 
 
 def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:
-    """Return row numbers of ids, or of row numbers themselves where there are no ids."""
+    """Return the row numbers of ids; without labels, the ids are row numbers and are checked."""
     if labels is not None:
         return _pairs.known_codes(ids, labels, name)
     rows = np.atleast_1d(np.asarray(ids))

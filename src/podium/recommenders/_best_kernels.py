@@ -1,4 +1,4 @@
-"""Compiled passes over proposed items: their scores in one order of adding up."""
+"""Compiled kernels that score proposed items in a fixed summation order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium._kernels import kernel, sort_falling, summing_kernel
 
 
 class Factors(NamedTuple):
-    """Factors of users and items, and how far a user's scores may be off by rounding."""
+    """The factors of users and items, and a bound on the rounding error of each user's scores."""
 
     users: Any
     items: Any
@@ -18,7 +18,10 @@ class Factors(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """Items proposed to some users and the scores they had then: best first, filled up with -1."""
+    """Items proposed to some users, best first and filled with -1, and their scores.
+
+    The scores are those of the matrix product.
+    """
 
     user: Any
     items: Any
@@ -26,7 +29,7 @@ class Proposals(NamedTuple):
 
 
 class Best(NamedTuple):
-    """Output: the best items of each user and their scores."""
+    """The output: the best items of each user and their scores."""
 
     items: Any
     scores: Any
@@ -34,7 +37,7 @@ class Best(NamedTuple):
 
 @summing_kernel
 def _product(a, b):
-    """Return a dot product whose order of adding up depends on its length alone."""
+    """Return a dot product whose summation order depends only on its length."""
     total = np.float32(0.0)
     for j in range(a.size):
         total += a[j] * b[j]
@@ -43,34 +46,37 @@ def _product(a, b):
 
 @kernel
 def settle(factors, proposals, best, settled):
-    """Write the best of the items proposed to each user, and whether these are beyond doubt.
+    """Write the best of the items proposed to each user, and whether they are certain.
 
-    An item that was not proposed scored no more than the last one that was. So the k-th best is
-    beyond doubt if it beats that score by more than the user's slack, or if all were proposed.
+    An item that was not proposed has at most the score of the last proposed item. The k best items
+    are therefore certain if the k-th exceeds this score by more than the user's slack, or if all
+    items were proposed.
     """
     users, items, slack = factors
     proposed_to, proposed, scores = proposals
     best_items, best_scores = best
     n_users, width = proposed.shape
     k = best_items.shape[1]
-    exact = np.empty(width, np.float32)
-    keys = np.empty(width)
-    order, spare = np.empty(width, np.int64), np.empty(width, np.int64)
+    exact_scores = np.empty(width, np.float32)
+    item_keys = np.empty(width)
+    order, buffer = np.empty(width, np.int64), np.empty(width, np.int64)
     for row in range(n_users):
         u = proposed_to[row]
-        n = 0
-        while n < width and proposed[row, n] >= 0:
-            exact[n] = _product(users[u], items[proposed[row, n]])
-            keys[n] = -proposed[row, n]
-            order[n] = n
-            n += 1
-        # By rising item first: the second sort is stable, so that equal scores keep that order.
-        sort_falling(keys, order, n, spare)
-        sort_falling(exact, order, n, spare)
-        for i in range(min(k, n)):
+        n_proposed = 0
+        while n_proposed < width and proposed[row, n_proposed] >= 0:
+            exact_scores[n_proposed] = _product(users[u], items[proposed[row, n_proposed]])
+            item_keys[n_proposed] = -proposed[row, n_proposed]
+            order[n_proposed] = n_proposed
+            n_proposed += 1
+        # Sort by item first: the second sort is stable, so that equal scores stay ordered by item.
+        sort_falling(item_keys, order, n_proposed, buffer)
+        sort_falling(exact_scores, order, n_proposed, buffer)
+        for i in range(min(k, n_proposed)):
             best_items[u, i] = proposed[row, order[i]]
-            best_scores[u, i] = exact[order[i]]
-        # A slack of 0: one term or none, which rounds the same in every order.
+            best_scores[u, i] = exact_scores[order[i]]
+        # The slack is 0 if there is at most one term, which rounds the same in every order.
         settled[row] = (
-            n < width or slack[u] == 0.0 or exact[order[k - 1]] > scores[row, width - 1] + slack[u]
+            n_proposed < width
+            or slack[u] == 0.0
+            or exact_scores[order[k - 1]] > scores[row, width - 1] + slack[u]
         )

@@ -1,4 +1,4 @@
-"""Scores of listed candidates by a model that may lack some of their users and items."""
+"""Scores of given candidates by a model that may not have some of their users and items."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from podium.recommenders._base import Ints, Recommender
 from podium.recommenders._pairs import Labels
 from podium.types import Mask, PerRow
 
-_FEW = 0.5  # share of ids below which a model may be another data set's
+_FEW = 0.5  # share of known ids below which the model may belong to other data
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
-    """Scores of rows of candidates, and what the model lacks of them.
+    """Scores of rows of candidates, and counts of the users and items that the model has.
 
     Attributes
     ----------
     rows : int64, (n_scored,)
         The rows whose user the model has.
     scores : float64, (n_scored,)
-        Items that the model lacks come last: their score is the least of the others' less 1.
+        The scores of these rows. Items that the model does not have rank last: their score is the
+        lowest score of the others minus 1.
     n_users, n_items : tuple of int
-        How many users the rows have, and how many of them the model has; how many items the
-        scored rows have, and how many of them it has.
+        The number of users in all rows, and the number of those that the model has. The same two
+        numbers for the items of the scored rows.
     n_learned : int
-        Targets that the model was fitted to, so that they are not held out.
+        The number of targets that the model was fitted to, and that are therefore not held out.
     """
 
     rows: Ints
@@ -51,17 +52,23 @@ def score_candidates(
     model_name: str = "model",
     source: str = "item",
 ) -> CandidateScores:
-    """Score candidates of the users whom a model has; items that it lacks come last.
+    """Score candidates of the users that the model has; items that it does not have rank last.
 
     Parameters
     ----------
     model : Recommender
+        The fitted model.
     user, item : (n_rows,)
-        Ids, or row and column numbers of a matrix.
+        The ids, or the row and column numbers if the model was fitted to a matrix.
     target : bool, (n_rows,)
-        Whether the item is a target, not a sampled one.
+        Whether the item is a target; the other items are sampled ones.
     model_name, source : str
         The names of the model and of the rows in messages.
+
+    Returns
+    -------
+    CandidateScores
+        The scores and counts.
 
     Raises
     ------
@@ -71,29 +78,29 @@ def score_candidates(
     Warns
     -----
     PodiumWarning
-        If it has few of the users, items or targets: they may be equal by accident.
+        If the model has few of the users, items or targets, whose ids may then match by accident.
     """
     users, items, targets = np.asarray(user), np.asarray(item), np.asarray(target)
-    everyone, columns = model.places(users, items)
-    rows = np.flatnonzero(everyone >= 0)
+    user_rows, columns = model.places(users, items)
+    rows = np.flatnonzero(user_rows >= 0)
     names = (model_name, source)
     if not rows.size:
         raise _stranger(*names, "users", users[0], model.user_labels_)
-    known, columns, is_target = items[rows], columns[rows], targets[rows]
-    there = columns >= 0
-    if not there.any():
-        raise _stranger(*names, "items", known[0], model.item_labels_)
-    if not there[is_target].any():
-        raise _stranger(*names, "targets", known[is_target][0], model.item_labels_)
+    scored_items, columns, is_target = items[rows], columns[rows], targets[rows]
+    is_known = columns >= 0
+    if not is_known.any():
+        raise _stranger(*names, "items", scored_items[0], model.item_labels_)
+    if not is_known[is_target].any():
+        raise _stranger(*names, "targets", scored_items[is_target][0], model.item_labels_)
     counts = {
-        "users": _counts(users, everyone >= 0),
-        "items": _counts(known, there),
-        "targets": _counts(known[is_target], there[is_target]),
+        "users": _counts(users, user_rows >= 0),
+        "items": _counts(scored_items, is_known),
+        "targets": _counts(scored_items[is_target], is_known[is_target]),
     }
     _warn_of_others(*names, counts)
-    scores = model.score_pairs(users[rows], known)
-    scores[~there] = scores[there].min() - 1.0
-    n_learned = int(_learned(model, everyone[rows][is_target], columns[is_target]).sum())
+    scores = model.score_pairs(users[rows], scored_items)
+    scores[~is_known] = scores[is_known].min() - 1.0
+    n_learned = int(_learned(model, user_rows[rows][is_target], columns[is_target]).sum())
     return CandidateScores(rows, scores, counts["users"], counts["items"], n_learned)
 
 
@@ -104,19 +111,19 @@ def _counts(ids: NDArray[np.generic], there: Mask) -> tuple[int, int]:
 def _stranger(
     model: str, source: str, what: str, first: object, labels: Labels | None
 ) -> DataError:
-    knows = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
+    known_ids = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
     return DataError(
-        f"{model} knows none of the {what} in {source}, such as {first}; it knows {knows}. "
+        f"{model} knows none of the {what} in {source}, such as {first}; it knows {known_ids}. "
         "Fit it to pairs that have the file's numbers."
     )
 
 
 def _warn_of_others(model: str, source: str, counts: Mapping[str, tuple[int, int]]) -> None:
-    """Warn where so few ids are the model's that they may be equal by accident."""
-    for what, (n, n_known) in counts.items():
+    """Warn if the model has so few of the ids that they may match by accident."""
+    for noun, (n, n_known) in counts.items():
         if n_known < _FEW * n:
             warnings.warn(
-                f"{model} knows only {n_known} of the {n} {what} in {source}: it may be "
+                f"{model} knows only {n_known} of the {n} {noun} in {source}: it may be "
                 "another catalogue's, or have other ids.",
                 PodiumWarning,
                 stacklevel=3,
@@ -124,7 +131,7 @@ def _warn_of_others(model: str, source: str, counts: Mapping[str, tuple[int, int
 
 
 def _learned(model: Recommender, rows: Ints, columns: Ints) -> Mask:
-    """Return which pairs the model was fitted to; unknown items have column -1."""
+    """Return whether the model was fitted to each pair; unknown items have column -1."""
     users = np.repeat(np.arange(model.n_users_), np.diff(model.seen_offsets_))
     pairs = (users * model.n_items_ + model.seen_items_)[model.seen_weights_ > 0]
     return np.isin(rows * model.n_items_ + columns, pairs) & (columns >= 0)

@@ -16,7 +16,7 @@ from podium.recommenders._base import Floats, Ints, MatrixRecommender
 
 
 class _Cornac(MatrixRecommender, abc.ABC):
-    """A model of cornac's, kept to score with."""
+    """A model of cornac, kept after the fit to compute scores."""
 
     _model: Any
 
@@ -25,38 +25,39 @@ class _Cornac(MatrixRecommender, abc.ABC):
         n_users, n_items = pairs.shape
         user = np.repeat(np.arange(n_users), np.diff(pairs.indptr))
         item = pairs.indices.astype(np.int64)
-        known = [dict(zip(range(n), range(n), strict=True)) for n in (n_users, n_items)]
+        indices = [dict(zip(range(n), range(n), strict=True)) for n in (n_users, n_items)]
         triples = (user, item, np.ones(user.size))
-        self._model = model.fit(data.Dataset(n_users, n_items, *known, triples, seed=model.seed))
+        self._model = model.fit(data.Dataset(n_users, n_items, *indices, triples, seed=model.seed))
 
 
 @dataclass(eq=False)
 class MultiVAE(_Cornac):
-    """Variational autoencoder of a user's pairs with a multinomial likelihood (cornac's VAECF).
+    """Variational autoencoder of a user's pairs with a multinomial likelihood (VAECF of cornac).
 
-    Weights are not read. Scores are the decoder's, before the softmax.
+    The weights of pairs are ignored. The scores are the decoder's values before the softmax.
 
     Parameters
     ----------
     n_factors : int
-        Dimensions of the code.
+        The number of dimensions of the code.
     hidden : int
-        Neurons of the layer before it, and of that after it.
+        The number of neurons of the encoder's hidden layer and of the decoder's.
     beta : float
-        Weight of the code's divergence from the normal distribution, >= 0, from the first pass.
+        The weight of the divergence of the code from the normal distribution, >= 0. It is constant
+        over all passes.
     learning_rate : float
-        Of Adam, > 0.
+        The learning rate of Adam, > 0.
     batch_size : int
-        Users of a step.
+        The number of users per step.
     n_epochs : int
-        Passes over all users.
+        The number of passes over all users.
     random_state : int
-        Seeds torch's own generator, of the whole process.
+        The seed of torch's global generator.
 
     Notes
     -----
-    Needs the extra ``torch`` too. The paper's dropout of inputs, and its beta that rises with the
-    steps, are not in cornac's.
+    The model also needs the extra ``torch``. cornac does not implement two parts of the paper: the
+    dropout of inputs, and a beta that increases with the steps.
 
     References
     ----------
@@ -97,32 +98,32 @@ class MultiVAE(_Cornac):
 
 @dataclass(eq=False)
 class NeuMF(_Cornac):
-    """Products of factors beside a perceptron of others, by cross entropy (cornac's, on torch).
+    """A factorization and a perceptron, combined and trained by cross entropy (cornac, on torch).
 
-    Weights are not read. Scores are probabilities.
+    The weights of pairs are ignored. The scores are probabilities.
 
     Parameters
     ----------
     layers : sequence of int
-        Inputs of the perceptron, half of them the user's, and its layers; the last is the number
-        of factors that are multiplied too.
+        The layer sizes of the perceptron. The first is the number of its inputs, half of which
+        belong to the user. The last is also the number of factors that are multiplied.
     n_negatives : int
-        Items that a pair is compared with in a pass, drawn uniformly.
+        The number of items that a pair is compared with in a pass, drawn uniformly.
     learning_rate : float
-        Of Adam, > 0.
+        The learning rate of Adam, > 0.
     l2 : float
-        Decay of all weights, >= 0.
+        The decay of all weights, >= 0.
     batch_size : int
-        Pairs, positive and negative, of a step.
+        The number of pairs per step, positive and negative.
     n_epochs : int
-        Passes over all pairs.
+        The number of passes over all pairs.
     random_state : int
-        Seeds the generators of torch and of NumPy, of the whole process.
+        The seed of the global generators of torch and NumPy.
 
     Notes
     -----
-    Needs the extra ``torch`` too. Without the paper's pretraining. Cost: scores take a pass of the
-    perceptron for every user and item.
+    The model also needs the extra ``torch``. It does not use the paper's pretraining. Cost: scoring
+    evaluates the perceptron for every user and item.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Recommenders whose scores are products of factors, and the simplest of them."""
+"""Recommenders whose scores are products of factors, and popularity, which has only a bias."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAIRS = 2**16  # pairs whose factors are in memory at a time
 
 
 class FactorRecommender(Recommender):
-    """A recommender of factors: ``score = user_factors_ @ item_factors_ + item_bias_``.
+    """A recommender with factors: ``score = user_factors_ @ item_factors_ + item_bias_``.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class FactorRecommender(Recommender):
         scores = np.empty(rows.size)
         for start in range(0, rows.size, _PAIRS):
             user, item = rows[start : start + _PAIRS], columns[start : start + _PAIRS]
-            wide = self.user_factors_[user].astype(np.float64)
-            products = np.einsum("ij,ij->i", wide, self.item_factors_[item])
+            factors = self.user_factors_[user].astype(np.float64)
+            products = np.einsum("ij,ij->i", factors, self.item_factors_[item])
             scores[start : start + _PAIRS] = products + self.item_bias_[item]
         return scores
 
@@ -53,13 +53,13 @@ class FactorRecommender(Recommender):
     def _top_of(
         self, users: Floats, k: int, seen: Any, candidates: Ints | None
     ) -> tuple[Ints, Floats]:
-        """Return the best items of users by their factors; see `best_items`."""
+        """Return the best items of users with the given factors; see `best_items`."""
         return best_items(users, self.item_factors_, self.item_bias_, k, seen, candidates)
 
     def as_scores(
         self, rows: Ints | None = None, columns: Ints | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the users' and the items' factors, with the bias as one more."""
+        """Return the factors of users and items, with the bias as one more factor."""
         check_is_fitted(self)
         users: Any = slice(None) if rows is None else rows
         items: Any = slice(None) if columns is None else columns
@@ -68,23 +68,25 @@ class FactorRecommender(Recommender):
         )
 
     def similar_items(self, items: ArrayLike, k: int = 10) -> tuple[Items, Floats]:
-        """Find the k items whose factors have the greatest cosine with each given item's.
+        """Return the k items whose factors have the greatest cosine with those of each given item.
 
         Parameters
         ----------
         items : (n,)
-            Ids, or column numbers.
+            The ids or column numbers.
         k : int
+            The number of items per given item, at most the number of items of the model.
 
         Returns
         -------
         items, cosines : (n, k)
-            Without the item itself; filled up as in `recommend`.
+            The nearest items, without the item itself, and their cosines. The rest of a list with
+            fewer than k items is filled as in `recommend`.
         """
         check_is_fitted(self)
         chosen = self._columns(items, "items")
-        found, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
-        return self._named(found), cosines
+        columns, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
+        return self._named(columns), cosines
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_users, n_items = (length(arrays, name) for name in ("user_factors_", "item_factors_"))
@@ -102,15 +104,15 @@ class FactorRecommender(Recommender):
     def _keep(self, users: Any, items: Any, bias: Any = None) -> None:
         self.user_factors_ = np.ascontiguousarray(users, dtype=np.float32)
         self.item_factors_ = np.ascontiguousarray(items, dtype=np.float32)
-        none = np.zeros(self.item_factors_.shape[0], np.float32)
-        self.item_bias_ = none if bias is None else np.ascontiguousarray(bias, dtype=np.float32)
+        zeros = np.zeros(self.item_factors_.shape[0], np.float32)
+        self.item_bias_ = zeros if bias is None else np.ascontiguousarray(bias, dtype=np.float32)
 
 
 @dataclass(eq=False)
 class Popularity(FactorRecommender, MatrixRecommender):
-    """The same for everybody: an item's score is how many users have a pair with it.
+    """The same ranking for all users: an item's score is the number of users with a pair with it.
 
-    Weights are not read. It has no factors, only a bias.
+    The weights of pairs are ignored. The model has no factors, only a bias.
 
     Examples
     --------

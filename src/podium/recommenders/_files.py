@@ -1,4 +1,4 @@
-"""A recommender in one file: its arrays, and the rest as JSON."""
+"""Files of recommenders: one file holds the arrays of a model, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from podium.metrics import Measure
 from podium.recommenders._pairs import Pairs
 
 FORMAT = 1
-"""Version of the file's layout; a file of another one is refused."""
+"""The version of the file layout; a file with another version is refused."""
 
 _KINDS = ("podium_recommender", "podium_factorization")
-_RENAMED = {"RoBiRank": "Factorization"}  # classes of 0.1
+_RENAMED = {"RoBiRank": "Factorization"}  # names of classes in version 0.1
 
 Shapes = dict[str, tuple[tuple[int, ...], Any]]
 
@@ -29,22 +29,24 @@ _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 
 
 class Saved(abc.ABC):
-    """Parts of a recommender that make it a file."""
+    """The part of a recommender that saves and loads it."""
 
-    _kind: ClassVar[str] = _KINDS[0]  # of its files
-    _learned: ClassVar[tuple[str, ...]] = ()  # arrays of a file, beside pairs and labels
+    _kind: ClassVar[str] = _KINDS[0]  # the kind that is written into the file
+    _learned: ClassVar[tuple[str, ...]] = ()  # arrays of the file, besides pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
 
     n_items_: int
     weight_scale_: float
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, safetensors with JSON; whole or not at all.
+        """Write the model to one file in the safetensors format, with JSON metadata.
+
+        The file is replaced atomically: it is complete or not written at all.
 
         Raises
         ------
         ArgumentError
-            If the model keeps what it learned in objects of another library.
+            If the model keeps its learned state in objects of another library.
         """
         check_is_fitted(self)
         if not self._learned:
@@ -61,36 +63,37 @@ class Saved(abc.ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote; no code from the file runs.
+        """Read a model that `save` wrote; no code from the file is executed.
 
         Raises
         ------
         DataError
-            If the file is missing, cut short, damaged, not such a model, or of another format.
+            If the file is missing, truncated or damaged, holds another kind of model, or has
+            another format.
         """
 
-        def own(name: str) -> type[Self]:
+        def get_class(name: str) -> type[Self]:
             _check.choice(name, "class", [cls.__name__])
             return cls
 
-        return read_model(path, own, cls._kind)
+        return read_model(path, get_class, cls._kind)
 
     def _arrays(self) -> Arrays:
-        """Return what was learned, as arrays of a file."""
+        """Return the learned state as arrays of a file."""
         return {name: getattr(self, name) for name in self._learned}
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
-        """Return the number of users and of items, and the shapes of what was learned."""
+        """Return the number of users, the number of items, and the shapes of the learned arrays."""
         raise TypeError(f"a {type(self).__name__} is in no file")
 
     def _take(self, arrays: Arrays) -> None:
-        """Take what was learned from the arrays of a file."""
+        """Set the learned state from the arrays of a file."""
         for name in self._learned:
             setattr(self, name, arrays[name])
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         ones = np.ones(length(arrays, "seen_items_"), np.float32)
-        arrays = {"seen_weights_": ones, **arrays}  # the first files held no weights
+        arrays = {"seen_weights_": ones, **arrays}  # the first files had no weights
         n_users, self.n_items_, learned = self._layout(arrays)
         check(arrays, n_users, self.n_items_, learned)
         self._take(arrays)
@@ -106,29 +109,32 @@ class Saved(abc.ABC):
 
     @abc.abstractmethod
     def _hold_pairs(self, pairs: Pairs) -> None:
-        """Take the pairs that the model was fitted to."""
+        """Store the pairs that the model was fitted to."""
 
 
 def read_model(
     path: str | os.PathLike[str], get_class: Callable[[str], type[Any]], *kinds: str
 ) -> Any:
-    """Read a model of one of these kinds of files, or of any; `get_class` finds its class."""
-    wanted = kinds or _KINDS
-    what = wanted[0].removeprefix("podium_")
-    header, arrays = read_arrays(path, wanted, FORMAT, what=what)
+    """Read a model from a file of one of the given kinds, or of any kind by default.
+
+    `get_class` returns the class for its name.
+    """
+    allowed_kinds = kinds or _KINDS
+    noun = allowed_kinds[0].removeprefix("podium_")
+    header, arrays = read_arrays(path, allowed_kinds, FORMAT, what=noun)
     try:
         name: str = header["class"]
         model = get_class(_RENAMED.get(name, name))(**params_of(header))
         model._restore(header["fitted"], arrays)
-    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} describes no valid model ({wrong}). Save it again with this version of podium."
+            f"{path} describes no valid model ({error}). Save it again with this version of podium."
         ) from None
     return model
 
 
 def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:
-    """Raise an ArgumentError unless the arrays of a file are those of one model."""
+    """Raise an ArgumentError unless the arrays of a file form a consistent model."""
     n_pairs = length(arrays, "seen_items_")
     seen: Shapes = {
         "seen_offsets_": ((n_users + 1,), np.int64),
@@ -146,12 +152,12 @@ def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:
 
 
 def length(arrays: Arrays, name: str) -> int:
-    """Return the number of rows of an array, 0 for a single number."""
+    """Return the number of rows of an array, or 0 for a scalar."""
     return arrays[name].shape[0] if arrays[name].ndim else 0
 
 
 def _check_labels(arrays: Arrays, name: str, length: int) -> None:
-    """Raise unless labels, if there are any, are integers or texts that rise."""
+    """Raise an ArgumentError unless the labels, if any, are ascending integers or text."""
     labels = arrays.get(name, np.arange(length))
     if labels.shape != (length,) or labels.dtype.kind not in "iU":
         raise ArgumentError(f"{name} has shape {labels.shape} of {labels.dtype}, not ({length},)")
@@ -160,7 +166,7 @@ def _check_labels(arrays: Arrays, name: str, length: int) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON has it."""
+    """Return a parameter as a value that JSON can hold."""
     if isinstance(value, Measure):
         return str(value)
     return cast("np.generic[Any]", value).item() if isinstance(value, np.generic) else value

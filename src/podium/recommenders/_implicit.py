@@ -1,4 +1,4 @@
-"""ALS and BPR of the package implicit."""
+"""The models ALS and BPR of the package implicit."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ from podium.recommenders._factors import FactorRecommender
 
 @dataclass(eq=False)
 class ALS(FactorRecommender, MatrixRecommender):
-    """Weighted least squares on all cells, by alternating between users and items (implicit's).
+    """Weighted least squares on all cells by alternating least squares, fitted by implicit.
 
-    A pair of weight w has target 1 and confidence ``alpha * w``, all other cells target 0 and
-    confidence 1.
+    A pair of weight w has the target 1 and the confidence ``alpha * w``. All other cells have the
+    target 0 and the confidence 1.
 
     Parameters
     ----------
     n_factors : int
+        The length of the vectors of users and items.
     l2 : float
-        Penalty on factors, >= 0.
+        The penalty on factors, >= 0.
     alpha : float
-        Confidence of a pair of weight 1, > 0.
+        The confidence of a pair of weight 1, > 0.
     n_epochs : int
-        Alternations.
+        The number of alternations.
     random_state : int
+        The seed of the initial factors.
     n_threads : int
-        Factors do not depend on it.
+        The number of threads, which does not change the factors.
 
     Notes
     -----
-    implicit's ``factors``, ``regularization``, ``alpha``, ``iterations``, on the processor, with
-    three conjugate gradient steps a row. BLAS has one thread meanwhile, as implicit asks.
+    The parameters correspond to implicit's ``factors``, ``regularization``, ``alpha`` and
+    ``iterations``. The model is fitted on the CPU with three conjugate gradient steps per row.
+    During the fit BLAS uses one thread, as implicit recommends.
 
     References
     ----------
@@ -53,38 +56,41 @@ class ALS(FactorRecommender, MatrixRecommender):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "alpha": _check.number(self.alpha, "alpha", low=0.0, strict=True),
             **_given(self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads),
         }
-        model = _fitted(package.AlternatingLeastSquares, given, pairs)
+        model = _fitted(package.AlternatingLeastSquares, parameters, pairs)
         self._keep(model.user_factors, model.item_factors)
 
 
 @dataclass(eq=False)
 class BPR(FactorRecommender, MatrixRecommender):
-    """Pairwise logistic loss against items that other pairs have, by descent (implicit's).
+    """Pairwise logistic loss of a user's items against items of other pairs, fitted by implicit.
 
-    Weights are not read.
+    The factors are learned by stochastic gradient descent. The weights of pairs are ignored.
 
     Parameters
     ----------
     n_factors : int
+        The length of the vectors of users and items.
     learning_rate : float
-        Step, > 0, the same all the time.
+        The step, > 0, which is constant.
     l2 : float
-        Penalty on factors, >= 0.
+        The penalty on factors, >= 0.
     n_epochs : int
-        Passes of as many steps as there are pairs.
+        The number of passes; each takes as many steps as there are pairs.
     random_state : int
+        The seed of the initial factors and of the draws.
     n_threads : int
-        With more than one, two fits differ: threads write over each other.
+        The number of threads. With more than one, two fits differ, because threads overwrite each
+        other's updates.
 
     Notes
     -----
-    implicit's ``factors``, ``learning_rate``, ``regularization``, ``iterations``, with its check
-    that a negative is not a pair of the user; a step whose item is one is lost. Negatives are drawn
-    from pairs, so that popular items are drawn more often.
+    The parameters correspond to implicit's ``factors``, ``learning_rate``, ``regularization`` and
+    ``iterations``. implicit checks that a negative is not an item of the user; if it is, the step
+    is skipped. Negatives are drawn from the pairs, so that popular items are drawn more often.
 
     References
     ----------
@@ -101,19 +107,19 @@ class BPR(FactorRecommender, MatrixRecommender):
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.bpr", "baselines", "BPR")
         rate = _check.number(self.learning_rate, "learning_rate", low=0.0, strict=True)
-        given = {
+        parameters = {
             "learning_rate": rate,
             **_given(self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads),
         }
-        model = _fitted(package.BayesianPersonalizedRanking, given, pairs)
-        # its last factor is the bias, and 1 for every user
+        model = _fitted(package.BayesianPersonalizedRanking, parameters, pairs)
+        # implicit's last factor is the bias of an item, and 1 for every user
         self._keep(
             model.user_factors[:, :-1], model.item_factors[:, :-1], model.item_factors[:, -1]
         )
 
 
 def _given(n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int) -> dict[str, Any]:
-    """Check what both have, under implicit's names."""
+    """Check the parameters that both models have, and return them under implicit's names."""
     return {
         "factors": _check.cutoff(n_factors, name="n_factors"),
         "regularization": _check.number(l2, "l2", low=0.0),
@@ -124,7 +130,7 @@ def _given(n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int) 
 
 
 def _fitted(make: Any, given: dict[str, Any], pairs: sparse.csr_array[Any]) -> Any:
-    with threadpool_limits(1, "blas"):  # else it warns, and its threads fight BLAS's for the cores
+    with threadpool_limits(1, "blas"):  # without this, implicit warns, and both use all cores
         model = make(dtype=np.float32, **given)
         model.fit(sparse.csr_matrix(pairs), show_progress=False)
     return model

@@ -1,4 +1,4 @@
-"""WARP of the package LightFM."""
+"""The model WARP of the package LightFM."""
 
 from __future__ import annotations
 
@@ -17,31 +17,37 @@ SCHEDULES = ("adagrad", "adadelta")
 
 @dataclass(eq=False)
 class WARP(FactorRecommender, MatrixRecommender):
-    """Hinge against the first violating item drawn, weighed by the rank so guessed (LightFM's).
+    """Weighted approximate-rank pairwise loss, fitted by LightFM.
 
-    Weights are not read. LightFM's bias of a user is left out: it is the same for all items.
+    A step draws items until one violates the margin of the hinge loss. The step is weighted by the
+    rank that is estimated from the number of draws. The weights of pairs are ignored. LightFM's
+    bias of users is left out, because it is the same for all items.
 
     Parameters
     ----------
     n_factors : int
+        The length of the vectors of users and items.
     learning_rate : float
-        First step, > 0.
+        The first step, > 0.
     schedule : {"adagrad", "adadelta"}
-        How steps shrink.
+        The rule by which the steps decrease.
     l2 : float
-        Penalty on factors, >= 0.
+        The penalty on factors, >= 0.
     max_sampled : int
-        Items drawn at most in search of one that violates.
+        The maximum number of items that are drawn in search of one that violates the margin.
     n_epochs : int
-        Passes over all pairs.
+        The number of passes over all pairs.
     random_state : int
+        The seed of the initial factors and of the drawn items.
     n_threads : int
-        With more than one, two fits differ: threads write over each other.
+        The number of threads. With more than one, two fits differ, because threads overwrite each
+        other's updates.
 
     Notes
     -----
-    LightFM's ``no_components``, ``user_alpha`` and ``item_alpha``, ``max_sampled``, ``epochs``,
-    without features. The package is released as C code alone: installing it takes a compiler.
+    The parameters correspond to LightFM's ``no_components``, ``user_alpha`` and ``item_alpha``,
+    ``max_sampled`` and ``epochs``, without features. The package is released only as C source code,
+    so that installing it requires a compiler.
 
     References
     ----------

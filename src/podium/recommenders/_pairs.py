@@ -1,4 +1,4 @@
-"""Positives: which user likes which items, and how much; read from a matrix or a table."""
+"""Positive pairs of users and items with weights, read from a matrix or a table."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ _MOST_ITEMS = 2**31 - 2
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Positive pairs in order of user and item, each once.
+    """Positive pairs, ordered by user and item, without repetitions.
 
     Attributes
     ----------
     offsets : int64, (n_users + 1,)
+        The pairs of user u are ``offsets[u] : offsets[u + 1]``.
     items : int32, (n_pairs,)
+        The item of each pair.
     weights : float32, (n_pairs,)
-        s_xy > 0, divided by `scale`.
+        The weights s_xy > 0, divided by `scale`.
     n_items : int
+        The number of items, with or without pairs.
     scale : float
-        Mean of s_xy, so that a step has the same unit whatever the weights' unit.
+        The divisor of s_xy: by default its mean, so that the unit of a step does not depend on
+        the unit of the weights.
     user_labels, item_labels : (n_users,), (n_items,), or None
-        Ids, rising, where the pairs came from a table; a matrix has positions only.
+        The ids in ascending order if the pairs came from a table; None for a matrix.
     """
 
     offsets: NDArray[np.int64]
@@ -54,7 +58,7 @@ class Pairs:
         return self.n_users, self.n_items
 
     def part(self, first: int, stop: int) -> Pairs:
-        """Return the pairs of users first : stop alone, who count from 0; memory is shared."""
+        """Return the pairs of users `first` to `stop - 1`, renumbered from 0; memory is shared."""
         lo, hi = int(self.offsets[first]), int(self.offsets[stop])
         return Pairs(
             self.offsets[first : stop + 1] - lo,
@@ -65,7 +69,7 @@ class Pairs:
         )
 
     def chosen(self, is_wanted: NDArray[np.bool_]) -> Pairs:
-        """Return some of the pairs, of as many users and items."""
+        """Return the selected pairs; the numbers of users and items stay the same."""
         n_before = np.concatenate([[0], np.cumsum(is_wanted)])
         return replace(
             self,
@@ -75,7 +79,10 @@ class Pairs:
         )
 
     def writeable(self) -> Pairs:
-        """Return itself, or a copy where its memory may only be read: kernels take one kind."""
+        """Return the pairs themselves, or a copy if their memory is read-only.
+
+        Kernels are compiled for writeable arrays only.
+        """
         if self.items.flags.writeable:
             return self
         copies = (self.offsets.copy(), self.items.copy(), self.weights.copy())
@@ -103,19 +110,23 @@ def read(
     Parameters
     ----------
     source : scipy.sparse matrix, Interactions, path, frame, mapping or tuple of columns
+        The pairs and their values. A value of 0 means that there is no pair.
     gain : {"value", "exp2", "one"}
-        A pair weighs its value, ``2 ** value - 1``, or 1. A pair of value 0 is none.
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
+    name : str
+        The name of `source` in messages.
     item_labels : (n_items,), optional
-        Ids that a table may name; those of the table itself without it.
+        The ids that a table may contain; those of the table itself by default.
     scale : float, optional
-        What to divide weights by; their mean without it, and then there must be some.
+        The divisor of the weights. The default is their mean; there must then be at least one pair.
     as_they_are : bool
-        Divide weights by 1; there must be some.
+        Whether to divide the weights by 1; there must then be at least one pair.
 
     Raises
     ------
     ArgumentError, DataError
-        For values that are not finite or negative, no pairs, or ids that are not in item_labels.
+        If values are negative or not finite, if there are no pairs, or if an id is not in
+        item_labels.
     """
     _check.choice(gain, "gain", GAINS)
     if is_matrix(source):
@@ -129,7 +140,7 @@ def read(
 
 
 def read_same(source: Any, name: str, like: Pairs) -> Pairs:
-    """Read pairs of the same users and items as others: judged ones, for validation."""
+    """Read judged pairs, for validation, of the same users and items as the pairs `like`."""
     if is_matrix(source):
         if source.shape != like.shape:
             raise ArgumentError(
@@ -141,56 +152,70 @@ def read_same(source: Any, name: str, like: Pairs) -> Pairs:
     matrix, users, items = _from_table(source, name, like.item_labels)
     rows = known_codes(users, like.user_labels, f"user of {name}")
     coo = matrix.tocoo()
-    wide = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
-    return _weighed(_canonical(wide, name), "one", name, like.user_labels, items)
+    placed = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
+    return _weighed(_canonical(placed, name), "one", name, like.user_labels, items)
 
 
 def together(pairs: Pairs, more: Any) -> Pairs:
-    """Return pairs and, with weight 0, further ones from a matrix of their shape."""
-    old, new = pairs.matrix().tocoo(), more.tocoo()
-    weights = np.concatenate([old.data, np.zeros(new.data.size, np.float32)])
-    rows, columns = np.concatenate([old.row, new.row]), np.concatenate([old.col, new.col])
-    both: Any = sparse.csr_array((weights, (rows, columns)), shape=pairs.shape)
-    both.sum_duplicates()
+    """Return the pairs, and further pairs with weight 0 from a matrix of the same shape."""
+    old_coo, new_coo = pairs.matrix().tocoo(), more.tocoo()
+    weights = np.concatenate([old_coo.data, np.zeros(new_coo.data.size, np.float32)])
+    rows, columns = (
+        np.concatenate([old_coo.row, new_coo.row]),
+        np.concatenate([old_coo.col, new_coo.col]),
+    )
+    union: Any = sparse.csr_array((weights, (rows, columns)), shape=pairs.shape)
+    union.sum_duplicates()
     return replace(
         pairs,
-        offsets=both.indptr.astype(np.int64),
-        items=both.indices.astype(np.int32),
-        weights=both.data.astype(np.float32),
+        offsets=union.indptr.astype(np.int64),
+        items=union.indices.astype(np.int32),
+        weights=union.data.astype(np.float32),
     )
 
 
 def is_matrix(source: Any) -> bool:
-    """Return whether it is one of SciPy's sparse matrices."""
+    """Return whether the source is a sparse matrix of SciPy."""
     return bool(sparse.issparse(source))
 
 
 def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
-    """Return the position of each id among rising labels, or name the first that is not there."""
-    wanted = np.atleast_1d(np.asarray(ids))
-    if wanted.ndim != 1:
-        raise ArgumentError(f"{name} must be a list of ids, got an array of shape {wanted.shape}.")
-    if wanted.dtype.kind in "iu" and labels.dtype.kind == "U":
-        wanted = wanted.astype(str)
-    if wanted.size and (wanted.dtype.kind == "U") != (labels.dtype.kind == "U"):
+    """Return the position of each id among ascending labels.
+
+    Raises
+    ------
+    ArgumentError
+        If an id is not among the labels; the message names the first one.
+    """
+    id_array = np.atleast_1d(np.asarray(ids))
+    if id_array.ndim != 1:
+        raise ArgumentError(
+            f"{name} must be a list of ids, got an array of shape {id_array.shape}."
+        )
+    if id_array.dtype.kind in "iu" and labels.dtype.kind == "U":
+        id_array = id_array.astype(str)
+    if id_array.size and (id_array.dtype.kind == "U") != (labels.dtype.kind == "U"):
         raise ArgumentError(
             f"{name} must hold ids such as {_check.label(labels[0])}, got "
-            f"{_check.label(wanted[0])}."
+            f"{_check.label(id_array[0])}."
         )
-    place = find(labels, wanted)
-    unknown = place < 0
+    positions = find(labels, id_array)
+    unknown = positions < 0
     if unknown.any():
-        first, others = wanted[int(np.argmax(unknown))], int(unknown.sum()) - 1
-        more = f" (and {others} more)" if others else ""
+        first, others = id_array[int(np.argmax(unknown))], int(unknown.sum()) - 1
+        remark = f" (and {others} more)" if others else ""
         raise ArgumentError(
-            f"{name} {_check.label(first)} is unknown to the model{more}. Leave it out, or fit "
+            f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "
             "with it."
         )
-    return place
+    return positions
 
 
 def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
-    """Return the position of each id, -1 for one that is not there; numbers match their text."""
+    """Return the position of each id among the labels, -1 if it is not there.
+
+    Numbers match their text.
+    """
     if ids.size and ids.dtype.kind not in "iuU":
         raise ArgumentError(f"{name} must hold ids, integers or text, got {ids.dtype}.")
     if labels is None:
@@ -199,8 +224,8 @@ def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArr
     if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
         ids, labels = ids.astype(np.str_), labels.astype(np.str_)
         order = np.argsort(labels)
-        place = find(labels[order], ids)
-        return np.where(place < 0, -1, order[place])
+        positions = find(labels[order], ids)
+        return np.where(positions < 0, -1, order[positions])
     return find(labels, ids)
 
 
@@ -215,9 +240,9 @@ def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any
         items = known_codes(labels, item_labels, f"item of {name}")[items]
         labels = item_labels
     values = np.ones(users.size) if events.value is None else events.value
-    bad = ~np.isfinite(values) | (values < 0)  # before they are added up
-    if bad.any():
-        row = int(np.argmax(bad))
+    is_bad = ~np.isfinite(values) | (values < 0)  # checked before repeated pairs are added up
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
         raise DataError(
             f"{name}: values must be finite and >= 0, got {values[row]:g} in row {row}."
         )
@@ -227,7 +252,7 @@ def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any
 
 
 def _canonical(matrix: Any, name: str) -> Any:
-    """Return CSR with sorted items, repeated pairs added up; the input stays as it is."""
+    """Return CSR with sorted items, with repeated pairs added up; the input is not changed."""
     if matrix.format == "csr" and matrix.has_canonical_format:
         return matrix
     coo = matrix.tocoo()
@@ -298,13 +323,13 @@ def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 def _refuse_bad(
     values: NDArray[np.float64], name: str, place: Callable[[int], tuple[int, int]]
 ) -> None:
-    bad = ~np.isfinite(values) | (values < 0)
-    if bad.any():
-        first = int(np.argmax(bad))
+    is_bad = ~np.isfinite(values) | (values < 0)
+    if is_bad.any():
+        first = int(np.argmax(is_bad))
         user, item = place(first)
         raise ArgumentError(
             f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
-            f"{item} ({int(bad.sum())} such values). Drop them, or set them to 0."
+            f"{item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
         )
 
 

@@ -1,4 +1,4 @@
-"""The registry of recommenders by name; none of them is imported before it is looked up."""
+"""The registry of recommenders by name; a model is imported only when it is looked up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
 
 REGISTRY: Models[Recommender] = Models("recommender", "name or name(param=value), as ease(l2=500)")
-"""Every recommender by its name; the law tests loop over it."""
+"""All recommenders by name; the law tests loop over them."""
 
 register, register_at = REGISTRY.register, REGISTRY.register_at
 get, parse = REGISTRY.make, REGISTRY.parse
@@ -28,13 +28,13 @@ register_at("neumf", "podium.recommenders._cornac", "NeuMF")
 
 
 def load(path: str | os.PathLike[str]) -> Recommender:
-    """Read a recommender of any registered class that its `save` wrote; no code from it runs.
+    """Read a saved recommender of any registered class; no code from the file is executed.
 
     Raises
     ------
     DataError
-        If the file is missing, cut short, damaged, no recommender, of another format, or of a
-        class that is not registered.
+        If the file is missing, truncated or damaged, holds no recommender, has another format, or
+        is of a class that is not registered.
     """
     from podium.recommenders._files import read_model
 

@@ -1,4 +1,4 @@
-"""Recommenders of one item x item matrix: a user's scores are the sum of its items' rows."""
+"""Recommenders with an item x item matrix: a user's scores are the sum of the items' rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from podium.recommenders._base import Floats, Ints, MatrixRecommender
 from podium.recommenders._files import Shapes
 from podium.recommenders._pairs import is_matrix
 
-_BLOCK = 2**22  # numbers of the item x item matrix that are made at a time
+_BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
 _PRECISIONS = ("double", "single")
 
 
 class _ItemItem(MatrixRecommender, abc.ABC):
-    """``scores = user_items_ @ weights_``."""
+    """A recommender with ``scores = user_items_ @ weights_``."""
 
-    weights_: Any  # here, not in a dataclass, which would make a parameter of it
+    weights_: Any  # declared here, because a dataclass would make it a parameter
 
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
@@ -35,27 +35,29 @@ class _ItemItem(MatrixRecommender, abc.ABC):
 
 @dataclass(eq=False)
 class EASE(_ItemItem):
-    """The linear model of items by items, of zero diagonal, with the least squared error.
+    """The linear item-item model with zero diagonal that minimises the squared error.
 
-    Minimises ``||X - X B||² + l2 ||B||²`` where ``diag(B) = 0``, X being the pairs: with P the
-    inverse of ``X'X + l2 I``, ``B[i, j] = -P[i, j] / P[j, j]``. Only for catalogues whose items
-    squared fit into memory.
+    It minimises ``||X - X B||² + l2 ||B||²`` subject to ``diag(B) = 0``, where X is the matrix of
+    pairs. With P the inverse of ``X'X + l2 I``, the solution is ``B[i, j] = -P[i, j] / P[j, j]``.
+    Use it only if a matrix of items x items fits into memory.
 
     Parameters
     ----------
     l2 : float
-        Penalty, > 0, in units of users: some hundred and more.
+        The penalty, > 0, in units of users: usually some hundred or more.
     precision : {"double", "single"}
-        Of the inverse. Single takes half of the time and memory, and is exact enough where l2 is
-        not far below the number of users of a popular item.
+        The precision of the inverse. Single precision takes half the time and memory. It is exact
+        enough if l2 is not far below the number of users of a popular item.
 
     Attributes
     ----------
     weights_ : float32, (n_items, n_items)
+        The matrix B.
 
     Notes
     -----
-    Cost: n_items³ operations; memory 8 (single: 4) bytes a pair of items, and 4 for the weights.
+    Cost: n_items³ operations. Memory: 8 bytes per pair of items (4 in single precision), and 4
+    bytes for the weights.
 
     References
     ----------
@@ -80,8 +82,8 @@ class EASE(_ItemItem):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         l2 = _check.number(self.l2, "l2", low=0.0, strict=True)
-        double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
-        inverse = _gram(pairs, np.dtype(np.float64 if double else np.float32))
+        is_double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
+        inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += l2
         _invert(inverse)
         self.weights_ = _negative_ratios(inverse)
@@ -89,25 +91,26 @@ class EASE(_ItemItem):
 
 @dataclass(eq=False)
 class ItemKNN(_ItemItem):
-    """Nearest items: the sum, over a user's items, of the cosine between each and its neighbours.
+    """Nearest items: an item's score is the sum of its cosines with the items of the user.
 
-    Each item keeps the k others of greatest cosine between columns of pairs; of equal ones the
-    lower item numbers. An item that is a neighbour of none of a user's items scores 0.
+    Only neighbours count: each item keeps the k other items with the greatest cosine between
+    columns of pairs. Among equal cosines the lower item numbers are kept. An item that is not a
+    neighbour of any item of the user scores 0.
 
     Parameters
     ----------
     k : int
-        Neighbours of an item.
+        The number of neighbours per item.
 
     Attributes
     ----------
     weights_ : scipy.sparse.csr_array of float32, (n_items, n_items)
-        Row j has the cosines of item j with its neighbours.
+        Row j holds the cosines of item j with its neighbours.
 
     Notes
     -----
-    Cost: one sparse product, made and cut a block of items at a time. Cosines count a pair's
-    weight.
+    The cosines use the weights of the pairs. Cost: one sparse product, which is computed and
+    reduced to the neighbours in blocks of items.
 
     References
     ----------
@@ -144,15 +147,17 @@ class ItemKNN(_ItemItem):
     def _take(self, arrays: Arrays) -> None:
         table = (arrays["cosines"], arrays["neighbours"], arrays["neighbour_offsets"])
         self.weights_ = sparse.csr_array(table, shape=(self.n_items_, self.n_items_))
-        self.weights_.check_format()  # raises ValueError for places that are not there
+        self.weights_.check_format()  # raises ValueError if an index is out of range
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         k = _check.cutoff(self.k)
         n_items = pairs.shape[1]
         columns = _unit_columns(pairs)
         rows = columns.T.tocsr()
-        kept = [_nearest(rows[start:stop] @ columns, start, k) for start, stop in _blocks(n_items)]
-        self.weights_ = sparse.csr_array(sparse.vstack(kept, format="csr"))
+        neighbours = [
+            _nearest(rows[start:stop] @ columns, start, k) for start, stop in _blocks(n_items)
+        ]
+        self.weights_ = sparse.csr_array(sparse.vstack(neighbours, format="csr"))
 
 
 def _blocks(n_items: int) -> list[tuple[int, int]]:
@@ -161,35 +166,38 @@ def _blocks(n_items: int) -> list[tuple[int, int]]:
 
 
 def _gram(pairs: sparse.csr_array[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return X'X, on and above the diagonal; what is below is not to be read."""
+    """Return X'X on and above the diagonal; the entries below are not valid."""
     n_items = pairs.shape[1]
-    wide: Any = pairs.astype(dtype)
-    items = wide.T.tocsr()
+    converted: Any = pairs.astype(dtype)
+    items = converted.T.tocsr()
     gram = np.zeros((n_items, n_items), dtype, order="F")
     for start, stop in _blocks(n_items):
-        # each column of the block, from item 0 to the block's last
-        gram[:stop, start:stop] = (items[:stop] @ wide[:, start:stop]).toarray()
+        # only rows up to the block's last item: the rest lies below the diagonal
+        gram[:stop, start:stop] = (items[:stop] @ converted[:, start:stop]).toarray()
     return gram
 
 
 def _invert(matrix: NDArray[Any]) -> None:
-    """Put the inverse of a positive definite matrix on and above its diagonal, in place."""
+    """Replace the entries on and above the diagonal by those of the inverse, in place.
+
+    The matrix must be positive definite.
+    """
     routines: Any = linalg.get_lapack_funcs(("potrf", "potri"), (matrix,))
-    factor, inverse = routines
-    found, failed = factor(matrix, lower=False, clean=False, overwrite_a=True)
-    if not failed:
-        found, failed = inverse(found, lower=False, overwrite_c=True)
-    if failed:
+    factorize, invert = routines
+    result, info = factorize(matrix, lower=False, clean=False, overwrite_a=True)
+    if not info:
+        result, info = invert(result, lower=False, overwrite_c=True)
+    if info:
         raise ArgumentError(
             "l2 is too small for these pairs: the matrix has no inverse in this precision. Give "
             "a greater l2, or precision='double'."
         )
-    if not np.shares_memory(found, matrix):
-        matrix[:] = found
+    if not np.shares_memory(result, matrix):
+        matrix[:] = result
 
 
 def _negative_ratios(inverse: NDArray[Any]) -> Floats:
-    """Return -P[i, j] / P[j, j] and a zero diagonal, from P on and above its diagonal."""
+    """Return -P[i, j] / P[j, j] with a zero diagonal; P is valid on and above its diagonal."""
     n_items = inverse.shape[0]
     diagonal = inverse.diagonal().copy()
     weights = np.empty((n_items, n_items), np.float32)
@@ -203,19 +211,25 @@ def _negative_ratios(inverse: NDArray[Any]) -> Floats:
 
 
 def _unit_columns(pairs: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """Return the pairs with columns of length 1, in float64; an item without pairs stays empty."""
-    wide: Any = pairs.astype(np.float64)
-    lengths = np.sqrt(np.bincount(wide.indices, wide.data**2, minlength=pairs.shape[1]))
-    wide.data /= lengths[wide.indices]
-    return wide
+    """Return the pairs in float64, with columns scaled to length 1; empty columns stay empty."""
+    scaled: Any = pairs.astype(np.float64)
+    lengths = np.sqrt(np.bincount(scaled.indices, scaled.data**2, minlength=pairs.shape[1]))
+    scaled.data /= lengths[scaled.indices]
+    return scaled
 
 
 def _nearest(cosines: Any, start: int, k: int) -> sparse.csr_array[Any]:
-    """Return the k greatest cosines > 0 of each row, whose own items begin at `start`."""
+    """Return the k greatest cosines > 0 of each row.
+
+    Row i belongs to item ``start + i``, which is left out of its own neighbours.
+    """
     n_rows, n_items = map(int, cosines.shape)
     rows = np.arange(n_rows)
-    own = sparse.csr_array((np.ones(n_rows), (rows, rows + start)), shape=cosines.shape)
-    items, best = top_k(cosines.toarray(), min(k, n_items), exclude=own)
-    kept = best > 0
-    table = (best[kept].astype(np.float32), (np.nonzero(kept)[0], items[kept]))
+    diagonal = sparse.csr_array((np.ones(n_rows), (rows, rows + start)), shape=cosines.shape)
+    items, best = top_k(cosines.toarray(), min(k, n_items), exclude=diagonal)
+    is_neighbour = best > 0
+    table = (
+        best[is_neighbour].astype(np.float32),
+        (np.nonzero(is_neighbour)[0], items[is_neighbour]),
+    )
     return sparse.csr_array(table, shape=cosines.shape)

@@ -1,4 +1,4 @@
-"""The state of a fit in a file, written whole after each pass, from which a fit goes on."""
+"""Checkpoints: the state of a fit in a file that is replaced after each pass, to resume from."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _FACTORS = ("users", "items", "bias")
 
 
 class Checkpoint:
-    """A file that holds the state and the history of a fit, and of which fit they are.
+    """A file with the state and the history of a fit, and with data that identify the fit.
 
     Parameters
     ----------
     path : path
+        The file.
     pairs, settings, judge
-        Of the fit: a file of another one is refused.
+        The pairs, settings and validation of the fit. A file of another fit is refused.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Checkpoint:
         }
 
     def write(self, state: State, history: History) -> None:
-        """Replace the file by one of this state; the old one stays if that fails."""
+        """Replace the file by one with this state; if that fails, the old file stays."""
         arrays: Arrays = {
             "mean_costs": state.mean_costs,
             "costs": np.array(history.costs),
@@ -61,12 +62,12 @@ class Checkpoint:
         write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._of})
 
     def read(self) -> tuple[State, History] | None:
-        """Return what the file holds, or None where there is none yet.
+        """Return the state and history in the file, or None if there is no file.
 
         Raises
         ------
         DataError
-            If it is of another fit, or damaged.
+            If the file belongs to another fit or is damaged.
         """
         if not os.path.lexists(self.path):
             return None
@@ -74,14 +75,14 @@ class Checkpoint:
         self._refuse_other(header.get("of"))
         try:
             return self._restored(arrays)
-        except ArgumentError as wrong:
+        except ArgumentError as error:
             raise DataError(
-                f"checkpoint {os.fspath(self.path)} is none of this fit ({wrong}). Give another "
+                f"checkpoint {os.fspath(self.path)} is none of this fit ({error}). Give another "
                 "checkpoint, or begin anew without resume."
             ) from None
 
     def _restored(self, arrays: Arrays) -> tuple[State, History]:
-        """Return the state and the history, once every array is as `write` left it."""
+        """Return the state and the history after checking the shape and type of every array."""
         n_done = arrays["costs"].size if "costs" in arrays else 0
         n_epochs = self._of["settings"]["n_epochs"]
         if not 1 <= n_done <= n_epochs:
@@ -98,13 +99,13 @@ class Checkpoint:
         state = State(_factors("", arrays), arrays["mean_costs"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
-            earlier = history.best_epoch < history.n_done
-            check_arrays(arrays, self._wanted("best_") if earlier else {})
-            history.best = _factors("best_", arrays) if earlier else state.factors.copy()
+            best_is_earlier = history.best_epoch < history.n_done
+            check_arrays(arrays, self._wanted("best_") if best_is_earlier else {})
+            history.best = _factors("best_", arrays) if best_is_earlier else state.factors.copy()
         return state, history
 
     def _wanted(self, prefix: str) -> dict[str, Any]:
-        """Return the shape and the type of factors."""
+        """Return the shapes and types of the arrays of factors."""
         n_factors = self._of["settings"]["n_factors"]
         n_users, n_items = self._shape
         shapes = ((n_users, n_factors), (n_items, n_factors), (n_items,))
@@ -112,46 +113,48 @@ class Checkpoint:
         return {name: (shape, np.float32) for name, shape in zip(names, shapes, strict=True)}
 
     def _refuse_other(self, found: Any) -> None:
-        other = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-        for part, what in (
+        saved = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        for part, template in (
             ("podium", "by podium {theirs}, and this is {ours}"),
             ("data", "of other interactions"),
             ("settings", "of other settings: {differences}"),
             ("eval_set", "of another eval_set, eval_metric or patience"),
         ):
-            theirs, ours = other.get(part), self._of[part]
-            if theirs != ours:
-                differences = _differences(theirs, ours) if part == "settings" else ""
-                told = what.format(theirs=theirs, ours=ours, differences=differences)
+            saved_value, current_value = saved.get(part), self._of[part]
+            if saved_value != current_value:
+                differences = _differences(saved_value, current_value) if part == "settings" else ""
+                reason = template.format(
+                    theirs=saved_value, ours=current_value, differences=differences
+                )
                 raise DataError(
-                    f"checkpoint {os.fspath(self.path)} is {told}. Give another checkpoint, or "
+                    f"checkpoint {os.fspath(self.path)} is {reason}. Give another checkpoint, or "
                     "begin anew without resume."
                 )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
-    """Return what a fit goes on from; None, with a warning, where nothing is there yet."""
+    """Return the state and history to continue from; None, with a warning, if there is no file."""
     if checkpoint is None:
         raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
-    begun = checkpoint.read()
-    if begun is None:
-        place = os.fspath(checkpoint.path)
+    saved_fit = checkpoint.read()
+    if saved_fit is None:
+        path = os.fspath(checkpoint.path)
         warnings.warn(
-            f"There is no checkpoint {place}: the fit begins anew.", PodiumWarning, stacklevel=3
+            f"There is no checkpoint {path}: the fit begins anew.", PodiumWarning, stacklevel=3
         )
-    return begun
+    return saved_fit
 
 
 def _differences(theirs: Any, ours: dict[str, Any]) -> str:
     if not isinstance(theirs, dict):
         return "they are not told"
-    before = cast("dict[str, Any]", theirs)
-    other = [name for name, value in ours.items() if before.get(name) != value]
-    return ", ".join(f"{name} was {before.get(name)!r}, is {ours[name]!r}" for name in other)
+    saved = cast("dict[str, Any]", theirs)
+    changed = [name for name, value in ours.items() if saved.get(name) != value]
+    return ", ".join(f"{name} was {saved.get(name)!r}, is {ours[name]!r}" for name in changed)
 
 
 def _fingerprint(pairs: Pairs) -> str:
-    """Return what tells these pairs from others: a sum of their shape, places and weights."""
+    """Return a digest that identifies the pairs by their shape, items, weights and labels."""
     digest = blake2b(repr((pairs.shape, pairs.scale)).encode(), digest_size=16)
     for array in (pairs.offsets, pairs.items, pairs.weights, pairs.user_labels, pairs.item_labels):
         digest.update(b"" if array is None else np.ascontiguousarray(array).data)
@@ -172,6 +175,6 @@ def _named(prefix: str, factors: Factors) -> Arrays:
 
 def _factors(prefix: str, arrays: Arrays) -> Factors:
     users, items, bias = (arrays[prefix + name] for name in _FACTORS)
-    rows = [aligned(*each.shape) for each in (users, items)]
-    rows[0][:], rows[1][:] = users, items
-    return Factors(rows[0], rows[1], bias)
+    copies = [aligned(*rows.shape) for rows in (users, items)]
+    copies[0][:], copies[1][:] = users, items
+    return Factors(copies[0], copies[1], bias)

@@ -1,4 +1,4 @@
-"""Stochastic descent on the linearised ranking loss: factors, and one pass after another."""
+"""Stochastic descent on the linearised ranking loss, one pass after another."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from podium.recommenders.factorization._plan import Blocks, cut_users
 
 Floats = NDArray[np.float32]
 
-_INITIAL = 1  # purpose number in the seeds of draws
-_CHUNK = 2**14  # users whose factors are found at a time, with the items' fixed
-_MOST_LOSSES = 5  # of workers within one pass
-_HIGHEST = 10.0  # mean cost of a pair, 1 for equal scores: beyond, the steps have gone wild
+_INITIAL = 1  # the number of this purpose in the seeds of random draws
+_CHUNK = 2**14  # users whose factors are folded in at a time
+_MOST_LOSSES = 5  # losses of workers in one pass after which the fit fails
+_HIGHEST = 10.0  # mean cost of a pair above which a pass has diverged; equal scores cost 1
 
 
 @dataclass(eq=False)
 class Factors:
-    """Rows of users and items, and a bias of each item."""
+    """The factors of users and items, and a bias per item."""
 
     users: Floats
     items: Floats
@@ -44,47 +44,47 @@ class Factors:
     def draw(
         cls, pairs: Pairs, n_factors: int, seed: int, purpose: tuple[int, ...] = (_INITIAL,)
     ) -> Factors:
-        """Draw normal numbers of variance 1 / n_factors; zeros for users without a pair."""
+        """Draw normal numbers of variance 1 / n_factors; users without a pair get zeros."""
         rng = np.random.default_rng([seed, *purpose])
         scale = np.float32(1.0 / np.sqrt(n_factors))
-        rows = [aligned(n, n_factors) for n in pairs.shape]
-        for row in rows:
-            rng.standard_normal(dtype=np.float32, out=row)
-            row *= scale
-        rows[0][np.diff(pairs.offsets) == 0] = 0.0
-        return cls(rows[0], rows[1], np.zeros(pairs.n_items, np.float32))
+        sides = [aligned(n, n_factors) for n in pairs.shape]
+        for factors in sides:
+            rng.standard_normal(dtype=np.float32, out=factors)
+            factors *= scale
+        sides[0][np.diff(pairs.offsets) == 0] = 0.0
+        return cls(sides[0], sides[1], np.zeros(pairs.n_items, np.float32))
 
     def copy(self) -> Factors:
-        """Return factors of their own memory."""
-        same = [aligned(*each.shape) for each in (self.users, self.items)]
-        same[0][:], same[1][:] = self.users, self.items
-        return Factors(same[0], same[1], self.bias.copy())
+        """Return a copy of the factors."""
+        copies = [aligned(*rows.shape) for rows in (self.users, self.items)]
+        copies[0][:], copies[1][:] = self.users, self.items
+        return Factors(copies[0], copies[1], self.bias.copy())
 
 
 @dataclass(eq=False)
 class State:
-    """All that a pass begins with: factors, and the running mean cost of each positive."""
+    """The input of a pass: factors, and the running mean cost of each positive."""
 
     factors: Factors
     mean_costs: Floats
 
     @classmethod
     def draw(cls, pairs: Pairs, settings: Settings) -> State:
-        """Return the state before the first pass; equal scores cost 1."""
+        """Return the state before the first pass; the initial costs are 1, as for equal scores."""
         factors = Factors.draw(pairs, settings.n_factors, settings.seed)
         return cls(factors, np.ones(pairs.items.size, np.float32))
 
 
 class Descent:
-    """A state on its way: `epoch` makes a pass over all pairs.
+    """A state and the workers that improve it: `epoch` makes a pass over all pairs.
 
-    The state changes when a pass has ended well, and then as a whole: an interrupted pass, one
-    that diverged and one that lost a worker leave it as it was.
+    The state changes only after a complete pass, and then as a whole. A pass that was interrupted,
+    diverged or lost a worker leaves it unchanged.
 
     Attributes
     ----------
     interrupted : bool
-        An interrupt came while the state changed, and had to wait.
+        Whether an interrupt arrived while the state changed, and was therefore deferred.
     """
 
     def __init__(self, pairs: Pairs, settings: Settings, executor: Executor, state: State) -> None:
@@ -95,24 +95,24 @@ class Descent:
         self._layout, self._blocks = Blocks.whole(pairs.n_items), list[Any]()
 
     def epoch(self, number: int) -> float | None:
-        """Make a pass over all positives; return the mean cost of the pairs that were compared.
+        """Make a pass over all positives and return the mean cost of the compared pairs.
 
-        None if the steps have gone wild. A pass that lost a worker is made again from
-        its beginning, by those that are left or come instead: the factors are the same.
+        The result is None if the pass diverged. A pass that lost a worker is repeated from its
+        beginning by the remaining or new workers, which gives the same factors.
         """
-        for lost in itertools.count(1):
+        for n_losses in itertools.count(1):
             try:
                 return self._pass(number, self._hold())
-            except NoWorkerError:  # others have had their time to begin, too
+            except NoWorkerError:  # the executor has already waited for other workers
                 raise
             except WorkerLost:
                 self.close()
-                if lost == _MOST_LOSSES:
+                if n_losses == _MOST_LOSSES:
                     raise
         return None
 
     def close(self) -> None:
-        """Let the workers go; a later pass begins from the state with new ones."""
+        """Release the workers; a later pass starts new ones from the state."""
         if self._held is not None:
             self._held.release()
         self._held, self._blocks = None, []
@@ -121,45 +121,50 @@ class Descent:
     def _pass(self, number: int, held: Held) -> float | None:
         executor, count = self.executor, self.settings.n_blocks
         layout = Blocks.draw(self.pairs.n_items, count, self.settings.seed, number)
-        shared = [executor.put(self._layout), *self._blocks]
-        told = executor.put(layout)
-        blocks = [held.call(part, "begin", number, told, *shared) for part in range(count)]
-        for turn in range(count):
+        old_blocks = [executor.put(self._layout), *self._blocks]
+        shared_layout = executor.put(layout)
+        blocks = [
+            held.call(part, "begin", number, shared_layout, *old_blocks) for part in range(count)
+        ]
+        for round_number in range(count):
             for part in range(count):
-                block = (part + turn) % count
+                block = (part + round_number) % count
                 blocks[block] = held.call(part, "step", block, blocks[block])
-        outcomes: list[Outcome] = executor.get([held.call(p, "finish") for p in range(count)])
-        made: list[Block] = executor.get(blocks)
+        outcomes: list[Outcome] = executor.get([held.call(i, "finish") for i in range(count)])
+        new_blocks: list[Block] = executor.get(blocks)
         cost = _mean_cost(outcomes)
-        if not (cost < _HIGHEST and all(each.finite for each in (*outcomes, *made))):
+        if not (cost < _HIGHEST and all(result.finite for result in (*outcomes, *new_blocks))):
             return None
-        self._change(layout, outcomes, made)
+        self._change(layout, outcomes, new_blocks)
         self._layout, self._blocks = layout, blocks
         return cost
 
     def _hold(self) -> Held:
-        """Return the workers with their parts: made from the state where there are none."""
+        """Return the workers with their parts; create them from the state if there are none."""
         if self._held is None:
             factors = self.state.factors
-            parts = [self._part(i, *ends) for i, ends in enumerate(itertools.pairwise(self._cuts))]
+            parts = [
+                self._part(number, *bounds)
+                for number, bounds in enumerate(itertools.pairwise(self._cuts))
+            ]
             self._held = self.executor.hold(parts)
             self._blocks = [self.executor.put(Block(factors.items, factors.bias))]
         return self._held
 
     def _part(self, number: int, first: int, stop: int) -> Part:
         pairs, state = self.pairs, self.state
-        own = slice(int(pairs.offsets[first]), int(pairs.offsets[stop]))
-        users, costs = state.factors.users[first:stop], state.mean_costs[own]
+        pair_range = slice(int(pairs.offsets[first]), int(pairs.offsets[stop]))
+        users, costs = state.factors.users[first:stop], state.mean_costs[pair_range]
         return Part(number, self.settings, pairs.part(first, stop), users, costs)
 
     def _change(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
-        """Write a pass into the state, in a thread of its own: an interrupt has to wait."""
-        writing = Thread(target=self._write, args=(layout, outcomes, blocks))
-        while writing.ident is None or writing.is_alive():
+        """Write the results of a pass into the state, in a thread: an interrupt is deferred."""
+        writer = Thread(target=self._write, args=(layout, outcomes, blocks))
+        while writer.ident is None or writer.is_alive():
             try:
-                if writing.ident is None:
-                    writing.start()
-                writing.join()
+                if writer.ident is None:
+                    writer.start()
+                writer.join()
             except KeyboardInterrupt:
                 self.interrupted = True
 
@@ -167,8 +172,8 @@ class Descent:
         factors = self.state.factors
         for (first, stop), outcome in zip(itertools.pairwise(self._cuts), outcomes, strict=True):
             factors.users[first:stop] = outcome.users
-            own = slice(int(self.pairs.offsets[first]), int(self.pairs.offsets[stop]))
-            self.state.mean_costs[own] = outcome.mean_costs
+            pair_range = slice(int(self.pairs.offsets[first]), int(self.pairs.offsets[stop]))
+            self.state.mean_costs[pair_range] = outcome.mean_costs
         for items, block in zip(layout.items(), blocks, strict=True):
             factors.items[items], factors.bias[items] = block.rows, block.bias
 
@@ -186,7 +191,7 @@ def _mean_cost(outcomes: list[Outcome]) -> float:
 def fold_in(
     pairs: Pairs, items: Floats, bias: Floats, settings: Settings, executor: Executor
 ) -> Floats:
-    """Return factors of new users, the items' factors fixed: a chunk of users at a time."""
+    """Return factors of new users with fixed item factors, for a chunk of users at a time."""
     users = np.empty((pairs.n_users, items.shape[1]), np.float32)
     starts = range(0, pairs.n_users, _CHUNK)
     parts = [pairs.part(start, min(start + _CHUNK, pairs.n_users)) for start in starts]

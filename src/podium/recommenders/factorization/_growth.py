@@ -1,4 +1,4 @@
-"""New interactions of a fitted model: known users and items keep their rows, new ones get some."""
+"""New interactions of a fitted model: known users and items keep their rows, new ones get rows."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from podium.types import Progress
 
 Ints = NDArray[np.int64]
 
-_GROWN = 5  # purpose number in the seeds of draws
+_GROWN = 5  # the number of this purpose in the seeds of random draws
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Users, or items, of a model and of new pairs together.
+    """The users, or the items, of a model and of new pairs together.
 
     Attributes
     ----------
     size : int
+        The number of users or items.
     labels : (size,), or None
-        Ids, rising, where both have ids.
+        The ids in ascending order, if both have ids.
     old, new : int64
-        Where those of the model are among them, and those of the new pairs.
+        The positions of the model's users or items, and of those of the new pairs.
     """
 
     size: int
@@ -44,7 +45,7 @@ class Side:
 
     @classmethod
     def of(cls, old: Labels | None, new: Labels | None, n_old: int, n_new: int) -> Side:
-        """Unite ids; where there are none, a position stands for the same row in both."""
+        """Unite the ids; without ids, a position stands for the same row in both."""
         if old is None or new is None:
             if old is not new:
                 ids, rows = ("a table", "a matrix") if new is None else ("a matrix", "a table")
@@ -56,24 +57,27 @@ class Side:
                 f"{_check.label(new[0])}."
             )
         labels = np.union1d(old, new)
-        places = [np.searchsorted(labels, each).astype(np.int64) for each in (old, new)]
-        return cls(labels.size, labels, *places)
+        positions = [
+            np.searchsorted(labels, old_or_new).astype(np.int64) for old_or_new in (old, new)
+        ]
+        return cls(labels.size, labels, *positions)
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The pairs of a model and new ones in one."""
+    """The pairs of a model united with new pairs."""
 
     pairs: Pairs
     users: Side
     items: Side
-    touched: Ints  # users that new pairs are of, rising
+    touched: Ints  # the users with new pairs, in ascending order
 
     @classmethod
     def of(cls, old: Pairs, new: Pairs, *, add_up: bool) -> Growth:
-        """Put the pairs of a model and new ones of the same scale together.
+        """Unite the pairs of a model with new pairs of the same scale.
 
-        A pair that comes again has both weights' sum, or the weight that it had.
+        If a pair occurs in both, it gets the sum of the weights, or keeps its weight without
+        `add_up`.
         """
         users = Side.of(old.user_labels, new.user_labels, old.n_users, new.n_users)
         items = Side.of(old.item_labels, new.item_labels, old.n_items, new.n_items)
@@ -88,29 +92,33 @@ class Growth:
         return cls(_as_pairs(total, old.scale, *labels), users, items, touched)
 
     def factors(self, old: Factors, seed: int) -> Factors:
-        """Return the model's factors where they belong, and others drawn as a fit draws them."""
-        purpose = (_GROWN, *old.items.shape, old.users.shape[0])  # other numbers each time
+        """Return the model's factors at their new positions; new rows are drawn as in a fit."""
+        # The sizes are part of the seed, so that the draws differ each time the model grows.
+        purpose = (_GROWN, *old.items.shape, old.users.shape[0])
         grown = Factors.draw(self.pairs, old.users.shape[1], seed, purpose)
         grown.users[self.users.old] = old.users
         grown.items[self.items.old], grown.bias[self.items.old] = old.items, old.bias
         return grown
 
     def placed(self, old: Pairs) -> Any:
-        """Return pairs of the model as a matrix of all users and items that there are now."""
+        """Return pairs of the model as a matrix of all current users and items."""
         return _placed(old, self.users.old, self.items.old, self.pairs.shape)
 
     @property
     def has_new_items(self) -> bool:
-        """Tell whether the model knows fewer items than there are now."""
+        """Whether there are items that the model does not have yet."""
         return self.items.size > self.items.old.size
 
     def take_new_items(self, made: Factors, factors: Factors) -> None:
-        """Copy the rows of new items, and of no others, from one set of factors to another."""
-        new = np.setdiff1d(np.arange(self.items.size), self.items.old)
-        factors.items[new], factors.bias[new] = made.items[new], made.bias[new]
+        """Copy the rows of the new items, and only these, from `made` to `factors`."""
+        new_items = np.setdiff1d(np.arange(self.items.size), self.items.old)
+        factors.items[new_items], factors.bias[new_items] = (
+            made.items[new_items],
+            made.bias[new_items],
+        )
 
     def touched_pairs(self) -> Pairs:
-        """Return all pairs, old and new, of the users that new pairs are of."""
+        """Return all pairs, old and new, of the users with new pairs."""
         return _as_pairs(self.pairs.matrix()[self.touched], self.pairs.scale, None, None)
 
 
@@ -121,14 +129,16 @@ def learn_new_items(
     executor: Executor,
     progress: Progress | None,
 ) -> None:
-    """Write rows of new items, from passes over the users that new pairs are of."""
+    """Write the rows of new items, learned in passes over the users with new pairs."""
     pairs = growth.touched_pairs()
-    begin = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
-    state = State(begin, np.ones(pairs.items.size, np.float32))
+    initial = Factors(factors.users[growth.touched], factors.items, factors.bias).copy()
+    state = State(initial, np.ones(pairs.items.size, np.float32))
     history = History()
-    made = run(Descent(pairs, settings, executor, state), history, None, None, or_silent(progress))
+    learned = run(
+        Descent(pairs, settings, executor, state), history, None, None, or_silent(progress)
+    )
     report_end(history, settings.learning_rate, depth=4)
-    growth.take_new_items(made, factors)
+    growth.take_new_items(learned, factors)
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

@@ -1,7 +1,7 @@
-"""Compiled passes over user-item pairs: stochastic steps, full sums.
+"""Compiled kernels for pairs of users and items: stochastic steps and full sums.
 
-Factors are float32 and change in place; a pass over a block touches the rows of its users and of
-its items, and no others. Logarithms and powers are to the base 2 throughout.
+Factors are float32 and are changed in place. A pass over a block changes only the rows of its
+users and items. Logarithms and powers have the base 2 throughout.
 """
 
 from typing import Any, NamedTuple
@@ -10,16 +10,16 @@ import numpy as np
 
 from podium._kernels import inlined, kernel, mix, prefetch, summing_kernel
 
-TYPE_1, TYPE_2, IDENTITY, BPR = 0, 1, 2, 3  # what a step weighs a positive by
+TYPE_1, TYPE_2, IDENTITY, BPR = 0, 1, 2, 3  # the losses, which determine the weight of a positive
 
 _LOG2_E = np.float32(1.4426950408889634)
-_MAGIC = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to a whole number
-_STEEPEST = np.float32(100.0)  # differences of scores beyond are taken as this
+_MAGIC = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to an integer
+_STEEPEST = np.float32(100.0)  # the limit to which differences of scores are clipped
 _SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _ONE_BITS = np.int32(0x3F800000)
 _MANTISSA = np.int32(0x007FFFFF)
 _ONE = np.float32(1.0)
-_FULL = 1e140  # a product to be logged, before the next factors overflow it
+_FULL = 1e140  # a product above this is replaced by its logarithm before it overflows
 
 
 @kernel
@@ -33,21 +33,21 @@ def next_bits(state):
 
 @kernel
 def below(state, n):
-    """Return a number in [0, n) from the upper bits of a state, n < 2**31, without a division."""
+    """Return an integer in [0, n) from the upper bits of a state, without division; n < 2**31."""
     high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel
 def stream(seed, number):
-    """Return the first state of a stream of random bits: seed and number, well mixed."""
+    """Return the first state of a stream of random bits, mixed from the seed and a number."""
     step = np.uint64(0x9E3779B97F4A7C15)
     return mix(seed + (np.uint64(number) + np.uint64(1)) * step) | np.uint64(1)
 
 
 @kernel
 def shuffle(order, n, state):
-    """Put 0 .. n - 1 into `order`, shuffled (Fisher and Yates); return the state after it."""
+    """Write a random permutation of 0 .. n - 1 (Fisher and Yates); return the next state."""
     for i in range(n):
         j = below(state, i + 1)
         state = next_bits(state)
@@ -60,10 +60,10 @@ def shuffle(order, n, state):
 def odds_and_costs(gaps, power, bits, cost, cost_bits):
     """Replace gaps g by 2**g / (1 + 2**g) and write log2(1 + 2**g), to about 7 digits.
 
-    Plain loops without a call vectorise, which library functions do not. `power` and `bits` are
-    one memory, as numbers and as bits, and so are `cost` and `cost_bits`.
+    Plain loops without calls are vectorised, library functions are not. `power` and `bits` are the
+    same memory, as floats and as bits, and so are `cost` and `cost_bits`.
     """
-    # 2**g = 2**nearest * 2**r, where the exponent's bits make the first factor.
+    # 2**g = 2**nearest * 2**r; the first factor is set through the bits of the exponent.
     for k in range(gaps.size):
         g = min(max(gaps[k], -_STEEPEST), _STEEPEST)
         nearest = (g + _MAGIC) - _MAGIC
@@ -80,7 +80,7 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
         odds = (p * r + _ONE) * power[k]
         gaps[k] = odds / (_ONE + odds)
         cost[k] = _ONE + odds
-    # 1 + odds = 2**exponent * m, with m from 1 / sqrt(2) to sqrt(2): there the series is short.
+    # 1 + odds = 2**exponent * m, with m in [1 / sqrt(2), sqrt(2)], where the series is short.
     for k in range(gaps.size):
         shifted = cost_bits[k] + (_ONE_BITS - _SQRT_HALF_BITS)
         power[k] = np.float32((shifted >> np.int32(23)) - np.int32(127))
@@ -97,10 +97,10 @@ def odds_and_costs(gaps, power, bits, cost, cost_bits):
 
 @kernel
 def rho_slope(kind, total, n_others):
-    """Return n_others times the derivative of rho at T = total: what a sampled negative weighs.
+    """Return n_others times the derivative of rho at T = total, the weight of a sampled negative.
 
-    For rho_1(T) = log2(T + 1) that is the poster's xi = 1 / (T + 1), over log 2, which the poster
-    prints without the logarithm. 1 for the losses that are a mean over negatives.
+    For rho_1(T) = log2(T + 1) it is n_others times the poster's xi = 1 / (T + 1), divided by log 2,
+    which the poster omits. It is 1 for the losses that are a mean over negatives.
     """
     if kind == TYPE_1:
         return n_others / ((total + 1.0) * np.log(2.0))
@@ -112,7 +112,7 @@ def rho_slope(kind, total, n_others):
 
 @kernel
 def is_marked(marks, z):
-    """Return whether z is in a set of bits, 64 a word."""
+    """Return whether z is in a set of bits with 64 bits per word."""
     return (marks[z >> 6] >> np.uint64(z & 63)) & np.uint64(1)
 
 
@@ -124,26 +124,27 @@ def mark(marks, z):
 
 @kernel
 def list_unmarked(marks, n, free):
-    """Write those of 0 .. n - 1 that are not in a set of bits."""
-    filled = 0
+    """Write the numbers of 0 .. n - 1 that are not in a set of bits."""
+    n_free = 0
     for z in range(n):
         if not is_marked(marks, z):
-            free[filled] = z
-            filled += 1
+            free[n_free] = z
+            n_free += 1
 
 
 @inlined
 def prefetch_row(rows, row):
-    """Ask for the memory of a row that is read soon."""
+    """Prefetch the memory of a row that is read soon."""
     for j in range(0, rows.shape[1], 16):
         prefetch(rows, row, j)
 
 
 @inlined
 def draw(drawn, V, marks, free, n_free, state):
-    """Draw rows of V that are not marked, and ask for them; return the state after it.
+    """Draw rows of V that are not marked, and prefetch them; return the next state.
 
-    From the first `n_free` of `free` where that is not 0, else until one is not marked.
+    If n_free > 0, rows are drawn from the first `n_free` of `free`. Otherwise each draw is repeated
+    until the row is not marked.
     """
     for k in range(drawn.size):
         if n_free:
@@ -161,26 +162,26 @@ def draw(drawn, V, marks, free, n_free, state):
 
 
 class Steps(NamedTuple):
-    """How steps are taken; numbers are float32 where factors meet them."""
+    """The settings of the steps; numbers that are combined with factors are float32."""
 
     kind: int  # TYPE_1, TYPE_2, IDENTITY or BPR
     n_negatives: int
     only_unseen: bool
     learn_items: bool
     rate: Any
-    shrink: Any  # what a step leaves of a user's row
-    memory: Any  # weight of the newest sample in a positive's running mean
-    bias_rate: Any  # 1 where items have a bias, else 0
+    shrink: Any  # the factor by which a step shrinks a user's row
+    memory: Any  # weight of the newest sample in the running mean of a positive
+    bias_rate: Any  # 1 if items have a bias, else 0
     seed: Any
-    user_step: int  # 0: a user draws the same negatives whichever its number
-    n_items: int  # of the catalogue, of which a block is a part
+    user_step: int  # 0: the draws do not depend on the number of the user
+    n_items: int  # in the whole catalogue, of which a block is a part
 
 
 class Cell(NamedTuple):
     """The positives of some users in one block of items.
 
-    User ``users[i]`` has ``positives[starts[i] : starts[i + 1]]``, which are places in the block;
-    ``origins`` has each one's place among the user's pairs in the input.
+    User ``users[i]`` has ``positives[starts[i] : starts[i + 1]]``, which are places in the block.
+    ``origins`` holds the position of each positive among the user's pairs in the input.
     """
 
     users: Any
@@ -190,7 +191,7 @@ class Cell(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Pairs in the order of the input, where those of a user begin at ``offsets``."""
+    """Pairs in the order of the input; the pairs of a user begin at ``offsets``."""
 
     offsets: Any
     weights: Any  # s_xy
@@ -198,7 +199,7 @@ class Weighed(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The users' factors, and the factors and biases of the block's items."""
+    """The factors of the users, and the factors and biases of the block's items."""
 
     users: Any
     items: Any
@@ -222,117 +223,120 @@ def score_gaps(u, V, bias, y, drawn, gaps):
 
 @inlined
 def total(values):
-    """Return the sum in float32."""
-    added = np.float32(0.0)
+    """Return the sum of values in float32."""
+    summed = np.float32(0.0)
     for k in range(values.size):
-        added += values[k]
-    return added
+        summed += values[k]
+    return summed
 
 
 @summing_kernel
 def descend(how, cell, pairs, rows, sums):
-    """Take one step for each positive of a block, in a random order; add costs and steps to `sums`.
+    """Take one step for each positive of a block, in random order; add costs and steps to `sums`.
 
-    A step is along the gradient of the poster's linearised objective ("Latent Collaborative
+    A step follows the gradient of the poster's linearised objective ("Latent Collaborative
     Retrieval") at one positive (x, y) and a batch of negatives y' drawn from the block.
     """
-    # An array that is taken out of a tuple counts one more reference: not in the loops.
+    # Arrays are unpacked before the loops, because each unpacking counts a reference.
     run_users, run_starts, positives, origins = cell
     offsets, weights, mean_costs = pairs
     U, V, bias = rows
     n_block, d = V.shape
     n_runs = run_users.size
     longest = np.diff(run_starts).max() if n_runs else 1
-    turn = np.empty(max(n_runs, 1), np.int32)
+    run_order = np.empty(max(n_runs, 1), np.int32)
     order = np.empty(longest, np.int32)
-    marks = np.zeros(n_block // 64 + 1, np.uint64)  # the places that are not drawn
+    marks = np.zeros(n_block // 64 + 1, np.uint64)  # the places that must not be drawn
     free = np.empty(n_block, np.int32)
     drawn = np.empty(how.n_negatives, np.int64)
-    step = np.empty(how.n_negatives, np.float32)  # gaps, then slopes of sigma, then pushes
+    step = np.empty(how.n_negatives, np.float32)  # holds gaps, then slopes of sigma, then steps
     bits = np.empty(how.n_negatives, np.int32)
     power = bits.view(np.float32)
     cost_bits = np.empty(how.n_negatives, np.int32)
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
     user_move = np.empty(d, np.float32)
-    inverse = _ONE / np.float32(how.n_negatives)
-    decay = _ONE - how.shrink if how.learn_items else np.float32(0.0)
-    keep_positive = _ONE - decay
-    negative_decay = decay * inverse  # a positive's negatives shrink together as much as it does
-    keep_negative = _ONE - negative_decay
+    inverse_n_negatives = _ONE / np.float32(how.n_negatives)
+    positive_decay = _ONE - how.shrink if how.learn_items else np.float32(0.0)
+    positive_shrink = _ONE - positive_decay
+    # All negatives together shrink as much as the positive.
+    negative_decay = positive_decay * inverse_n_negatives
+    negative_shrink = _ONE - negative_decay
     total_cost = 0.0
     n_steps = 0
-    shuffle(turn, n_runs, stream(how.seed, -1))
+    shuffle(run_order, n_runs, stream(how.seed, -1))
     for r in range(n_runs):
-        run = turn[r]
+        run = run_order[r]
         x = run_users[run]
         if r + 2 < n_runs:
-            prefetch_row(U, run_users[turn[r + 2]])
-        # The user's positives here, and how many items they are held to: |Y| - 1 of the poster.
-        known = positives[run_starts[run] : run_starts[run + 1]]
-        n_known = offsets[x + 1] - offsets[x] if how.only_unseen else 1
-        n_free = n_block - (known.size if how.only_unseen else 1)
-        n_others = np.float64(how.n_items - n_known)
+            prefetch_row(U, run_users[run_order[r + 2]])
+        # The user's positives in the block, and the number of items that each is compared
+        # with: |Y| - 1 of the poster.
+        user_positives = positives[run_starts[run] : run_starts[run + 1]]
+        n_excluded = offsets[x + 1] - offsets[x] if how.only_unseen else 1
+        n_free = n_block - (user_positives.size if how.only_unseen else 1)
+        n_others = np.float64(how.n_items - n_excluded)
         if n_free == 0:
             continue
-        state = shuffle(order, known.size, stream(how.seed, x * how.user_step))
-        crowded = how.only_unseen and 2 * known.size > n_block
+        state = shuffle(order, user_positives.size, stream(how.seed, x * how.user_step))
+        mostly_marked = how.only_unseen and 2 * user_positives.size > n_block
         if how.only_unseen:
-            for y in known:
+            for y in user_positives:
                 mark(marks, y)
-        if crowded:
+        if mostly_marked:
             list_unmarked(marks, n_block, free)
         u[:] = U[x]
-        for i in range(known.size):
+        for i in range(user_positives.size):
             # Sample y' uniformly.
-            y = known[order[i]]
+            y = user_positives[order[i]]
             if not how.only_unseen:
                 mark(marks, y)
-            state = draw(drawn, V, marks, free, n_free if crowded else 0, state)
+            state = draw(drawn, V, marks, free, n_free if mostly_marked else 0, state)
             if not how.only_unseen:
                 marks[y >> 6] = np.uint64(0)
-            # sigma(t) = log2(1 + 2**-t) at t = f(x, y) - f(x, y'), and minus its slope; BPR's
-            # logistic loss to the base e is the same at t log2(e), in units of log 2.
+            # sigma(t) = log2(1 + 2**-t) at t = f(x, y) - f(x, y'), and minus its slope. BPR's
+            # loss log(1 + e**-t) is the same function at t log2(e), in units of log 2.
             score_gaps(u, V, bias, y, drawn, step)
             if how.kind == BPR:
                 for k in range(step.size):
                     step[k] *= _LOG2_E
             odds_and_costs(step, power, bits, cost, cost_bits)
-            mean = total(cost) * inverse
+            mean = total(cost) * inverse_n_negatives
             total_cost += mean
-            # T, the sum of sigma over all y', is taken from a running mean of sampled ones.
+            # T, the sum of sigma over all y', is estimated by a running mean over samples.
             pair = offsets[x] + origins[run_starts[run] + order[i]]
             mean = mean_costs[pair] + how.memory * (mean - mean_costs[pair])
             mean_costs[pair] = mean
-            # s_xy times xi_xy, the slope of rho at T: the linearised objective's weight.
+            # The weight in the linearised objective is s_xy times xi_xy, the slope of rho at T.
             slope = np.float32(rho_slope(how.kind, n_others * np.float64(mean), n_others))
-            c = how.rate * slope * inverse * weights[pair]
+            weight = how.rate * slope * inverse_n_negatives * weights[pair]
             for k in range(step.size):
-                step[k] *= c
-            # V_y moves towards U_x and each V_y' away from it, by what they were; U_x moves last.
-            pushed = total(step)
+                step[k] *= weight
+            # V_y moves towards U_x and each V_y' away from it. All moves use the values before the
+            # step: U_x is updated last.
+            total_step = total(step)
             positive = V[y]
             for j in range(d):
-                user_move[j] = pushed * positive[j]
+                user_move[j] = total_step * positive[j]
             if how.learn_items:
                 for j in range(d):
-                    positive[j] = keep_positive * positive[j] + pushed * u[j]
-                bias[y] += how.bias_rate * (pushed - decay * bias[y])
+                    positive[j] = positive_shrink * positive[j] + total_step * u[j]
+                bias[y] += how.bias_rate * (total_step - positive_decay * bias[y])
             for k in range(drawn.size):
                 negative = V[drawn[k]]
-                push = step[k]
+                item_step = step[k]
                 for j in range(d):
-                    user_move[j] -= push * negative[j]
+                    user_move[j] -= item_step * negative[j]
                 if how.learn_items:
                     for j in range(d):
-                        negative[j] = keep_negative * negative[j] - push * u[j]
-                    bias[drawn[k]] -= how.bias_rate * (push + negative_decay * bias[drawn[k]])
+                        negative[j] = negative_shrink * negative[j] - item_step * u[j]
+                    bias[drawn[k]] -= how.bias_rate * (item_step + negative_decay * bias[drawn[k]])
             for j in range(d):
                 u[j] = how.shrink * u[j] + user_move[j]
             n_steps += 1
         U[x] = u
         if how.only_unseen:
-            for y in known:
+            for y in user_positives:
                 marks[y >> 6] = np.uint64(0)
     sums[0] += total_cost
     sums[1] += n_steps
@@ -340,15 +344,15 @@ def descend(how, cell, pairs, rows, sums):
 
 @kernel
 def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
-    """Write T of each positive: the sum of sigma(f(x, y) - f(x, y')) over all y' that it meets.
+    """Write T of each positive: the sum of sigma(f(x, y) - f(x, y')) over the y' to compare with.
 
-    log2(1 + 2**(f(x, y') - f(x, y))) is log2(1 + 2**(top - f(x, y)) * 2**(f(x, y') - top)), whose
-    last power is taken once per item, whichever the positive. `top` is the best score: no power
-    overflows, and those far below it may become 0.
+    log2(1 + 2**(f(x, y') - f(x, y))) equals log2(1 + 2**(top - f(x, y)) * 2**(f(x, y') - top)),
+    where `top` is the best score. The last power is computed once per item, for all positives. No
+    power overflows, and those of scores far below the top may underflow to 0.
     """
     n_items, d = V.shape
     scores, power = np.empty(n_items), np.empty(n_items)
-    seen = np.zeros(n_items, np.bool_)
+    is_excluded = np.zeros(n_items, np.bool_)
     scale = np.log2(np.e) if kind == BPR else 1.0
     for x in range(offsets.size - 1):
         lo, hi = offsets[x], offsets[x + 1]
@@ -365,23 +369,24 @@ def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
             power[y] = 2.0 ** (scores[y] - top)
         if only_unseen:
             for i in range(lo, hi):
-                seen[items[i]] = True
+                is_excluded[items[i]] = True
         for i in range(lo, hi):
             y = items[i]
             if not only_unseen:
-                seen[y] = True
-            sums[i] = _sum_of_costs(scores, power, seen, scores[y], top)
-            seen[y] = only_unseen  # a positive meets every other item, or unseen ones alone
+                is_excluded[y] = True
+            sums[i] = _sum_of_costs(scores, power, is_excluded, scores[y], top)
+            # A positive is compared with all other items, or only with unseen ones.
+            is_excluded[y] = only_unseen
         for i in range(lo, hi):
-            seen[items[i]] = False
+            is_excluded[items[i]] = False
 
 
 @kernel
 def _sum_of_costs(scores, power, seen, score, top):
-    """Return the sum of log2(1 + 2**(score' - score)) over unseen items: logs of long products."""
+    """Return the sum of log2(1 + 2**(score' - score)) over unseen items, from logs of products."""
     total = 0.0
-    # So far below the top, a factor could overflow the product. Then term by term, where
-    # log2(1 + 2**g) = max(g, 0) + log2(1 + 2**-|g|) does not.
+    # If the score is far below the top, a factor could overflow the product. Then the terms are
+    # added one by one: log2(1 + 2**g) = max(g, 0) + log2(1 + 2**-|g|) does not overflow.
     if top - score > 100.0:
         for z in range(scores.size):
             if not seen[z]:

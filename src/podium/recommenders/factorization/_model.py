@@ -1,4 +1,4 @@
-"""Factors of users and items, learned by a robust ranking loss or one that it is compared with."""
+"""The model: factors of users and items, learned by a robust ranking loss or another loss."""
 
 from __future__ import annotations
 
@@ -31,83 +31,86 @@ from podium.types import Progress
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    Minimises, over positive pairs of weight s, ``s * rho(T)``, where T is the sum of
-    ``log2(1 + 2 ** -(score - other))`` over the items that the positive is compared with: a
-    smooth upper bound of the positive's rank. ``rho(T) = log2(T + 1)`` bends it so that a
-    positive that is far down, and may be noise, does not pull as hard as all others together.
+    The fit minimises the sum of ``s * rho(T)`` over positive pairs of weight s. T is the sum of
+    ``log2(1 + 2 ** -(score - other))`` over the items that the positive is compared with, a smooth
+    upper bound of the rank of the positive. The function ``rho(T) = log2(T + 1)`` makes the loss
+    robust: a positive far down the list, which may be noise, does not dominate the others.
 
     Parameters
     ----------
     n_factors : int
-        Length of a user's and of an item's vector.
+        The length of the vectors of users and items.
     loss : {"robirank", "type2", "identity", "bpr"}
-        ``rho``: log2(T + 1); 1 - 1 / log2(T + 2), which bounds DCG more closely and whose
-        gradient vanishes for positives far down; T itself, as the mean over items; the same with
-        natural logarithms, which is BPR with uniform negatives. Their gradients differ in size:
-        "identity" and "bpr" want steps about 3 times as long and "unseen" negatives, "type2" steps
-        30 times as long with l2=0.0001 and xi_rate=0.2.
+        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2): it bounds
+        DCG more closely, and its gradient vanishes for positives far down. "identity" is T, as the
+        mean over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. The
+        gradients differ in size. "identity" and "bpr" need steps about 3 times as long and "unseen"
+        negatives; "type2" needs steps 30 times as long with l2=0.0001 and xi_rate=0.2.
     n_negatives : int
-        Items that a positive is compared with in a pass, drawn uniformly.
+        The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
-        Step, in units of the loss's stochastic gradient.
+        The initial step, in units of the stochastic gradient of the loss.
     decay : {"linear", "none"}
-        The step falls in a straight line to zero, or stays.
+        Whether the step decreases linearly to zero or is constant.
     l2 : float
-        Each step shrinks the user and the positive by ``learning_rate * l2``, and the negatives
-        by as much together: each by one part in n_negatives.
+        The penalty. Each step shrinks the user and the positive by ``learning_rate * l2``. It
+        shrinks each negative by 1 / n_negatives of this.
     n_epochs : int
-        Passes over all positives.
+        The number of passes over all positives.
     n_blocks : int, optional
-        Parts of users and blocks of items; chosen from the data's shape without it. It changes
-        the factors, unlike the number of workers.
+        The number of parts of users and of blocks of items, by default chosen from the shape of the
+        data. It changes the factors, unlike the number of workers.
     xi : {"running", "exact"}
-        What a positive's T is taken from: a running mean of its own samples, or a sum over all
-        items at the start of each pass, which takes pairs x items multiplications, and then its
-        own sample too.
+        The estimate of a positive's T. "running" is a running mean of the positive's own samples.
+        "exact" is a sum over all items at the start of each pass, which takes pairs x items
+        multiplications, averaged with the positive's own sample by `xi_rate`.
     xi_rate : float
-        Weight of the newest sample in that mean, in (0, 1]; 0 with "exact" alone. Make steps 20
-        times shorter then: where T is near 0, a rare bad sample weighs n_items / n_negatives as
-        long as T does not include it.
+        The weight of the newest sample in this mean, in (0, 1], or 0 with "exact". With 0, use
+        steps 20 times shorter: if T is near 0, a rare sample with a large T has a weight of
+        n_items / n_negatives as long as T does not include it.
     negatives : {"all", "unseen"}
-        Compare with all other items, as the paper does, or only with those that the user has no
-        pair with, which wants an l2 about 1.6 times as large.
+        The items to compare with: all other items, as in the paper, or only those that the user has
+        no pair with. "unseen" needs an l2 about 1.6 times as large.
     item_bias : bool
+        Whether items have a bias.
     gain : {"value", "exp2", "one"}
-        A pair's weight s: its value, ``2 ** value - 1``, or 1. Divided by their mean.
+        The weight s of a pair: its value, ``2 ** value - 1``, or 1. The weights are divided by
+        their mean.
     random_state : int
+        The seed of the initial factors and of all draws.
     eval_metric : str or Measure
-        What an `eval_set` is measured by.
+        The measure on the `eval_set`.
     patience : int, optional
-        With an `eval_set`: stop after this many passes without a better value.
+        The number of passes without a better value on the `eval_set` after which the fit stops.
 
     Attributes
     ----------
     user_factors_ : float32, (n_users, n_factors)
-        Zero for users without a pair, who are shown items by their bias.
+        Zero for users without a pair, so that their lists are ordered by bias.
     item_factors_ : float32, (n_items, n_factors)
     item_bias_ : float32, (n_items,)
     n_blocks_ : int
     n_epochs_ : int
-        Passes that the factors come from.
+        The number of passes after which the factors were taken.
     stop_reason_ : {"n_epochs", "patience", "diverged", "interrupted"}
     history_ : dict of float64
-        By pass: "cost", the mean cost of a pair that was compared, 1 for equal scores; and with
-        an eval_set "validation".
+        One value per pass. "cost" is the mean cost of the compared pairs, which is 1 for equal
+        scores. "validation" is the measure, if there is an eval_set.
 
     Notes
     -----
-    A step's expectation is along the exact gradient where T is exact: with ``xi="exact",
-    xi_rate=0``, at the start of a pass. The linearisation's factor is xi / log(2), which the
-    poster prints without the logarithm. With another xi_rate a positive's weight falls with its
-    own sample, so that bad samples, most of the gradient near the optimum, count less.
+    The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
+    the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
+    without the logarithm. With another xi_rate, the weight of a positive decreases with its own
+    sample. Bad samples, which make up most of the gradient near the optimum, then count less.
 
-    Users are in parts that stay and items in blocks that rotate; blocks are drawn anew for each
-    pass, and a positive's negatives come from its own block. Factors are the same to the bit
-    whatever the executor and its number of workers, on processors of one type.
+    Users are divided into parts that stay with a worker, and items into blocks that rotate. Blocks
+    are redrawn for each pass, and the negatives of a positive come from its own block. The factors
+    are bitwise equal for every executor and number of workers, on processors of one type.
 
-    Cost: a pass takes ``n_negatives * n_pairs`` updates: at 64 factors some 20 million a second
-    and thread, and about half as many with 400,000 items. Memory: two copies of the users' factors
-    and four of the items', 32 bytes a pair.
+    Cost: a pass takes ``n_negatives * n_pairs`` updates. With 64 factors, a thread makes some 20
+    million updates per second, and about half as many with 400,000 items. Memory: two copies of the
+    users' factors, four copies of the items' factors, and 32 bytes per pair.
 
     References
     ----------
@@ -188,36 +191,43 @@ class Factorization(FactorRecommender):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            Stored values are weights s > 0; a pair of value 0 is none, repeated pairs add up. A
-            table is anything that `podium.data.read_interactions` reads: its value column, where
-            it has one, is the weight.
+            The pairs. The stored values are weights s > 0, and a value of 0 means that there is no
+            pair. The values of repeated pairs are added up. A table is anything that
+            `podium.data.read_interactions` reads; its value column, if any, holds the weights.
         seen : the same, optional
-            Further pairs of these users and items, such as low ratings. Nothing is learned from
-            them, and `recommend` leaves them out too.
+            Further pairs of these users and items, such as low ratings. The model does not learn
+            from them, and `recommend` leaves them out too.
         eval_set : the same, optional
-            Held-out pairs of these users and items: after each pass the model is measured on
-            them, pairs of `user_items` left out, and the best pass is kept.
+            Held-out pairs of these users and items. After each pass the model is measured on them,
+            without the pairs of `user_items`, and the factors of the best pass are kept.
         executor : Executor, optional
-            Who does the work; threads on all of this process's processors without it.
+            The executor of the tasks. The default is threads on all processors of this process.
         progress : callable, optional
-            Called as ``progress(done, total, note)`` after each pass.
+            A function that is called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
-            A file that is replaced after each pass by one of the state then, whole or not at
-            all. It takes 4 bytes a factor and a pair, twice for the factors with an `eval_set`.
+            A file that is replaced atomically after each pass by the current state. It takes 4
+            bytes per factor and per pair, and twice as much for the factors with an `eval_set`.
         resume : bool
-            Go on from the pass that the checkpoint is of, to the same factors as without a stop;
-            from the beginning, with a warning, where there is no such file.
+            Whether to continue after the last pass of the checkpoint. The factors are those of an
+            uninterrupted fit. If the file does not exist, the fit starts from the beginning with a
+            warning.
+
+        Returns
+        -------
+        Self
+            The fitted model.
 
         Raises
         ------
         ArgumentError
-            For a parameter out of range; values that are negative or not finite (first user and
-            item); no pairs; a step that diverges in the first pass.
+            If a parameter is out of range, if a value is negative or not finite (the message names
+            the first user and item), if there are no pairs, or if the first pass diverges.
         DataError
-            For a checkpoint to resume from that is damaged, or of other data, settings, or
+            If the checkpoint to resume from is damaged, or belongs to other data, settings, or
             another version.
         KeyboardInterrupt
-            As it came. The factors of the last whole pass are kept, if there was one.
+            If the fit was interrupted. The factors of the last complete pass are kept, if there was
+            one.
 
         Warns
         -----
@@ -228,25 +238,29 @@ class Factorization(FactorRecommender):
         """
         self.check()
         measure, patience = parse(self.eval_metric), self.patience
-        workers, shown = or_threads(executor), or_silent(progress)
+        resolved_executor, report_progress = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
-        unlearned = None if seen is None else _pairs.read_same(seen, "seen", pairs)
-        judged = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
-        judge = None if judged is None else Judge(judged, measure, patience)
-        saved = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
-        begun = resumed(saved) if _check.flag(resume, "resume") else None
-        state, history = begun or (State.draw(pairs, settings), History())
-        descent = Descent(pairs, settings, workers, state)
-        factors = run(descent, history, judge, saved and saved.write, shown)
+        seen_pairs = None if seen is None else _pairs.read_same(seen, "seen", pairs)
+        eval_pairs = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
+        judge = None if eval_pairs is None else Judge(eval_pairs, measure, patience)
+        checkpoint_file = (
+            None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
+        )
+        resumed_state = resumed(checkpoint_file) if _check.flag(resume, "resume") else None
+        state, history = resumed_state or (State.draw(pairs, settings), History())
+        descent = Descent(pairs, settings, resolved_executor, state)
+        factors = run(
+            descent, history, judge, checkpoint_file and checkpoint_file.write, report_progress
+        )
         self._finish(pairs, settings, factors, history)
-        if unlearned is not None:
-            self._hold(_pairs.together(pairs, unlearned.matrix()), factors)
+        if seen_pairs is not None:
+            self._hold(_pairs.together(pairs, seen_pairs.matrix()), factors)
         report_end(history, settings.learning_rate, depth=3)
         return self
 
     def check(self) -> None:
-        """Raise an ArgumentError for a parameter that is wrong whatever the data."""
+        """Raise an ArgumentError if a parameter is wrong for any data."""
         parse(self.eval_metric)
         read_settings(self)
 
@@ -258,50 +272,64 @@ class Factorization(FactorRecommender):
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Take in new interactions, of known and of new users and items.
+        """Learn from new interactions of known and new users and items.
 
-        Known items keep their factors, so users without a new pair keep their scores, to the bit.
-        New items get factors from passes over all pairs of the users that new pairs are of; then
-        those users' are learned anew with all items fixed, as `fold_in` does. Known items move in
-        a new `fit` only. A model that was never fitted is fitted.
+        Known items keep their factors, so that users without a new pair keep bitwise equal scores.
+        New items get factors from passes over all pairs of the users with new pairs. Then the
+        factors of these users are learned again with fixed items, as in `fold_in`. The factors of
+        known items change only in a new `fit`. A model that is not fitted yet is fitted.
 
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The new pairs alone, a table if `fit` had one. A matrix may have more rows and columns
-            than the model has users and items: those are new. A weight adds to that of a pair
-            that the model has, unless `gain` is "one".
+            The new pairs only; a table if `fit` had one. A matrix may have more rows and columns
+            than the model has users and items: the additional ones are new. If the model already
+            has a pair, the weights are added up, unless `gain` is "one".
         n_epochs : int
-            Passes for new items, from a step of ``learning_rate`` down; none without new items.
+            The number of passes for new items, with an initial step of ``learning_rate``. There are
+            no passes if there are no new items.
         executor, progress
-            As in `fit`.
+            The executor and the progress function; see `fit`.
+
+        Returns
+        -------
+        Self
+            The updated model.
 
         Raises
         ------
         ArgumentError, DataError, KeyboardInterrupt
-            As in `fit`; the model is then as it was.
+            If `fit` would raise them; the model is then unchanged.
 
         Notes
         -----
-        `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` stay those of `fit`.
+        `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` keep the values of `fit`.
         """
         if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)
         n_epochs = _check.cutoff(n_epochs, name="n_epochs")
-        new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
-        if not new.items.size:
+        new_pairs = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
+        if not new_pairs.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        growth = Growth.of(self._learned_pairs(), new, add_up=self.gain != "one")
-        workers = or_threads(executor)
+        growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
+        resolved_executor = or_threads(executor)
         settings = read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
         factors = growth.factors(old, settings.seed)
         if growth.has_new_items:
-            few = read_settings(self, growth.touched_pairs(), fewer=True)
-            learn_new_items(growth, factors, replace(few, n_epochs=n_epochs), workers, progress)
-        touched = growth.touched_pairs()
-        folded = fold_in(touched, factors.items, factors.bias, settings, workers)
-        factors.users[growth.touched] = folded
+            block_settings = read_settings(self, growth.touched_pairs(), fewer=True)
+            learn_new_items(
+                growth,
+                factors,
+                replace(block_settings, n_epochs=n_epochs),
+                resolved_executor,
+                progress,
+            )
+        touched_pairs = growth.touched_pairs()
+        user_factors = fold_in(
+            touched_pairs, factors.items, factors.bias, settings, resolved_executor
+        )
+        factors.users[growth.touched] = user_factors
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.together(growth.pairs, seen), factors)
         return self
@@ -316,37 +344,46 @@ class Factorization(FactorRecommender):
         deny: ArrayLike | None = None,
         executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
-        """Find the best items of new users: `fold_in`, then as `recommend`.
+        """Return the best items of new users, whose factors are learned by `fold_in`.
 
         Parameters
         ----------
         user_items, executor
-            As in `fold_in`. Of a table, users are in rising order of their ids.
+            The pairs of the new users and the executor; see `fold_in`. The users of a table are
+            returned in ascending order of their ids.
         k, exclude_seen, allow, deny
-            As in `recommend`.
+            The options of the lists; see `recommend`.
+
+        Returns
+        -------
+        items : (n_new, k)
+            The ids or column numbers; see `recommend`.
+        scores : float32, (n_new, k)
+            The scores; -inf if there is no item.
         """
         check_is_fitted(self)
         pairs = self._new_pairs(user_items)
         factors = self._fold(pairs, executor)
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
-        chosen = self._candidates(allow, deny)
-        found, scores = self._top_of(factors, self._width(k), seen, chosen)
-        return self._named(found), scores
+        candidates = self._candidates(allow, deny)
+        columns, scores = self._top_of(factors, self._width(k), seen, candidates)
+        return self._named(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:
-        """Learn factors of new users with those of items fixed.
+        """Learn factors of new users with fixed item factors.
 
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_new, n_items), or table
-            Pairs of the new users with items of the fit.
+            The pairs of the new users with items of the fit.
         executor : Executor, optional
+            The executor of the tasks. The default is threads on all processors of this process.
 
         Returns
         -------
         float32, (n_new, n_factors)
-            Of a table, in rising order of users' ids. A user's factors depend on its own pairs
-            alone, not on who else is there.
+            The factors, in ascending order of users' ids for a table. The factors of a user depend
+            only on the user's own pairs, not on other users.
         """
         check_is_fitted(self)
         return self._fold(self._new_pairs(user_items), executor)
@@ -370,7 +407,7 @@ class Factorization(FactorRecommender):
         return fold_in(pairs, *items, settings, or_threads(executor))
 
     def _new_pairs(self, user_items: Any) -> Pairs:
-        columns = np.arange(self.n_items_, dtype=np.int64)  # the ids of a matrix's items
+        columns = np.arange(self.n_items_, dtype=np.int64)  # a matrix has column numbers as ids
         labels = columns if self.item_labels_ is None else self.item_labels_
         pairs = _pairs.read(user_items, self.gain, item_labels=labels, scale=self.weight_scale_)
         if pairs.n_items != self.n_items_:

@@ -1,4 +1,7 @@
-"""What the workers of a fit do: a part of the users stays with one, blocks of items come by."""
+"""The tasks of the workers of a fit.
+
+Each part of the users stays with a worker, and the blocks of items rotate between the workers.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +32,18 @@ KINDS = {
     "identity": _kernels.IDENTITY,
     "bpr": _kernels.BPR,
 }
-"""Losses by name, as the kernels know them."""
+"""The numbers of the losses in the kernels, by name."""
 
 DECAYS = ("linear", "none")
 XI = ("running", "exact")
 NEGATIVES = ("unseen", "all")
 
-_LINE = 64  # bytes that memory is fetched in
+_LINE = 64  # bytes of a cache line
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that the steps follow from, checked."""
+    """The checked settings that, with the data, determine all steps."""
 
     loss: str
     n_factors: int
@@ -57,16 +60,16 @@ class Settings:
     item_bias: bool
 
     def rate(self, epoch: int) -> float:
-        """Return the step of a pass: falling in a straight line to zero, or constant."""
-        fallen = epoch / self.n_epochs if self.decay == "linear" else 0.0
-        return self.learning_rate * (1.0 - fallen)
+        """Return the step of a pass: decreasing linearly to zero, or constant."""
+        share = epoch / self.n_epochs if self.decay == "linear" else 0.0
+        return self.learning_rate * (1.0 - share)
 
 
 def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False) -> Settings:
-    """Return what the steps of a model follow from, in blocks that suit the pairs.
+    """Return the checked settings of a model, with a number of blocks that suits the pairs.
 
-    Without pairs in one block, which is how new users are folded in; `fewer` takes as many blocks
-    as there can be where more were asked for.
+    Without pairs there is one block, as for new users in `fold_in`. If more blocks were requested
+    than are possible, `fewer` reduces them to the maximum instead of raising an error.
     """
     _check.choice(model.gain, "gain", GAINS)
     _check.cutoff(model.patience, name="patience", required=False)
@@ -90,23 +93,23 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False
 
 
 def _n_blocks(model: Any, pairs: Pairs, fewer: bool) -> int:
-    asked = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
-    if asked is None:
+    n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    if n_blocks is None:
         n_factors = _check.cutoff(model.n_factors, name="n_factors")
         return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
-    if asked > min(pairs.shape) and fewer:
+    if n_blocks > min(pairs.shape) and fewer:
         return min(pairs.shape)
-    if asked > min(pairs.shape):
+    if n_blocks > min(pairs.shape):
         raise ArgumentError(
             f"n_blocks must be at most the number of users and of items, {pairs.n_users} and "
-            f"{pairs.n_items}, got {asked}."
+            f"{pairs.n_items}, got {n_blocks}."
         )
-    return asked
+    return n_blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Factors and biases of some items, in the order of their places."""
+    """The factors and biases of some items, in the order of their places."""
 
     rows: Floats
     bias: Floats
@@ -116,7 +119,7 @@ class Block:
         return bool(np.isfinite(self.rows).all() and np.isfinite(self.bias).all())
 
     def writeable(self) -> Block:
-        """Return itself, or a copy where its memory may only be read."""
+        """Return the block itself, or a copy if its memory is read-only."""
         if self.rows.flags.writeable and self.bias.flags.writeable:
             return self
         rows = aligned(*self.rows.shape)
@@ -125,7 +128,7 @@ class Block:
 
 
 def aligned(n_rows: int, width: int) -> Floats:
-    """Return float32 rows that begin where memory is fetched from: fewer fetches a row."""
+    """Return float32 rows that begin at a cache line, so that a row takes fewer fetches."""
     n_bytes = n_rows * width * 4
     memory = np.empty(n_bytes + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
@@ -133,21 +136,24 @@ def aligned(n_rows: int, width: int) -> Floats:
 
 
 def regrouped(number: int, layout: Blocks, before: Blocks, old: tuple[Block, ...]) -> Block:
-    """Return a block of a layout, its items gathered from the blocks of the layout before."""
+    """Return a block of a layout; its items are gathered from the blocks of the previous layout."""
     items = layout.items()[number]
-    source = before.block_of[items]
+    old_block = before.block_of[items]
     rows = aligned(items.size, old[0].rows.shape[1])
     bias = np.empty(items.size, np.float32)
     for b, block in enumerate(old):
-        here = np.flatnonzero(source == b)
-        place = before.place[items[here]] - int(before.bounds[b])
-        rows[here], bias[here] = block.rows[place], block.bias[place]
+        positions = np.flatnonzero(old_block == b)
+        place = before.place[items[positions]] - int(before.bounds[b])
+        rows[positions], bias[positions] = block.rows[place], block.bias[place]
     return Block(rows, bias)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a part brings back from a pass: its rows, running means, and the sum of costs."""
+    """The results of a pass over a part.
+
+    They are the users' rows, the running means, and the sum of costs with its number of steps.
+    """
 
     users: Floats
     mean_costs: Floats
@@ -160,19 +166,21 @@ class Outcome:
 
 
 class Part:
-    """Users with their pairs and factors, which stay with a worker for a whole fit.
+    """Users with their pairs and factors, which stay with a worker during the whole fit.
 
     Parameters
     ----------
     number : int
-        Which part it is; it begins each pass with the block of this number.
+        The number of the part, which begins each pass with the block of the same number.
     settings : Settings
+        The settings of the fit.
     pairs : Pairs
-        Of its users alone.
+        The pairs of the users of this part.
     users : float32, (n_users, n_factors)
-        What the first pass begins with. It copies them: the caller's rows stay what they are.
+        The factors at the start of the first pass. They are copied, so that the caller's rows do
+        not change.
     mean_costs : float32, (n_pairs,)
-        The mean cost that each positive begins with; copied too.
+        The initial mean cost of each positive; copied too.
     """
 
     def __init__(
@@ -182,7 +190,7 @@ class Part:
         self._users, self._mean_costs, self._is_own = users, mean_costs, False
 
     def begin(self, epoch: int, layout: Blocks, before: Blocks, *old: Block) -> Block:
-        """Make ready for a pass; return the first block, gathered from those of the last pass."""
+        """Prepare a pass and return its first block, gathered from the blocks of the last pass."""
         self._own()
         layout = layout.writeable()
         self._epoch = epoch
@@ -193,7 +201,7 @@ class Part:
         return regrouped(self.number, layout, before, old)
 
     def step(self, block_number: int, block: Block) -> Block:
-        """Take a step for each of the part's positives inside a block; return the block."""
+        """Take one step for each positive of the part inside a block; return the block."""
         block = block.writeable()
         settings = self.settings
         descend(
@@ -210,11 +218,11 @@ class Part:
         return block
 
     def finish(self) -> Outcome:
-        """Return what the pass has made of the part."""
+        """Return the results of the pass for this part."""
         return Outcome(self._users, self._mean_costs, *self._sums.tolist())
 
     def _own(self) -> None:
-        """Copy what came with the part into memory of its own, where it is to work from now on."""
+        """Copy the part's data once into memory of this worker, which the steps may change."""
         if not self._is_own:
             self.pairs = self.pairs.writeable()
             users, self._mean_costs = self._users, self._mean_costs.copy()
@@ -223,9 +231,9 @@ class Part:
             self._is_own = True
 
     def _sweep(self, before: Blocks, old: tuple[Block, ...]) -> None:
-        """Make the mean cost of each positive's pairs exact."""
-        everything = regrouped(0, Blocks.whole(before.place.size), before, old)
-        self._mean_costs[:] = exact_means(self.settings, self.pairs, self._users, everything)
+        """Set the mean cost of each positive to its exact value over all items."""
+        all_items = regrouped(0, Blocks.whole(before.place.size), before, old)
+        self._mean_costs[:] = exact_means(self.settings, self.pairs, self._users, all_items)
 
 
 def descend(
@@ -241,12 +249,15 @@ def descend(
     seed: np.uint64,
     learn_items: bool = True,
 ) -> None:
-    """Take the steps of some users inside a block; users, block, mean costs and sums change."""
+    """Take the steps of some users inside a block.
+
+    `users`, `block`, `mean_costs` and `sums` are changed in place.
+    """
     f = np.float32
     cells, number = cell
-    with np.errstate(over="ignore"):  # where this is infinite, the pass is found to diverge
+    with np.errstate(over="ignore"):  # an infinite value is later detected as divergence
         shrinkage = f(1.0 - rate * settings.l2)
-    how = _kernels.Steps(
+    steps = _kernels.Steps(
         kind=KINDS[settings.loss],
         n_negatives=settings.n_negatives,
         only_unseen=settings.only_unseen,
@@ -260,7 +271,7 @@ def descend(
         n_items=pairs.n_items,
     )
     _kernels.descend(
-        how,
+        steps,
         _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
         _kernels.Weighed(pairs.offsets, pairs.weights, mean_costs),
         _kernels.Rows(users, block.rows, block.bias),
@@ -269,14 +280,14 @@ def descend(
 
 
 def n_others(pairs: Pairs, settings: Settings) -> NDArray[np.int64]:
-    """Return how many items each positive is compared with."""
+    """Return the number of items that each positive is compared with."""
     sizes = np.diff(pairs.offsets)
     others = pairs.n_items - (sizes if settings.only_unseen else 1)
     return np.repeat(np.broadcast_to(others, sizes.shape), sizes)
 
 
 def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> NDArray[np.float64]:
-    """Return the exact sum of pair costs of each positive, over all items that it is held to.
+    """Return the exact sum of pair costs of each positive, over all items that it is compared with.
 
     Cost: pairs x items multiplications, users x items powers.
     """
@@ -297,16 +308,16 @@ def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> 
 def exact_means(
     settings: Settings, pairs: Pairs, users: Floats, items: Block
 ) -> NDArray[np.float64]:
-    """Return the mean cost of each positive's pairs, over all items that it is held to."""
+    """Return the mean pair cost of each positive, over all items that it is compared with."""
     totals = cost_sums(settings, pairs, users, items)
     return totals / np.maximum(n_others(pairs, settings), 1)
 
 
 def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
-    """Return factors of users: the same descent from zero, the items' factors fixed.
+    """Return factors of users: the same descent, from zero and with fixed item factors.
 
-    A user draws the same negatives whoever else is there, so its factors depend on its own
-    pairs alone.
+    A user draws the same negatives whichever other users there are, so that the factors depend only
+    on the user's own pairs.
     """
     pairs, items = pairs.writeable(), items.writeable()
     users = aligned(pairs.n_users, items.rows.shape[1])

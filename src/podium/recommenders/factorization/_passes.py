@@ -1,4 +1,4 @@
-"""Passes of a fit: when to stop, and which factors to keep."""
+"""The passes of a fit: when to stop, and which factors to keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.types import Progress
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Held-out pairs, what is measured on them, and how many passes may go by without a gain."""
+    """Held-out pairs, the measure on them, and the number of passes without a gain to wait."""
 
     pairs: Pairs
     measure: Measure
@@ -28,27 +28,27 @@ class Judge:
 
 @dataclass(eq=False)
 class History:
-    """What became of the passes so far."""
+    """The record of the passes so far."""
 
     stop_reason: str = "n_epochs"
     costs: list[float] = field(default_factory=list[float])
     validation: list[float] = field(default_factory=list[float])
-    best: Factors | None = None  # of the best pass, where passes are judged
+    best: Factors | None = None  # the factors of the best pass, if there is an eval_set
 
     @property
     def n_done(self) -> int:
-        """Passes made."""
+        """The number of complete passes."""
         return len(self.costs)
 
     @property
     def best_epoch(self) -> int:
-        """Passes that the factors to keep come from."""
+        """The number of passes after which the factors to keep were taken."""
         return int(np.argmax(self.validation)) + 1 if self.validation else self.n_done
 
     def impatient(self, judge: Judge | None) -> bool:
-        """Tell whether enough passes went by without a better value."""
-        waited = self.n_done - self.best_epoch
-        return judge is not None and judge.patience is not None and 0 < judge.patience <= waited
+        """Return whether `patience` passes went by without a better value."""
+        n_waited = self.n_done - self.best_epoch
+        return judge is not None and judge.patience is not None and 0 < judge.patience <= n_waited
 
 
 def run(
@@ -58,10 +58,10 @@ def run(
     keep: Callable[[State, History], None] | None,
     progress: Progress,
 ) -> Factors:
-    """Make the passes that are left; return the factors of the last good one, or of the best one.
+    """Make the remaining passes and return the factors of the last complete or of the best pass.
 
-    `history` goes on from the passes that it has, and says why they ended. `keep` is called after
-    each pass.
+    `history` is continued from the passes that it has, and gets the reason for stopping. `keep` is
+    called after each pass.
     """
     total = descent.settings.n_epochs
     try:
@@ -91,7 +91,7 @@ def run(
 
 
 def report_end(history: History, rate: float, depth: int) -> None:
-    """Raise the interrupt that ended a fit, or warn of steps that went wild."""
+    """Raise the interrupt that ended a fit, or warn that a pass diverged."""
     if history.stop_reason == "interrupted":
         raise KeyboardInterrupt
     if history.stop_reason == "diverged":
@@ -104,12 +104,13 @@ def report_end(history: History, rate: float, depth: int) -> None:
 
 
 def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
-    """Measure a pass, and keep its factors if none was better; return a note of it."""
+    """Measure a pass and keep its factors if they are the best; return a note for the progress."""
     if judge is None:
         return ""
     value = _measured(descent.state.factors, descent.pairs, judge)
     if not history.validation or value > max(history.validation):
-        best = descent.state.factors.copy()  # before anything is recorded: it may be interrupted
+        # An interrupt may come during the copy: nothing is recorded before it.
+        best = descent.state.factors.copy()
         history.best = best
     history.validation.append(value)
     return f", {judge.measure} {abs(value):.4f}"
@@ -125,7 +126,7 @@ def _refuse_first(epoch: int, descent: Descent) -> None:
 
 
 def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
-    """Return the mean of the measure, signed so that higher is better."""
+    """Return the mean of the measure, with a sign such that higher is better."""
     measure = judge.measure
     users = np.flatnonzero(np.diff(judge.pairs.offsets))
     blocks = rank_blocks(
@@ -133,7 +134,9 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
         judge.pairs.matrix()[users],
         exclude=pairs.matrix()[users],
         overlap="drop",
-        depth=None if measure.k is None else 2 * measure.k,  # what pap@k needs at most
+        depth=None
+        if measure.k is None
+        else 2 * measure.k,  # the depth for pap@k; other measures need less
     )
     values = np.concatenate([measure(ranking) for ranking in blocks])
     values = values[~np.isnan(values)]

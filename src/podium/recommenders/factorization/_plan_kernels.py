@@ -1,4 +1,4 @@
-"""Compiled passes that lay pairs out in cells: a part of the users by a block of items."""
+"""Compiled kernels that sort pairs into cells: a part of the users by a block of items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium._kernels import kernel
 
 @kernel
 def count_cells(offsets, items, block_of, n_pairs, n_runs):
-    """Count the pairs in each item block, and its runs: the users that have pairs there."""
+    """Count the pairs and the runs in each block of items; a run is a user with pairs there."""
     last_user = np.full(n_pairs.size, -1, np.int64)
     for x in range(offsets.size - 1):
         for i in range(offsets[x], offsets[x + 1]):
@@ -22,12 +22,13 @@ def count_cells(offsets, items, block_of, n_pairs, n_runs):
 
 @kernel
 def fill_cells(offsets, items, block_of, place, bounds, cells):
-    """Write the users of each cell in order, and for each of them the places of its positives.
+    """Write the users of each cell in order, and for each user the places of its positives.
 
-    A counting sort by block: users and their pairs come in order, and so each cell gets them.
-    `cells` are `_plan.Cells`, whose bounds are known. `origins` says which of its user's pairs
-    each one is. A cell's starts count from the first pair of the part; the end of the last run
-    follows them: cell b has its starts from ``run_bounds[b] + b`` on.
+    This is a counting sort by block. It keeps the order of users and of their pairs in each cell.
+    `cells` are `_plan.Cells` whose bounds are already filled. `origins` is the position of each
+    pair among the pairs of its user. The starts count from the first pair of the part. Each cell
+    has one more start than runs, for the end of its last run, so that the starts of cell b begin at
+    ``run_bounds[b] + b``.
     """
     pair_bounds, run_bounds, positives, origins, run_users, run_starts = cells
     n_blocks = pair_bounds.size - 1
