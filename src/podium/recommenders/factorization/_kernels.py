@@ -60,8 +60,8 @@ def shuffle(order, n, state):
 def odds_and_costs(gaps, power, bits, cost, cost_bits):
     """Replace gaps g by 2**g / (1 + 2**g) and write log2(1 + 2**g), to about 7 digits.
 
-    Plain loops without calls are vectorised, library functions are not. `power` and `bits` are the
-    same memory, as floats and as bits, and so are `cost` and `cost_bits`.
+    Loops without calls are vectorised, library functions are not. `power` and `bits` are the same
+    memory, as floats and as bits, and so are `cost` and `cost_bits`.
     """
     # 2**g = 2**nearest * 2**r; the first factor is set through the bits of the exponent.
     for k in range(gaps.size):
@@ -143,8 +143,7 @@ def prefetch_row(rows, row):
 def draw(drawn, V, marks, free, n_free, state):
     """Draw rows of V that are not marked, and prefetch them; return the next state.
 
-    If n_free > 0, rows are drawn from the first `n_free` of `free`. Otherwise each draw is repeated
-    until the row is not marked.
+    They come from the first `n_free` of `free`; for n_free = 0, draws of marked rows are repeated.
     """
     for k in range(drawn.size):
         if n_free:
@@ -259,8 +258,7 @@ def descend(how, cell, pairs, rows, sums):
     inverse_n_negatives = _ONE / np.float32(how.n_negatives)
     positive_decay = _ONE - how.shrink if how.learn_items else np.float32(0.0)
     positive_shrink = _ONE - positive_decay
-    # All negatives together shrink as much as the positive.
-    negative_decay = positive_decay * inverse_n_negatives
+    negative_decay = positive_decay * inverse_n_negatives  # all together as much as the positive
     negative_shrink = _ONE - negative_decay
     total_cost = 0.0
     n_steps = 0
@@ -270,8 +268,7 @@ def descend(how, cell, pairs, rows, sums):
         x = run_users[run]
         if r + 2 < n_runs:
             prefetch_row(U, run_users[run_order[r + 2]])
-        # The user's positives in the block, and the number of items that each is compared
-        # with: |Y| - 1 of the poster.
+        # The user's positives in the block; n_others is |Y| - 1 of the poster.
         user_positives = positives[run_starts[run] : run_starts[run + 1]]
         n_excluded = offsets[x + 1] - offsets[x] if how.only_unseen else 1
         n_free = n_block - (user_positives.size if how.only_unseen else 1)
@@ -347,8 +344,7 @@ def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
     """Write T of each positive: the sum of sigma(f(x, y) - f(x, y')) over the y' to compare with.
 
     log2(1 + 2**(f(x, y') - f(x, y))) equals log2(1 + 2**(top - f(x, y)) * 2**(f(x, y') - top)),
-    where `top` is the best score. The last power is computed once per item, for all positives. No
-    power overflows, and those of scores far below the top may underflow to 0.
+    where `top` is the best score. The last power is computed once per item and cannot overflow.
     """
     n_items, d = V.shape
     scores, power = np.empty(n_items), np.empty(n_items)
@@ -385,8 +381,7 @@ def pair_sums(kind, only_unseen, offsets, items, U, V, bias, sums):
 def _sum_of_costs(scores, power, seen, score, top):
     """Return the sum of log2(1 + 2**(score' - score)) over unseen items, from logs of products."""
     total = 0.0
-    # If the score is far below the top, a factor could overflow the product. Then the terms are
-    # added one by one: log2(1 + 2**g) = max(g, 0) + log2(1 + 2**-|g|) does not overflow.
+    # Far below the top a product could overflow; max(g, 0) + log2(1 + 2**-|g|) cannot.
     if top - score > 100.0:
         for z in range(scores.size):
             if not seen[z]:

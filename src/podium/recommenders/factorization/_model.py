@@ -191,9 +191,9 @@ class Factorization(FactorRecommender):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs. The stored values are weights s > 0, and a value of 0 means that there is no
-            pair. The values of repeated pairs are added up. A table is anything that
-            `podium.data.read_interactions` reads; its value column, if any, holds the weights.
+            The pairs. Stored values are weights s > 0, and 0 is no pair. Values of repeated pairs
+            are added up. A table is anything that `podium.data.read_interactions` reads; its value
+            column, if any, holds the weights.
         seen : the same, optional
             Further pairs of these users and items, such as low ratings. The model does not learn
             from them, and `recommend` leaves them out too.
@@ -201,33 +201,25 @@ class Factorization(FactorRecommender):
             Held-out pairs of these users and items. After each pass the model is measured on them,
             without the pairs of `user_items`, and the factors of the best pass are kept.
         executor : Executor, optional
-            The executor of the tasks. The default is threads on all processors of this process.
+            The executor of the tasks; by default threads on all processors of this process.
         progress : callable, optional
-            A function that is called as ``progress(done, total, note)`` after each pass.
+            A function, called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
             A file that is replaced atomically after each pass by the current state. It takes 4
             bytes per factor and per pair, and twice as much for the factors with an `eval_set`.
         resume : bool
-            Whether to continue after the last pass of the checkpoint. The factors are those of an
-            uninterrupted fit. If the file does not exist, the fit starts from the beginning with a
-            warning.
-
-        Returns
-        -------
-        Self
-            The fitted model.
+            Whether to continue after the last pass of the checkpoint, to the factors of an
+            uninterrupted fit. If there is no file, the fit starts anew with a warning.
 
         Raises
         ------
         ArgumentError
-            If a parameter is out of range, if a value is negative or not finite (the message names
-            the first user and item), if there are no pairs, or if the first pass diverges.
+            If a parameter is out of range, a value is negative or not finite (with the first user
+            and item), there are no pairs, or the first pass diverges.
         DataError
-            If the checkpoint to resume from is damaged, or belongs to other data, settings, or
-            another version.
+            If the checkpoint is damaged, or belongs to other data, settings or another version.
         KeyboardInterrupt
-            If the fit was interrupted. The factors of the last complete pass are kept, if there was
-            one.
+            If the fit was interrupted. The factors of the last complete pass, if any, are kept.
 
         Warns
         -----
@@ -238,21 +230,17 @@ class Factorization(FactorRecommender):
         """
         self.check()
         measure, patience = parse(self.eval_metric), self.patience
-        resolved_executor, report_progress = or_threads(executor), or_silent(progress)
+        executor, progress = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
         seen_pairs = None if seen is None else _pairs.read_same(seen, "seen", pairs)
         eval_pairs = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
         judge = None if eval_pairs is None else Judge(eval_pairs, measure, patience)
-        checkpoint_file = (
-            None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
-        )
-        resumed_state = resumed(checkpoint_file) if _check.flag(resume, "resume") else None
+        file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
+        resumed_state = resumed(file) if _check.flag(resume, "resume") else None
         state, history = resumed_state or (State.draw(pairs, settings), History())
-        descent = Descent(pairs, settings, resolved_executor, state)
-        factors = run(
-            descent, history, judge, checkpoint_file and checkpoint_file.write, report_progress
-        )
+        descent = Descent(pairs, settings, executor, state)
+        factors = run(descent, history, judge, file and file.write, progress)
         self._finish(pairs, settings, factors, history)
         if seen_pairs is not None:
             self._hold(_pairs.together(pairs, seen_pairs.matrix()), factors)
@@ -277,7 +265,8 @@ class Factorization(FactorRecommender):
         Known items keep their factors, so that users without a new pair keep bitwise equal scores.
         New items get factors from passes over all pairs of the users with new pairs. Then the
         factors of these users are learned again with fixed items, as in `fold_in`. The factors of
-        known items change only in a new `fit`. A model that is not fitted yet is fitted.
+        known items change only in a new `fit`; `n_epochs_`, `n_blocks_`, `stop_reason_` and
+        `history_` keep its values. A model that is not fitted yet is fitted.
 
         Parameters
         ----------
@@ -286,24 +275,14 @@ class Factorization(FactorRecommender):
             than the model has users and items: the additional ones are new. If the model already
             has a pair, the weights are added up, unless `gain` is "one".
         n_epochs : int
-            The number of passes for new items, with an initial step of ``learning_rate``. There are
-            no passes if there are no new items.
+            The number of passes for new items, if any, with an initial step of ``learning_rate``.
         executor, progress
             The executor and the progress function; see `fit`.
-
-        Returns
-        -------
-        Self
-            The updated model.
 
         Raises
         ------
         ArgumentError, DataError, KeyboardInterrupt
             If `fit` would raise them; the model is then unchanged.
-
-        Notes
-        -----
-        `n_epochs_`, `n_blocks_`, `stop_reason_` and `history_` keep the values of `fit`.
         """
         if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)
@@ -312,23 +291,15 @@ class Factorization(FactorRecommender):
         if not new_pairs.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
-        resolved_executor = or_threads(executor)
-        settings = read_settings(self)
+        executor, settings = or_threads(executor), read_settings(self)
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
         factors = growth.factors(old, settings.seed)
         if growth.has_new_items:
             block_settings = read_settings(self, growth.touched_pairs(), fewer=True)
-            learn_new_items(
-                growth,
-                factors,
-                replace(block_settings, n_epochs=n_epochs),
-                resolved_executor,
-                progress,
-            )
-        touched_pairs = growth.touched_pairs()
-        user_factors = fold_in(
-            touched_pairs, factors.items, factors.bias, settings, resolved_executor
-        )
+            block_settings = replace(block_settings, n_epochs=n_epochs)
+            learn_new_items(growth, factors, block_settings, executor, progress)
+        fixed = factors.items, factors.bias
+        user_factors = fold_in(growth.touched_pairs(), *fixed, settings, executor)
         factors.users[growth.touched] = user_factors
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.together(growth.pairs, seen), factors)
@@ -348,18 +319,13 @@ class Factorization(FactorRecommender):
 
         Parameters
         ----------
-        user_items, executor
-            The pairs of the new users and the executor; see `fold_in`. The users of a table are
-            returned in ascending order of their ids.
-        k, exclude_seen, allow, deny
-            The options of the lists; see `recommend`.
+        user_items, executor, k, exclude_seen, allow, deny
+            See `fold_in` and `recommend`. Users of a table are returned in ascending order of ids.
 
         Returns
         -------
-        items : (n_new, k)
-            The ids or column numbers; see `recommend`.
-        scores : float32, (n_new, k)
-            The scores; -inf if there is no item.
+        items, scores : (n_new, k)
+            The ids or column numbers, and float32 scores; see `recommend`.
         """
         check_is_fitted(self)
         pairs = self._new_pairs(user_items)
@@ -377,7 +343,7 @@ class Factorization(FactorRecommender):
         user_items : scipy.sparse matrix, (n_new, n_items), or table
             The pairs of the new users with items of the fit.
         executor : Executor, optional
-            The executor of the tasks. The default is threads on all processors of this process.
+            The executor of the tasks; by default threads on all processors of this process.
 
         Returns
         -------
