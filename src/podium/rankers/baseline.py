@@ -1,4 +1,4 @@
-"""What the baselines share: linear scores, their measure, and what `fit` is given."""
+"""The shared base of the baselines: linear scores, their measure and the checked data of `fit`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Coefficients = NDArray[np.float64]  # (n_features,)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a baseline learns from, checked: rows, and how a linear score of them is judged.
+    """The checked training data of a baseline and the rows on which linear scores are measured.
 
     Attributes
     ----------
     rows : Rows
-        Features float64 or CSR, relevance and groups.
+        The training rows: features (float64 or CSR), relevance and groups.
     positive : bool, (n_rows,)
     weights : float64, (n_rows,), or None
     judged : float64, (n_judged, n_features)
-        Features of the rows that candidates are judged by: the eval_set's if there is one.
+        The features of the rows on which scores are measured: those of the eval_set if given.
     judge : callable
-        From scores of those rows to the mean measure, higher is better.
+        A function from scores of those rows to the mean measure; higher is better.
     """
 
     rows: inputs.Rows
@@ -46,14 +46,14 @@ class Task:
     judge: Callable[[PerRow], float]
 
     def judge_coef(self, coef: Coefficients) -> float:
-        """Return the mean measure of coefficients."""
+        """Return the mean measure of the scores of these coefficients."""
         return self.judge(times(self.judged, coef))
 
 
 class LinearBaseline(LinearScores):
-    """Scores ``X @ coef_ + intercept_``; use one of its classes.
+    """Abstract base of the baselines that score ``X @ coef_ + intercept_``.
 
-    A class has the parameters `eval_metric` and `min_relevance`, and learns in `_learn`.
+    A subclass has the parameters `eval_metric` and `min_relevance` and learns in `_learn`.
     """
 
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)
@@ -79,12 +79,12 @@ class LinearBaseline(LinearScores):
         Raises
         ------
         ArgumentError
-            For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, groups that were not given (`LogisticRanker` reads
-            none), or rows that cannot be trained on.
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, groups are missing (`LogisticRanker` needs none),
+            or no model can be trained on the rows.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what an earlier fit learned
+            delattr(self, name)  # attributes of an earlier fit
         data = {"sample_weight": sample_weight, "group": group, "eval_set": eval_set}
         parse(self._measure())
         self._learn(X, y, qid, data, or_silent(progress))
@@ -96,7 +96,7 @@ class LinearBaseline(LinearScores):
     ) -> None: ...
 
     def _measure(self) -> str | Measure:
-        """Return the measure: that which was asked for, else pap at the baseline's k."""
+        """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
         return f"pap{'(clip=true)' if self.clip else ''}@{_check.cutoff(self.k)}"
@@ -144,7 +144,7 @@ class LinearBaseline(LinearScores):
         )
 
     def _adopt(self, ranker: Any) -> None:
-        """Take over what another estimator learned."""
+        """Copy the learned attributes of another estimator."""
         for name, value in cast("dict[str, Any]", ranker.__dict__).items():
             if name.endswith("_"):
                 setattr(self, name, value)
