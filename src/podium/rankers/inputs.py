@@ -74,8 +74,8 @@ def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False
         place = _first(values, is_bad)
     in_group = "" if qid is None else f" (qid {_check.label(qid[place[0]])})"
     raise ArgumentError(
-        f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row {place[0]}"
-        f"{in_group}, column {place[1]}. Impute them or drop those rows."
+        f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row "
+        f"{place[0]}{in_group}, column {place[1]}. Impute them or drop those rows."
     )
 
 
