@@ -61,7 +61,8 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
             binary_measure = Measure(m.name, m.k, (("max_grade", 1.0),))
             _warn(
                 f"{m} takes grades from 0 to max_grade={max_grade:g}, and the largest relevance is "
-                f"{highest:g}: a single perfect hit is worth {(2**highest - 1) / 2**max_grade:.3g}. "
+                f"{highest:g}: a single perfect hit is worth "
+                f"{(2**highest - 1) / 2**max_grade:.3g}. "
                 f"Write {binary_measure} if relevance is 0 or 1."
             )
 

@@ -86,7 +86,7 @@ def compare(
     n_permutations: int = 10_000,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
-    """Compare runs with the first: tests paired by user, p values corrected for their number.
+    """Compare runs on one truth with the first, paired by user and corrected for their number.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def compare(
         At least two runs; the first is the baseline.
     measures : str, Measure, or several
     undefined, level, interval
-        As in `evaluate`.
+        The policy for undefined groups and the intervals, as in `evaluate`.
     n_permutations : int
         The number of draws of the randomisation test, if there are too many users to enumerate.
     **options

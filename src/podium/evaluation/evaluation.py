@@ -74,7 +74,7 @@ class Evaluation:
         return ByMeasure({name: self.summary(name).mean for name in self.values})
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
-        """Return mean, standard error and interval of a measure, over all groups or a mask's."""
+        """Return the mean, standard error and interval of a measure over all or masked groups."""
         values = self._of(self.values, measure)
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())
@@ -90,9 +90,9 @@ class Evaluation:
     def pooled(self, measure: str | Measure) -> Summary:
         """Return the sum of value x weight over the sum of weights.
 
-        For pap that is the share of correct pairs among all pairs. Groups weigh by their number of
-        pairs (or positives, or ranks); undefined groups do not count. The interval is always a t
-        interval, whatever `interval` is.
+        For pap that is the share of correct pairs among all pairs. The weight of a group is its
+        number of pairs (or positives, or ranks); undefined groups do not count. The interval is
+        always a t interval, whatever `interval` is.
 
         Raises
         ------
@@ -117,8 +117,8 @@ class Evaluation:
         Parameters
         ----------
         by : str
-            "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the groups by
-            n_pos), or the name of `key`.
+            The division: "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the
+            groups by n_pos), or the name of `key`.
         key : (n_groups,), optional
             A value per group, in the order of `labels`; each distinct value is a segment.
         k : int, optional
@@ -128,17 +128,17 @@ class Evaluation:
         if k is not None and (key is not None or by != "engagement"):
             raise ArgumentError(f"k divides by 'engagement' only, got k={k} with by={by!r}.")
         if key is not None:
-            new = by_value(by, _check.array(key, "by"), self.n_groups)
+            new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
-            new = by_engagement(self.n_pos, self._cutoff(k))
+            new_segments = by_engagement(self.n_pos, self._cutoff(k))
         elif by == "n_pos":
-            new = by_quantile(self.n_pos)
+            new_segments = by_quantile(self.n_pos)
         else:
             raise ArgumentError(
                 f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
                 f"{_check.nearest(by, BUILT_IN)} Pass users to divide by a column."
             )
-        return replace(self, segments=self.segments + new)
+        return replace(self, segments=self.segments + new_segments)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a Polars frame with one row per group: group, n_pos and every measure."""

@@ -1,4 +1,4 @@
-"""Functions that make an Evaluation from rankings, or from a truth and a run."""
+"""The functions that evaluate rankings, or a run against a truth."""
 
 from __future__ import annotations
 
@@ -123,14 +123,14 @@ def measure(
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     undefined, level, interval
-        As in `evaluate`.
+        The policy for undefined groups and the intervals, as in `evaluate`.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
     Warns
     -----
     PodiumWarning
-        If `podium.data.ranking` or `evaluate` warn; or if min_relevance is left at 1, some
+        If `podium.data.ranking` or `evaluate` warns; or if min_relevance is left at 1, some
         relevances are between 0 and 1, and a measure counts these as not relevant.
 
     Examples

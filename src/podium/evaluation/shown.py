@@ -32,12 +32,11 @@ def coverage_and_novelty(
     Returns
     -------
     dict of str to float
-        ``coverage@k`` and ``novelty@k`` of each cutoff k, in ascending order.
+        The values of ``coverage@k`` and ``novelty@k`` for each cutoff k, in ascending order.
 
     Raises
     ------
     DataError
-        If no item is in both.
         If no item is in both.
 
     Examples
@@ -57,10 +56,10 @@ def coverage_and_novelty(
     overlap = check_met(items, "item", *sides)
     n_items = overlap.n_left + overlap.right.size
     items = items.by_value()  # equal scores: the lower id first, 9 before 10 also for text ids
-    coded: Any = replace(run, item=items.left)
+    coded_run: Any = replace(run, item=items.left)
     values: dict[str, float] = {}
     for k in sorted(set(cutoffs)):
-        groups, codes, ids = top_items(coded, k)
+        groups, codes, ids = top_items(coded_run, k)
         values[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
         values[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
     return values

@@ -102,7 +102,7 @@ class LinearBaseline(LinearScores):
         return f"pap{'(clip=true)' if self.clip else ''}@{_check.cutoff(self.k)}"
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        min_relevance = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
         features = self._features(X, reset=True)
         reader = self._reader(type(self).__name__) if self._reads_groups else ""
         rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
@@ -111,25 +111,30 @@ class LinearBaseline(LinearScores):
             judged, judge = rows, self._judge(rows, weights)
         else:
             judged, judge = self._validation(data["eval_set"])
-        return Task(rows, rows.relevance >= low, weights, judged.features, judge)
+        return Task(rows, rows.relevance >= min_relevance, weights, judged.features, judge)
 
     def _min_relevance(self) -> float:
         return self.min_relevance
 
     def _judge(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
-        measure, low = parse(self._measure()), self.min_relevance
+        measure, min_relevance = parse(self._measure()), self.min_relevance
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         labels = rows.groups.index
 
         def judge(scores: PerRow) -> float:
             mean = mean_measure(
-                measure, scores, rows.relevance, labels, min_relevance=low, weights=weights
+                measure,
+                scores,
+                rows.relevance,
+                labels,
+                min_relevance=min_relevance,
+                weights=weights,
             )
             if mean != mean:  # nan
                 raise ArgumentError(
                     f"None of the {rows.groups.n_groups} groups can be judged: {measure} is "
-                    f"defined on none. Check min_relevance={low:g} and qid, or choose another "
-                    "k or eval_metric."
+                    f"defined on none. Check min_relevance={min_relevance:g} and qid, or choose "
+                    "another k or eval_metric."
                 )
             return sign * mean
 
@@ -138,9 +143,9 @@ class LinearBaseline(LinearScores):
     def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         rows = self._judged_rows(self._features(X, reset=False), y, qid)
-        low = self.min_relevance
+        min_relevance = self.min_relevance
         return rows, validator(
-            self._measure(), rows.relevance, rows.groups.index, min_relevance=low
+            self._measure(), rows.relevance, rows.groups.index, min_relevance=min_relevance
         )
 
     def _adopt(self, ranker: Any) -> None:

@@ -112,8 +112,8 @@ class Ranker(BaseEstimator, abc.ABC):
         """
         if self.default_loss is None:
             return None
-        given = self.get_params(deep=False)["loss"]
-        return as_loss(self.default_loss if given is None else given)
+        loss = self.get_params(deep=False)["loss"]
+        return as_loss(self.default_loss if loss is None else loss)
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -161,7 +161,7 @@ class Ranker(BaseEstimator, abc.ABC):
         return FitReport(**report)
 
     def has_free_steps(self) -> bool:
-        """Return whether `learning_rate` is a free step length that no loss property determines."""
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
         return True
 
     def _measure(self) -> str | Measure:

@@ -52,7 +52,10 @@ def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, R
 
 
 def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
-    """Return the target of all rows, ties broken by the seed; raise if it has no defined group."""
+    """Return the target of all rows, with ties broken by the seed.
+
+    Raise if the loss is defined on no group.
+    """
     target = loss.prepare(
         labels.relevance,
         labels.groups,
@@ -155,16 +158,16 @@ def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjecti
 
 
 def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
-    """Raise if the loss is defined on no group, with their number, the reason and a remedy."""
+    """Raise if the loss is defined on no group; the error has their number and the reason."""
     values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
     if not np.isnan(defined_mean(values)):
         return
-    one = (
+    subject = (
         "The one group cannot"
         if groups.n_groups == 1
         else f"None of the {groups.n_groups} groups can"
     )
-    raise ArgumentError(f"{one} be trained on: {loss.why_undefined(target)}")
+    raise ArgumentError(f"{subject} be trained on: {loss.why_undefined(target)}")
 
 
 def trouble(solution: Solution, settings: Settings, solver: str) -> str:

@@ -94,10 +94,10 @@ class LinearRanker(LinearScores):
         The reason to stop. "stalled": rounding allows no lower objective, although `tol` is not
         reached. "diverged": scores overflowed; the parameters are those of an earlier iterate.
     history_ : dict of float64, (n_iter_,)
-        "objective", and with an eval_set "validation": its mean eval_metric, signed so that
-        higher is better.
+        The values per iteration: "objective", and with an eval_set "validation", its mean
+        eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
@@ -113,8 +113,8 @@ class LinearRanker(LinearScores):
     type and are not copied if they are C-ordered or CSR; sums are in float64.
 
     Groups with contiguous rows may come in any order: the bits are the same. Otherwise the order
-    of rows matters only by rounding. A loss with a random order of tied rows draws it by their
-    features, so it does not depend on the order in a file; rows with the same features and
+    of rows changes results only by rounding. A loss with a random order of tied rows draws it by
+    their features, so it does not depend on the order in a file; rows with the same features and
     relevance are interchangeable. A refit gives the same bits with any number of threads.
 
     References
@@ -243,7 +243,7 @@ class LinearRanker(LinearScores):
         return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()), self.radius)
 
     def has_free_steps(self) -> bool:
-        """Return whether `learning_rate` is a free step length that no loss property determines."""
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
         smooth = cast("Loss", self.loss_in_use()).smooth  # its curvature determines the step
         return not smooth and self.solver_in_use() in fitting.STEPPING
 

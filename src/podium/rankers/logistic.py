@@ -89,14 +89,14 @@ class Classifier:
 
 def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: float) -> None:
     """Raise unless both classes have rows of weight > 0; one class alone cannot be fitted."""
-    counted = positive if weights is None else positive[weights > 0]
-    if positive.size and not counted.size:
+    used = positive if weights is None else positive[weights > 0]
+    if positive.size and not used.size:
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
-    if counted.any() and not counted.all():
+    if used.any() and not used.all():
         return
-    kind = "positive" if counted.any() else "negative"
+    kind = "positive" if used.any() else "negative"
     raise ArgumentError(
-        f"y has one class: {counted.size} rows of weight > 0, n_samples={positive.size}, are all "
+        f"y has one class: {used.size} rows of weight > 0, n_samples={positive.size}, are all "
         f"{kind} at min_relevance={float(min_relevance):g}. Logistic regression needs both "
         "classes: check min_relevance and y."
     )
@@ -129,16 +129,16 @@ class LogisticRanker(LinearBaseline):
     n_iter_ : int
         The number of iterations run.
     history_ : dict of float64, (1,)
-        With an eval_set "validation": its mean measure, signed so that higher is better.
+        With an eval_set, the value "validation": its mean measure, signed so that higher is
+        better. Otherwise empty.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
     Only `score` and weights by group read groups. An eval_set is measured and does not change the
     fit. Cost: seconds for a million feature values. The bits are the same for any number of
     threads.
-    nothing. Cost: seconds for a million values of features. Same bits for any thread count.
 
     Examples
     --------

@@ -58,10 +58,10 @@ def folded(model: Any) -> Any:
     if not isinstance(model, Pipeline):
         return model
     scaler, ranker = (step for _, step in model.steps)
-    copy = clone(ranker)
-    copy.__dict__.update(ranker.__dict__)
-    copy.coef_ = ranker.coef_ / scaler.scale_
+    raw_ranker = clone(ranker)
+    raw_ranker.__dict__.update(ranker.__dict__)
+    raw_ranker.coef_ = ranker.coef_ / scaler.scale_
     if scaler.with_mean:
-        shift = times(scaler.mean_[np.newaxis, :], copy.coef_)[0]
-        copy.intercept_ = float(ranker.intercept_ - shift)
-    return copy
+        shift = times(scaler.mean_[np.newaxis, :], raw_ranker.coef_)[0]
+        raw_ranker.intercept_ = float(ranker.intercept_ - shift)
+    return raw_ranker

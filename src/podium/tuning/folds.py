@@ -38,8 +38,8 @@ class Rows:
 
     def labels(self) -> tuple[Any, Any]:
         """Return y and qid of the selected rows."""
-        at = slice(None) if self.at is None else self.at
-        return self.y[at], None if self.qid is None else self.qid[at]
+        selection = slice(None) if self.at is None else self.at
+        return self.y[selection], None if self.qid is None else self.qid[selection]
 
     def items(self) -> Any:
         """Return the items of the selected rows, or None if there are none."""

@@ -115,7 +115,8 @@ def search(
         or the qid of X or of the eval_set is missing and the rows are not one group. If only some
         candidates fail, the table has their reasons.
     Interrupted
-        If Ctrl-C ends the search: a KeyboardInterrupt that holds the finished trials.
+        If Ctrl-C ends the search after a trial has succeeded: a KeyboardInterrupt that holds the
+        finished trials.
 
     Notes
     -----

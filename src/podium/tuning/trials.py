@@ -69,11 +69,13 @@ class Trials:
     def search(self) -> Search:
         """The finished trials, in order, and the best of them."""
         trials = tuple(self._done[i] for i in sorted(self._done))
-        higher = self.run.measure.metric.higher_is_better
-        return Search(str(self.run.measure), trials, best_of(trials, higher_is_better=higher))
+        higher_is_better = self.run.measure.metric.higher_is_better
+        return Search(
+            str(self.run.measure), trials, best_of(trials, higher_is_better=higher_is_better)
+        )
 
     def collect(self, n_jobs: int, progress: Progress) -> None:
-        """Run all fits; on Ctrl-C raise `Interrupted` with the finished trials."""
+        """Run all fits; on Ctrl-C raise `Interrupted` if a trial has succeeded."""
         try:
             # BLAS runs in one thread: the order of additions depends on its thread count, and
             # parallel fits would each change that count.

@@ -97,9 +97,9 @@ def paired(
     >>> round(test.difference, 3), test.wins, test.losses, test.equal, test.randomisation_p_value
     (0.15, 3, 0, 1, 0.25)
     """
-    before, after = intervals.values(a, "a"), intervals.values(b, "b")
-    _check.equal_length(a=before, b=after)
-    differences, n_undefined = intervals.defined(after - before)
+    baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
+    _check.equal_length(a=baseline_values, b=run_values)
+    differences, n_undefined = intervals.defined(run_values - baseline_values)
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations")
     mean, std_error = intervals.mean(differences), intervals.std_error(differences)

@@ -65,7 +65,7 @@ class Plan:
     objective : ScoreSpace, or str
         A podium loss on the training rows, or the name of one of the library's own objectives.
     learning_rate, n_leaves, l2, row_share, feature_share, min_hessian_in_leaf
-        As in the estimators.
+        The parameters of the estimators with these names.
     seed : int
     n_threads : int
         The number of threads; 0 for all cores.

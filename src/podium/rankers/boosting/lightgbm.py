@@ -36,7 +36,7 @@ class LightGBMRanker(BoostedRanker):
     n_trees : int
         The maximum number of trees.
     learning_rate : float
-        The factor of each tree.
+        The factor by which each tree's values are multiplied.
     n_leaves : int
         The maximum number of leaves per tree, at least 2.
     min_rows_in_leaf : int
@@ -86,9 +86,9 @@ class LightGBMRanker(BoostedRanker):
         The reason to stop. "converged": nothing was left to split.
     history_ : dict of float64, (n_iter_,)
         The values after each tree: "objective" (for podium's losses), and with an eval_set
-        "validation": its mean eval_metric, signed so that higher is better.
+        "validation", its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----

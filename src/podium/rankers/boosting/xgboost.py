@@ -32,7 +32,7 @@ class XGBoostRanker(BoostedRanker):
     n_trees : int
         The maximum number of trees.
     learning_rate : float
-        The factor of each tree.
+        The factor by which each tree's values are multiplied.
     n_leaves : int
         The maximum number of leaves per tree, at least 2.
     l2 : float
@@ -68,9 +68,9 @@ class XGBoostRanker(BoostedRanker):
     trees_ : uint8
         The kept trees, as XGBoost's JSON.
     start_, objective_, best_iteration_, n_iter_, stop_reason_, history_
-        As in `LightGBMRanker`.
+        The learned attributes, as in `LightGBMRanker`.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----

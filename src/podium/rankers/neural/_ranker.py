@@ -85,10 +85,10 @@ class NeuralRanker(Ranker):
         The reason to stop. "diverged": scores overflowed; the parameters are those of an earlier
         epoch.
     history_ : dict of float64, (n_iter_,)
-        "objective" at the end of each epoch, and with an eval_set "validation": its mean
-        eval_metric, signed so that higher is better.
+        The values at the end of each epoch: "objective", and with an eval_set "validation", its
+        mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
@@ -264,8 +264,8 @@ class NeuralRanker(Ranker):
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
-        low = problem.loss.min_relevance
-        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=low)
+        min_relevance = problem.loss.min_relevance
+        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=min_relevance)
 
         def validate(parameters: Parameters) -> float:
             return measure(

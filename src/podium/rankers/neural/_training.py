@@ -107,22 +107,22 @@ def train(
                 reason = "converged"
             done = settings.max_iter if reason else len(history.objectives)
             progress(done, settings.max_iter, history.note())
-    kept = history.kept_point
-    if kept is None:
+    best_point = history.kept_point
+    if best_point is None:
         raise ArgumentError(
             f"learning_rate={settings.learning_rate:g} made scores overflow in the first epoch. "
             "Lower it, or scale the features."
         )
     remaining = f"its last {min(len(history.objectives), 10)} objectives span {history.span:.2g}"
     remaining += f" > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+    return Solution(best_point.parameters, best_point.objective, reason, history, remaining)
 
 
 @dataclass
 class Adam:
     """The Adam optimiser: the running means of gradients and squares, tensors of zeros at first.
 
-    To load torch's own optimiser would take as long as to load torch.
+    Loading torch's own optimiser would take as long as loading the rest of torch.
 
     References
     ----------

@@ -28,8 +28,8 @@ from podium.types import Progress
 _CAPACITY = 200  # maximum number of planes
 _CUT = 0.1  # the second cut, as a share of the way from the best point to the model's minimiser
 _ROUNDING = 1e-14  # gaps below this share of the first objective count as closed
-_PATIENCE = 20  # iterations without a change of either bound before the solver has stalled
-_FARTHEST = 2.0**20  # largest intercept in the search for where the loss rises
+_PATIENCE = 20  # iterations without progress of either bound, after which the solver has stalled
+_FARTHEST = 2.0**20  # largest intercept that the search for a rising loss tries
 
 
 def bundle(
@@ -71,12 +71,12 @@ def bundle(
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)
-    kept = run.history.choose(objective)
+    point = run.history.choose(objective)
     value = run.best.value
-    share = run.gap / abs(value) if value else np.inf
-    remaining = f"its gap is {share:.2g} of the objective > tol={settings.tol:g}"
+    relative_gap = run.gap / abs(value) if value else np.inf
+    remaining = f"its gap is {relative_gap:.2g} of the objective > tol={settings.tol:g}"
     return Solution(
-        kept.parameters, kept.objective, reason, run.history, remaining, run.lower_bound
+        point.parameters, point.objective, reason, run.history, remaining, run.lower_bound
     )
 
 
@@ -150,12 +150,12 @@ class _Run:
 
     def _cut(self, place: Place) -> Point:
         """Add the plane that touches the loss at a place."""
-        penalty, pull = self.objective.penalty(place.parameters)
+        penalty, penalty_grad = self.objective.penalty(place.parameters)
         if place.by_row is None:
-            return Point(place.parameters, np.inf, penalty, np.full_like(pull, np.nan))
+            return Point(place.parameters, np.inf, penalty, np.full_like(penalty_grad, np.nan))
         slope = self.objective.pull_back(place.by_row)
         self.planes.add(slope, place.loss - dot(slope, place.parameters))
-        return Point(place.parameters, place.loss, penalty, slope + pull)
+        return Point(place.parameters, place.loss, penalty, slope + penalty_grad)
 
     def _bracket_intercept(self) -> None:
         """Add planes with intercept slopes of both signs.

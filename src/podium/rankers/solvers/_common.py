@@ -101,7 +101,7 @@ class History:
             self._mean = rising_mean(self._mean, point.parameters, now)
 
     def stop_reason(self, settings: Settings) -> StopReason | None:
-        """Return the reason to stop now that applies to every solver, or None."""
+        """Return the reason to stop after the last iterate, the same for all solvers, or None."""
         if not np.isfinite(self.objectives[-1]):
             return "diverged"
         stale = len(self.objectives) - 1 - self.best

@@ -57,10 +57,10 @@ def lbfgs(
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)
-    kept = run.history.choose(objective)
+    point = run.history.choose(objective)
     steepest = float(np.abs(run.last.grad).max(initial=0.0))
     remaining = f"its gradient has a component of {steepest:.2g} > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, run.history, remaining)
+    return Solution(point.parameters, point.objective, reason, run.history, remaining)
 
 
 class _Run:

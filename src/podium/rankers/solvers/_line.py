@@ -40,10 +40,10 @@ class Line:
         loss: float,
         by_row: PerRow | None,
     ) -> Place:
-        penalty, pull = self.objective.penalty(parameters)
+        penalty, penalty_grad = self.objective.penalty(parameters)
         if by_row is None:
             return Place(step, parameters, scores, loss, penalty, None, float("inf"))
-        slope = dot(by_row, self.score_direction) + dot(pull, self.direction)
+        slope = dot(by_row, self.score_direction) + dot(penalty_grad, self.direction)
         return Place(step, parameters, scores, loss, penalty, by_row, slope)
 
 
@@ -71,12 +71,12 @@ def lowest(line: Line, start: Place) -> Place:
     a place of negative and a place of positive slope.
     """
     low = best = line.begin(start)
-    flat, high, step = _FLAT * abs(low.slope), None, 1.0
+    flat_slope, high, step = _FLAT * abs(low.slope), None, 1.0
     for _ in range(_MAX_EVALUATIONS):
         place = line.at(step)
         if place.value < best.value:
             best = place
-        if abs(place.slope) <= flat:
+        if abs(place.slope) <= flat_slope:
             break
         if place.slope > 0.0:
             high = place

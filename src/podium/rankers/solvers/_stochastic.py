@@ -31,13 +31,14 @@ def stochastic(
 ) -> Solution:
     """Descend on mini-batches of `batch_size` groups, with each group once per pass.
 
-    Update t, from 0, has length learning_rate / sqrt(t + 1). Passes are measured by, and the
-    solver returns, means of iterates, which vary less than the iterates: the mean of the pass, or
-    with keep="average" the mean of all iterates since the start, in which iterate t weighs t + 1.
-    Iteration 0 is the start, and iteration i > 0 the i-th pass. The order of groups depends only
-    on `seed` and the number of the pass, as do the keys of a loss that breaks ties anew in each
-    pass; all passes are measured with one such draw. A pass costs two products with the features
-    for its updates and two to measure it.
+    Update t, from 0, has length learning_rate / sqrt(t + 1). A pass is measured by the mean of its
+    iterates, or with keep="average" by the mean of all iterates since the start, in which iterate
+    t weighs t + 1. The solver returns one of these means, because they vary less than the
+    iterates. Iteration 0 is the start, and iteration i > 0 the i-th pass.
+
+    The order of groups depends only on `seed` and the number of the pass, as do the keys of a loss
+    that breaks ties anew in each pass; all passes are measured with one such draw. A pass costs
+    two products with the features for its updates and two to measure it.
     """
     run = _Updates(objective, settings)
     history = History("last" if settings.keep == "average" else settings.keep)

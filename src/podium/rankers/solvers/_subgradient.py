@@ -59,10 +59,10 @@ def finish(
     objective: LinearObjective, history: History, reason: StopReason, settings: Settings
 ) -> Solution:
     """Return the solution of a solver that computes no gap."""
-    kept: Point = history.choose(objective)
+    point: Point = history.choose(objective)
     n = min(len(history.objectives), 10)
     remaining = f"its last {n} objectives span {history.span:.2g} > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+    return Solution(point.parameters, point.objective, reason, history, remaining)
 
 
 def reason_of(history: History, settings: Settings) -> StopReason | None:

@@ -33,8 +33,8 @@ class Model:
 class Planes:
     """Lower bounds ``slope @ parameters + offset`` of a convex loss, at most `capacity` of them.
 
-    New planes replace those that have not been active for long. The replaced planes leave their
-    weighted mean in the last solution, so that the lower bound does not fall.
+    New planes replace those that have not been active for long. The weighted mean of all planes
+    in the last solution is kept as a plane, so that the lower bound does not fall.
     """
 
     def __init__(self, n_features: int, n_parameters: int, l2: float, capacity: int) -> None:
@@ -133,14 +133,14 @@ def solve_qp(
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
     solver.settings.check_duality_gap = True
     solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
-    right = np.zeros(equal.shape[0])
-    right[0] = 1.0
+    right_side = np.zeros(equal.shape[0])
+    right_side[0] = 1.0
     n = linear.size
     solver.setup(
         np.asfortranarray(quadratic),
         linear,
         np.asfortranarray(equal),
-        right,
+        right_side,
         x_l=np.zeros(n),
         x_u=np.full(n, np.inf),
     )
