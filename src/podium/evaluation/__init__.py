@@ -1,7 +1,7 @@
-"""Measures over rankings: per group, in the mean with an interval, by segment, and compared.
+"""Evaluation of rankings: per group, as a mean with an interval, by segment, and compared.
 
-`evaluate` reads a Ranking; `measure` and `compare` start from a truth and runs. Everything that
-reduces values over groups is here, so that a metric never has to.
+`evaluate` reads a Ranking; `measure` and `compare` read a truth and runs. All reductions of
+values over groups are here, so metrics only return values per group.
 """
 
 from podium.evaluation.comparison import Comparison, compare, compare_evaluations

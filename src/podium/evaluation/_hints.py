@@ -1,4 +1,4 @@
-"""Warnings where values are undefined, or small, for a reason that the values do not show."""
+"""Warnings about undefined or small values whose reason the values do not show."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ def warn_of_undefined(
     highest: float,
     any_positive: bool,
 ) -> None:
-    """Say why measures are undefined in every group.
+    """Warn of measures that are undefined in every group, with the reason.
 
     Parameters
     ----------
     values : dict of str to float64 (n_groups,)
+        The values by measure.
     measures : sequence of Measure
     min_relevance : float
     highest : float
-        The largest relevance that occurs, 0 where nothing is relevant.
+        The largest relevance, 0 if nothing is relevant.
     any_positive : bool
-        Whether a group has an item that reaches min_relevance.
+        Whether any group has an item with at least min_relevance.
     """
-    nowhere = [m for m in measures if values[str(m)].size and np.isnan(values[str(m)]).all()]
-    without_positive = [m for m in nowhere if highest == 0 or not (m.metric.graded or any_positive)]
+    all_undefined = [m for m in measures if values[str(m)].size and np.isnan(values[str(m)]).all()]
+    without_positive = [
+        m for m in all_undefined if highest == 0 or not (m.metric.graded or any_positive)
+    ]
     if without_positive:
         names = _listed(without_positive)
         _warn(
@@ -43,7 +46,7 @@ def warn_of_undefined(
             else f"No relevance reaches min_relevance={min_relevance:g}: the largest is "
             f"{highest:g}, so {names} undefined. Pass min_relevance={highest:g} or less."
         )
-    for m in nowhere:
+    for m in all_undefined:
         if m not in without_positive:
             needed = m.metric.needs.format(name=m.name, k=m.k) or "what it compares"
             n = values[str(m)].size
@@ -51,27 +54,28 @@ def warn_of_undefined(
 
 
 def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
-    """Say that err takes binary relevance for the low end of a scale."""
+    """Warn if err gets relevance of at most 1, which it treats as the low end of a scale."""
     for m in measures:
         if m.name == "err" and "max_grade" not in dict(m.options) and 0 < highest <= 1:
-            top = m.metric.options["max_grade"]
-            fixed = Measure(m.name, m.k, (("max_grade", 1.0),))
+            max_grade = m.metric.options["max_grade"]
+            binary_measure = Measure(m.name, m.k, (("max_grade", 1.0),))
             _warn(
-                f"{m} takes grades from 0 to max_grade={top:g}, and the largest relevance is "
-                f"{highest:g}: a single perfect hit is worth {(2**highest - 1) / 2**top:.3g}. "
-                f"Write {fixed} if relevance is 0 or 1."
+                f"{m} takes grades from 0 to max_grade={max_grade:g}, and the largest relevance is "
+                f"{highest:g}: a single perfect hit is worth "
+                f"{(2**highest - 1) / 2**max_grade:.3g}. "
+                f"Write {binary_measure} if relevance is 0 or 1."
             )
 
 
 def warn_of_fractions(ranking: Ranking, measures: Sequence[Measure]) -> None:
-    """Say that relevances between 0 and the default threshold count as not relevant."""
-    below = int((ranking.ideal < ranking.min_relevance).sum())
-    binary = [m for m in measures if not m.metric.graded]
-    if below and binary and ranking.n_pos.any():
+    """Warn of relevance between 0 and the default threshold, which counts as not relevant."""
+    n_below = int((ranking.ideal < ranking.min_relevance).sum())
+    binary_measures = [m for m in measures if not m.metric.graded]
+    if n_below and binary_measures and ranking.n_pos.any():
         _warn(
-            f"{below} of {ranking.ideal.size} relevances above 0 are below "
+            f"{n_below} of {ranking.ideal.size} relevances above 0 are below "
             f"min_relevance={ranking.min_relevance:g} and count as not relevant in "
-            f"{', '.join(map(str, binary))}. Pass min_relevance= to say what is relevant."
+            f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to say what is relevant."
         )
 
 

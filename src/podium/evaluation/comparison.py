@@ -1,4 +1,4 @@
-"""Comparison: runs over one truth, each against the first, group by group."""
+"""Comparison of runs on the same truth: each run against the first, group by group."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs over the same truth, each against the baseline, group by group.
+    """Runs on the same truth, each compared with the baseline group by group.
 
     Attributes
     ----------
     evaluations : dict of str to Evaluation
-        By run, over the groups that all runs share; the first is the baseline.
+        The evaluations by run, on the groups that all runs share; the first is the baseline.
     tests : dict of str to dict of str to PairedTest
-        By measure, then by run; differences are run - baseline.
+        The tests by measure, then by run; differences are run - baseline.
     holm : dict of str to dict of str to float
-        The randomisation p values, corrected for all the tests of this comparison.
+        The randomisation p values, corrected for all tests of this comparison.
     """
 
     evaluations: dict[str, Evaluation]
@@ -53,22 +53,23 @@ class Comparison:
             "runs": list(self.evaluations),
             "baseline": self.baseline,
             "measures": {
-                measure: {
-                    "higher_is_better": parse(measure).metric.higher_is_better,
+                measure_name: {
+                    "higher_is_better": parse(measure_name).metric.higher_is_better,
                     "means": {
-                        run: as_json(e.summary(measure)) for run, e in self.evaluations.items()
+                        run: as_json(evaluation.summary(measure_name))
+                        for run, evaluation in self.evaluations.items()
                     },
                     "differences": [
                         {
                             "run": run,
                             "baseline": self.baseline,
                             **as_json(test),
-                            "holm_p_value": number(self.holm[measure][run]),
+                            "holm_p_value": number(self.holm[measure_name][run]),
                         }
                         for run, test in by_run.items()
                     ],
                 }
-                for measure, by_run in self.tests.items()
+                for measure_name, by_run in self.tests.items()
             },
             "conventions": dict(self.evaluations[self.baseline].conventions),
         }
@@ -85,18 +86,18 @@ def compare(
     n_permutations: int = 10_000,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
-    """Compare runs over one truth, each with the first: paired by user, corrected for their number.
+    """Compare runs on one truth with the first, paired by user and corrected for their number.
 
     Parameters
     ----------
     truth : as in `measure`
     runs : mapping of name to run
-        At least two; the first is the baseline.
+        At least two runs; the first is the baseline.
     measures : str, Measure, or several
     undefined, level, interval
-        As in `evaluate`.
+        The policy for undefined groups and the intervals, as in `evaluate`.
     n_permutations : int
-        Draws of the randomisation test, where there are too many users to enumerate.
+        The number of draws of the randomisation test, if there are too many users to enumerate.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
@@ -121,7 +122,7 @@ def compare(
 def compare_evaluations(
     evaluations: Mapping[str, Evaluation], *, n_permutations: int = 10_000
 ) -> Comparison:
-    """Compare evaluations of the same measures, over the groups that all of them hold."""
+    """Compare evaluations of the same measures, on the groups that all of them have."""
     aligned = _align(evaluations)
     baseline, *others = aligned
     tests = {
@@ -139,21 +140,21 @@ def compare_evaluations(
 
 
 def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Keep the groups that all evaluations hold."""
+    """Return the evaluations on the groups that all of them have."""
     if len(evaluations) < 2:
         raise ArgumentError(f"evaluations must hold at least two, got {len(evaluations)}.")
     (baseline, first), *others = evaluations.items()
     common = first.labels
-    for name, other in others:
-        if other.values.keys() != first.values.keys():
+    for name, compared in others:
+        if compared.values.keys() != first.values.keys():
             raise ArgumentError(
                 f"evaluations must be of the same measures, got {', '.join(first.values)} of "
-                f"{baseline} and {', '.join(other.values)} of {name}."
+                f"{baseline} and {', '.join(compared.values)} of {name}."
             )
-        common = np.intersect1d(common, other.labels, assume_unique=True)
+        common = np.intersect1d(common, compared.labels, assume_unique=True)
     if not common.size:
         raise ArgumentError("runs share no user. Check that their ids are of the same kind.")
-    return {name: _take(e, common) for name, e in evaluations.items()}
+    return {name: _take(evaluation, common) for name, evaluation in evaluations.items()}
 
 
 def _take(evaluation: Evaluation, labels: Labels) -> Evaluation:
@@ -164,14 +165,16 @@ def _take(evaluation: Evaluation, labels: Labels) -> Evaluation:
         evaluation,
         labels=labels,
         n_pos=evaluation.n_pos[rows],
-        values={name: v[rows] for name, v in evaluation.values.items()},
-        weights={name: w[rows] for name, w in evaluation.weights.items()},
-        segments=tuple(replace(s, mask=s.mask[rows]) for s in evaluation.segments),
+        values={name: values[rows] for name, values in evaluation.values.items()},
+        weights={name: weights[rows] for name, weights in evaluation.weights.items()},
+        segments=tuple(
+            replace(segment, mask=segment.mask[rows]) for segment in evaluation.segments
+        ),
     )
 
 
 def _paired(a: Evaluation, b: Evaluation, name: str, n_permutations: int) -> PairedTest:
-    """Test b - a; a win of b is a better value, which for a loss is a lower one."""
+    """Test b - a; a win of b is a better value, which is a lower one if lower is better."""
     metric = parse(name).metric
     test = stats.paired(
         fill(a.values[name], a.undefined),

@@ -1,4 +1,4 @@
-"""Evaluation: every measure for every group, and all that reduces values over groups."""
+"""An evaluation: every measure of every group, and its reductions over groups."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The value of every measure for every group, and what follows from them.
+    """The values of every measure for every group, with their means, segments and tables.
 
     Attributes
     ----------
     labels : (n_groups,)
-        Group labels, rising.
+        The group labels, in ascending order.
     n_pos : int64, (n_groups,)
-        Positives of each group.
+        The number of positives of each group.
     values : dict of str to float64 (n_groups,)
-        By measure: any text of it, "map@5" as well as "ap@5". nan where undefined.
+        The values by measure, under any spelling ("map@5" or "ap@5"); nan if undefined.
     weights : dict of str to float64 (n_groups,)
-        What values are divided by, for measures that have a pooled form.
+        The denominators of values, for measures that have a pooled form.
     segments : tuple of Segment
     undefined : {"skip", "zero", "one", "error"}
-        What an undefined group counts in a mean.
+        The value that an undefined group counts in a mean.
     level, interval, seed
-        Of the confidence intervals.
+        The level, method and bootstrap seed of the confidence intervals.
     conventions : dict
-        What was decided about ties, thresholds and missing users, for the record.
+        The conventions on ties, thresholds and missing users, for the record.
     """
 
     labels: Labels
@@ -70,16 +70,16 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean of each measure over the groups that count."""
+        """The mean of each measure over the groups that count."""
         return ByMeasure({name: self.summary(name).mean for name in self.values})
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
-        """Mean, standard error and interval of one measure, over all groups or those of a mask."""
+        """Return the mean, standard error and interval of a measure over all or masked groups."""
         values = self._of(self.values, measure)
-        part = values if mask is None else values[mask]
-        n_undefined = int(np.isnan(part).sum())
+        selected = values if mask is None else values[mask]
+        n_undefined = int(np.isnan(selected).sum())
         result = stats.summarize(
-            fill(part, self.undefined),
+            fill(selected, self.undefined),
             level=self.level,
             method=self.interval,
             seed=self.seed,
@@ -88,10 +88,11 @@ class Evaluation:
         return replace(result, n_undefined=n_undefined)
 
     def pooled(self, measure: str | Measure) -> Summary:
-        """Sum of value x weight over sum of weights: for pap, correct pairs over all pairs.
+        """Return the sum of value x weight over the sum of weights.
 
-        Groups count by how many pairs (or positives, or ranks) they have, undefined ones not at
-        all. The interval is a t interval whatever `interval` says.
+        For pap that is the share of correct pairs among all pairs. The weight of a group is its
+        number of pairs (or positives, or ranks); undefined groups do not count. The interval is
+        always a t interval, whatever `interval` is.
 
         Raises
         ------
@@ -111,36 +112,36 @@ class Evaluation:
     def segmented(
         self, by: str, key: ArrayLike | None = None, *, k: int | None = None
     ) -> Evaluation:
-        """Return the same evaluation with further segments.
+        """Return the same evaluation with additional segments.
 
         Parameters
         ----------
         by : str
-            "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the groups by
-            n_pos), or the name of `key`.
+            The division: "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the
+            groups by n_pos), or the name of `key`.
         key : (n_groups,), optional
-            A value per group, in the order of `labels`; each distinct one is a segment.
+            A value per group, in the order of `labels`; each distinct value is a segment.
         k : int, optional
-            For "engagement" only; by default that of pap, or else of the first measure that has
-            one.
+            The k of "engagement"; by default the cutoff of pap, or else of the first measure that
+            has one.
         """
         if k is not None and (key is not None or by != "engagement"):
             raise ArgumentError(f"k divides by 'engagement' only, got k={k} with by={by!r}.")
         if key is not None:
-            new = by_value(by, _check.array(key, "by"), self.n_groups)
+            new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
-            new = by_engagement(self.n_pos, self._cutoff(k))
+            new_segments = by_engagement(self.n_pos, self._cutoff(k))
         elif by == "n_pos":
-            new = by_quantile(self.n_pos)
+            new_segments = by_quantile(self.n_pos)
         else:
             raise ArgumentError(
                 f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
                 f"{_check.nearest(by, BUILT_IN)} Pass users to divide by a column."
             )
-        return replace(self, segments=self.segments + new)
+        return replace(self, segments=self.segments + new_segments)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a Polars frame with a row per group: group, n_pos and every measure."""
+        """Return a Polars frame with one row per group: group, n_pos and every measure."""
         from podium.data import to_frame
 
         return to_frame({"group": self.labels, "n_pos": self.n_pos, **self.values})
@@ -151,12 +152,12 @@ class Evaluation:
             "measures": self._measures(None, pooled=pooled),
             "segments": [
                 {
-                    "by": s.by,
-                    "name": s.name,
-                    "n_groups": int(s.mask.sum()),
-                    "measures": self._measures(s.mask),
+                    "by": segment.by,
+                    "name": segment.name,
+                    "n_groups": int(segment.mask.sum()),
+                    "measures": self._measures(segment.mask),
                 }
-                for s in self.segments
+                for segment in self.segments
             ],
             "conventions": dict(self.conventions),
         }
@@ -171,12 +172,14 @@ class Evaluation:
     def _cutoff(self, k: int | None) -> int:
         if k is not None:
             return _check.cutoff(k)
-        cut = [m for m in map(parse, self.values) if m.k is not None]
-        # Where pap@k turns from precision into partial AUC, if it is among the measures.
-        chosen = next((m.k for m in [*(m for m in cut if m.name == "pap"), *cut]), None)
-        if chosen is None:
+        with_cutoff = [m for m in map(parse, self.values) if m.k is not None]
+        # pap@k, if present, comes first: at n_pos = k it turns from precision to partial AUC.
+        cutoff = next(
+            (m.k for m in [*(m for m in with_cutoff if m.name == "pap"), *with_cutoff]), None
+        )
+        if cutoff is None:
             raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")
-        return chosen
+        return cutoff
 
     def _of(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:
         name = str(parse(measure))
@@ -198,25 +201,25 @@ class Evaluation:
 
 
 def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
-    """Return columns with a row per group: its label as user, n_pos and every measure.
+    """Return columns with one row per group: its label as user, n_pos and every measure.
 
-    Of several evaluations, the rows of one follow those of another, and a column run names them.
+    The rows of several evaluations follow each other, with their names in a column run.
     """
     several = len(evaluations) > 1
     tables = [
         {
-            **({"run": np.full(e.n_groups, name)} if several else {}),
-            "user": e.labels,
-            "n_pos": e.n_pos,
-            **e.values,
+            **({"run": np.full(evaluation.n_groups, name)} if several else {}),
+            "user": evaluation.labels,
+            "n_pos": evaluation.n_pos,
+            **evaluation.values,
         }
-        for name, e in evaluations.items()
+        for name, evaluation in evaluations.items()
     ]
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 def fill(values: PerGroup, undefined: Undefined) -> PerGroup:
-    """Return the values that a mean is taken of, under the policy for undefined groups."""
+    """Return the values that a mean is taken over, under the policy for undefined groups."""
     if undefined in ("skip", "error"):
         return values
     return np.where(np.isnan(values), 1.0 if undefined == "one" else 0.0, values)

@@ -1,4 +1,4 @@
-"""JSON forms of an Evaluation and a Comparison as flat tables: a row per number, for programs."""
+"""JSON forms of an Evaluation and a Comparison as flat tables with one row per number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 Table: TypeAlias = dict[str, Any]
-"""{"columns": names, "rows": lists of cells}: what `podium.report.tables` writes out."""
+"""{"columns": names, "rows": lists of cells}: the form that `podium.report.tables` writes."""
 
 _SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
 _TEST = (
@@ -16,7 +16,7 @@ _TEST = (
 
 
 def evaluation_table(result: Mapping[str, Any]) -> Table:
-    """Return a row per segment and measure of an Evaluation's JSON form."""
+    """Return one row per segment and measure of an Evaluation's JSON form."""
     rows = [
         [by, name, measure, *_flat(summary, _SUMMARY)]
         for by, name, measure, summary in summaries(result)
@@ -29,21 +29,21 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:
-    """Return a row per measure and run of a Comparison's JSON form.
+    """Return one row per measure and run of a Comparison's JSON form.
 
-    Its mean comes first, then the test against the baseline.
+    A row has the run's mean, then its test against the baseline.
     """
     rows: list[list[Any]] = []
-    for measure, found in result["measures"].items():
-        tests = {test["run"]: test for test in found["differences"]}
-        for run, summary in found["means"].items():
+    for measure, comparison in result["measures"].items():
+        tests = {test["run"]: test for test in comparison["differences"]}
+        for run, summary in comparison["means"].items():
             test = _flat(tests[run], _TEST) if run in tests else [None] * len(_TEST)
             rows.append([measure, run, summary["mean"], result["baseline"], *test])
     return {"columns": ["measure", "run", "mean", "baseline", *_TEST], "rows": rows}
 
 
 def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measure, summary), with pooled forms as measures of their own."""
+    """Yield (by, name, measure, summary); pooled forms are separate measures."""
     for by, name, measures in _segments(result):
         for measure, summary in measures.items():
             yield by, name, measure, summary
@@ -52,7 +52,7 @@ def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mappin
 
 
 def _segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (by, name, measures) of all users, and of each segment."""
+    """Yield (by, name, measures) for all users, and for each segment."""
     yield "", "all", result["measures"]
     for segment in result["segments"]:
         yield segment["by"], segment["name"], segment["measures"]

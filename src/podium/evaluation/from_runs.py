@@ -1,4 +1,4 @@
-"""From rankings, or from a truth and a run, to an Evaluation."""
+"""The functions that evaluate rankings, or a run against a truth."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def evaluate(
     interval: IntervalMethod = "t",
     seed: int = 0,
 ) -> Evaluation:
-    """Evaluate measures over one ranking, or over a stream of them (blocks of users).
+    """Evaluate measures on one ranking, or on a stream of them (blocks of users).
 
     Parameters
     ----------
     rankings : Ranking or iterable of Ranking
-        Of a stream, only the measures' values are kept. Each group is in one block only.
+        The rankings. Each group must be in one ranking only; only the values of a stream are kept.
     measures : str, Measure, or several
-        For example ["pap@10", "ndcg@10"].
+        The measures, such as ["pap@10", "ndcg@10"].
     undefined : {"skip", "zero", "one", "error"}
-        What a group counts in a mean where a measure is undefined (nan); they are counted in
-        any case.
+        The value that a group counts in a mean if a measure is undefined (nan) for it. The
+        number of undefined groups is reported in any case.
     level : float
-        Coverage of the intervals.
+        The coverage of the intervals.
     interval : {"t", "bootstrap"}
     seed : int
-        Of the bootstrap.
+        The seed of the bootstrap.
 
     Warns
     -----
     PodiumWarning
-        If a measure is undefined in every group, with the reason; or if err takes relevance of
-        at most 1 for the low end of a scale.
+        If a measure is undefined in every group, with the reason; or if err gets relevance of at
+        most 1, which it treats as the low end of a scale.
 
     Examples
     --------
@@ -109,28 +109,29 @@ def measure(
     interval: IntervalMethod = "t",
     **options: Unpack[RankingOptions],
 ) -> Evaluation:
-    """Measure a run against a truth: per user, in the mean with an interval, by segment.
+    """Measure a run against a truth: per user, as a mean with an interval, and by segment.
 
     Parameters
     ----------
     truth, run : path, frame, mapping of columns, or sparse matrix
-        (user, item, relevance) and (user, item, score or rank); see `podium.data.ranking`.
+        The truth (user, item, relevance) and the run (user, item, score or rank); see
+        `podium.data.ranking`.
     measures : str, Measure, or several
-        For example ["pap@10", "ndcg@10"].
+        The measures, such as ["pap@10", "ndcg@10"].
     by : str or several
-        Segments: "engagement", "n_pos", or columns of `users`.
+        The segments: "engagement", "n_pos", or columns of `users`.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     undefined, level, interval
-        As in `evaluate`.
+        The policy for undefined groups and the intervals, as in `evaluate`.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
     Warns
     -----
     PodiumWarning
-        As `podium.data.ranking` and `evaluate`; and if min_relevance is left at 1, some
-        relevances are between 0 and 1, and a measure takes these for not relevant.
+        If `podium.data.ranking` or `evaluate` warns; or if min_relevance is left at 1, some
+        relevances are between 0 and 1, and a measure counts these as not relevant.
 
     Examples
     --------
@@ -153,12 +154,12 @@ def measure(
         interval=interval,
         seed=options.get("seed", 0),
     )
-    chosen = {
+    data_conventions = {
         "missing": options.get("missing", "error"),
         "unjudged": options.get("unjudged", "negative"),
         "n_items": options.get("n_items"),
     }
-    result = replace(result, conventions={**result.conventions, **chosen})
+    result = replace(result, conventions={**result.conventions, **data_conventions})
     return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
 
 
@@ -171,15 +172,16 @@ def divide(
     ----------
     evaluation : Evaluation
     by : sequence of str
-        "engagement", "n_pos", or columns of `users`.
+        The segments: "engagement", "n_pos", or columns of `users`.
     users : path, frame or mapping of columns, optional
+        A table with a user column and the columns that `by` names.
     user : str, optional
-        Name of the user column there, if it is not a usual one.
+        The name of the user column, if it is not a usual one.
 
     Raises
     ------
     ArgumentError
-        If users is given and `by` names none of its columns.
+        If `users` is passed and `by` names none of its columns.
     """
     from podium import data
 
@@ -188,8 +190,8 @@ def divide(
     if users is not None and all(name in BUILT_IN for name in by):
         raise ArgumentError("users is a table to divide by: name one of its columns in by.")
     for name in by:
-        own = users is None or name in BUILT_IN
-        key = None if own else data.user_column(users, name, evaluation.labels, user=user)
+        has_no_column = users is None or name in BUILT_IN
+        key = None if has_no_column else data.user_column(users, name, evaluation.labels, user=user)
         evaluation = evaluation.segmented(name, key)
     return evaluation
 
@@ -206,13 +208,13 @@ def _block(ranking: Ranking, measures: list[Measure]) -> Evaluation:
 
 
 def _join(blocks: Sequence[Evaluation]) -> Evaluation:
-    """Put blocks together by rising label, whatever order the stream brought them in."""
+    """Join blocks in ascending order of labels, whatever the order of the stream."""
     labels = np.concatenate([b.labels for b in blocks])
     order = np.argsort(labels, kind="stable")
-    twice = labels[order][1:][labels[order][1:] == labels[order][:-1]]
-    if twice.size:
+    repeated = labels[order][1:][labels[order][1:] == labels[order][:-1]]
+    if repeated.size:
         raise ArgumentError(
-            f"rankings hold group {_check.label(twice[0])} twice. Put all rows of a group into "
+            f"rankings hold group {_check.label(repeated[0])} twice. Put all rows of a group into "
             "one Ranking."
         )
     first = blocks[0]

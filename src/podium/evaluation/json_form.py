@@ -1,4 +1,4 @@
-"""Results as JSON can hold them."""
+"""Results in a form that JSON can hold."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from podium.evaluation.stats import PairedTest, Summary
 
 
 def as_json(result: Summary | PairedTest) -> dict[str, Any]:
-    """Return a result as JSON can hold it: None for nan, a list for an interval."""
+    """Return a result as a dict for JSON: nan becomes None, and an interval a list."""
     return {name: number(value) for name, value in vars(result).items()}
 
 
 def number(value: Any) -> Any:
-    """Return None for nan and infinity, a list for a tuple, and anything else as it is."""
+    """Return None for nan and infinity, a list for a tuple, and anything else unchanged."""
     if isinstance(value, tuple):
         bounds: list[float] = [float(v) for v in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         return [number(v) for v in bounds]

@@ -1,4 +1,4 @@
-"""Segments: parts of the groups, by how many positives they have or by a column of users."""
+"""Segments: parts of the groups, by their number of positives or by a column of users."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podium.errors import ArgumentError
 from podium.types import Counts, Labels, Mask
 
 BUILT_IN = ("engagement", "n_pos")
-"""Divisions that need no table of users."""
+"""The segments that need no table of users."""
 
 _QUANTILES = 4
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Some of the groups: what they were divided by, the name of the part, and which they are."""
+    """A part of the groups: what divides them, the name of the part, and its mask."""
 
     by: str
     name: str
@@ -25,20 +25,22 @@ class Segment:
 
 
 def by_engagement(n_pos: Counts, k: int) -> tuple[Segment, ...]:
-    """Divide the groups into those whose positives all fit into k, and the others."""
-    few = n_pos <= k
+    """Divide the groups into those with at most k positives, and the others."""
+    fits = n_pos <= k
     return (
-        Segment("engagement", f"n_pos <= {k}", few),
-        Segment("engagement", f"n_pos > {k}", ~few),
+        Segment("engagement", f"n_pos <= {k}", fits),
+        Segment("engagement", f"n_pos > {k}", ~fits),
     )
 
 
 def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
-    """Divide the groups that have positives into parts of about equal size by n_pos."""
-    some = n_pos[n_pos > 0]
-    if not some.size:
+    """Divide the groups with positives into parts of about equal size by n_pos."""
+    positive_counts = n_pos[n_pos > 0]
+    if not positive_counts.size:
         return ()
-    cuts = np.quantile(some, np.arange(1, _QUANTILES + 1) / _QUANTILES, method="inverted_cdf")
+    cuts = np.quantile(
+        positive_counts, np.arange(1, _QUANTILES + 1) / _QUANTILES, method="inverted_cdf"
+    )
     segments: list[Segment] = []
     low = 1
     for high in np.unique(cuts).astype(int).tolist():
@@ -49,10 +51,12 @@ def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
 
 
 def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
-    """Divide the groups by the value that each has in a column."""
+    """Divide the groups by their value in a column."""
     if key.shape != (n_groups,):
         raise ArgumentError(
             f"key must have one value per group, got shape {key.shape} for {n_groups} groups."
         )
-    names = np.array(["unknown" if v is None or v != v else str(v) for v in key.tolist()])
+    names = np.array(
+        ["unknown" if value is None or value != value else str(value) for value in key.tolist()]
+    )
     return tuple(Segment(by, str(name), names == name) for name in np.unique(names))

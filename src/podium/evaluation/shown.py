@@ -1,4 +1,4 @@
-"""What a run shows, whatever is relevant, against the interactions of the past."""
+"""Coverage and novelty of a run's lists, independent of relevance, against past interactions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def coverage_and_novelty(
 ) -> dict[str, float]:
     """Return coverage and mean novelty of a run's lists at each cutoff.
 
-    The catalogue is every item that the pairs or the run name.
+    The catalogue is every item in the past pairs or in the run.
 
     Parameters
     ----------
     run : Run
     catalogue : Interactions
-        Past pairs of users and items.
+        The past pairs of users and items.
     cutoffs : iterable of int
-        Items of each list that count, each at least 1.
+        The cutoffs in items, each at least 1.
     name : str
-        What messages call the table of these pairs.
+        The name of the table of these pairs in messages.
 
     Returns
     -------
     dict of str to float
-        ``coverage@k`` and ``novelty@k`` of each cutoff k, rising.
+        The values of ``coverage@k`` and ``novelty@k`` for each cutoff k, in ascending order.
 
     Raises
     ------
@@ -53,13 +53,13 @@ def coverage_and_novelty(
 
     items = share(run.item, catalogue.item)
     sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
-    met = check_met(items, "item", *sides)
-    n_items = met.n_left + met.right.size
-    items = items.by_value()  # equal scores: the lower id first, 9 before 10 whatever their kind
-    coded: Any = replace(run, item=items.left)
-    found: dict[str, float] = {}
+    overlap = check_met(items, "item", *sides)
+    n_items = overlap.n_left + overlap.right.size
+    items = items.by_value()  # equal scores: the lower id first, 9 before 10 also for text ids
+    coded_run: Any = replace(run, item=items.left)
+    values: dict[str, float] = {}
     for k in sorted(set(cutoffs)):
-        groups, codes, ids = top_items(coded, k)
-        found[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
-        found[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
-    return found
+        groups, codes, ids = top_items(coded_run, k)
+        values[f"coverage@{k}"] = metrics.coverage(ids[codes], n_items)
+        values[f"novelty@{k}"] = float(metrics.novelty(ids[codes], groups, items.right).mean())
+    return values

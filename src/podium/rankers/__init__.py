@@ -1,14 +1,14 @@
-"""Rankers: scikit-learn estimators that learn to score rows from losses in score space.
+"""Rankers: scikit-learn estimators that learn to score rows with losses in score space.
 
-`objective` turns scores into parameters, `solvers` minimise it, `linear` is the estimator,
-`neural` the one with hidden units, `boosting` hands losses to LightGBM and XGBoost, `logistic` is
-the plain baseline, and `save` and `load` keep a fitted one in a file that holds no code. More
-baselines are in `podium.papers`; `get` makes any of them from its name.
+`objective` turns a loss of scores into an objective in the parameters, and `solvers` minimise it.
+`linear` is the linear estimator, `neural` the one with hidden units, `boosting` passes losses to
+LightGBM and XGBoost, and `logistic` is the plain baseline. `save` and `load` keep a fitted ranker
+in a file without code. `podium.papers` has more baselines; `get` makes any ranker from its name.
 """
 
 from podium.rankers._threads import idle_threads_sleep
 
-with idle_threads_sleep():  # scikit-learn brings the OpenMP that XGBoost then shares
+with idle_threads_sleep():  # scikit-learn loads the OpenMP library that XGBoost then shares
     from podium.rankers.boosting import LightGBMRanker, XGBoostRanker
     from podium.rankers.linear import LinearRanker
     from podium.rankers.logistic import LogisticRanker

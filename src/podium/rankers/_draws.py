@@ -1,4 +1,4 @@
-"""Random numbers that a loss needs for its target: keys that put tied rows in an order."""
+"""Random keys that put tied rows in an order, for the target of a loss that draws them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from podium.losses import Loss
 from podium.rankers.objective import Labels
 from podium.types import Keys
 
-_PURPOSE = int.from_bytes(b"ties")  # beyond any pass: other draws use [seed, pass]
+_PURPOSE = int.from_bytes(b"ties")  # larger than any pass number: other draws use [seed, pass]
 
 
 def generator(seed: int, number: int = 0) -> np.random.Generator:
-    """Return the generator of a seed's draws for a pass; 0 is the whole fit."""
+    """Return the random generator of one pass; pass 0 is the draw for the whole fit."""
     return np.random.default_rng([seed, _PURPOSE, number])
 
 
 def keys_of(loss: Loss, labels: Labels, seed: int, number: int = 0) -> Keys | None:
-    """Return the keys of all rows for a pass; None for a loss that draws none.
+    """Return the keys of all rows in one pass, or None for a loss that draws none.
 
-    A loss that does not draw anew has those of the whole fit in every pass.
+    A loss that does not redraw gets the keys of the whole fit in every pass.
     """
     if not loss.draws:
         return None
@@ -30,6 +30,6 @@ def keys_of(loss: Loss, labels: Labels, seed: int, number: int = 0) -> Keys | No
 
 
 def given_keys(loss: Loss, labels: Labels, seed: int) -> dict[str, Any]:
-    """Return what a loss's `prepare` takes besides for all rows: keys, if it draws."""
+    """Return the extra keyword arguments of `loss.prepare` for all rows: the keys, if it draws."""
     keys = keys_of(loss, labels, seed)
     return {} if keys is None else {"keys": keys}

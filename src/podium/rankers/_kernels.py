@@ -1,7 +1,7 @@
-"""Compiled products of features and parameters: all rows or chosen ones, dense or CSR.
+"""Compiled products of features and parameters, for all or selected rows, dense or CSR.
 
 Features keep their type, float32 or float64; every sum is in float64. `rows` are positions in
-the features; an empty `rows` means all of them.
+the features; an empty `rows` selects all of them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import numpy as np
 
 from podium._kernels import kernel, prefetch, summing_kernel
 
-_BLOCK = 1024  # rows that are looked through at once for those with a weight
-_AHEAD = 6  # rows with a weight that are asked for before they are read
-_AHEAD_BYTES = 4096  # of such a row: what follows, the processor foresees
-_LINE = 64  # bytes that come from memory together
+_BLOCK = 1024  # rows that are searched at a time for nonzero weights
+_AHEAD = 6  # rows between the one that is read and the one that is prefetched
+_AHEAD_BYTES = 4096  # prefetched bytes of a row; the hardware prefetcher reads on from there
+_LINE = 64  # bytes of a cache line
 
 
 @summing_kernel
 def row_dots(features, rows, coef, out):
-    """Write the scores X w: each row's dot product with coef, in lanes of one fixed order."""
+    """Write the scores X w: the dot product of each row with coef, in lanes of a fixed order."""
     n_features = coef.size
     for p in range(out.size):
         i = rows[p] if rows.size else p
@@ -30,18 +30,17 @@ def row_dots(features, rows, coef, out):
 
 @kernel
 def add_rows(features, rows, weights, out):
-    """Add X' g, the gradient in the parameters: weights[p] * row rows[p] each.
+    """Add X' g, the gradient in the parameters: the sum of weights[p] times row rows[p].
 
-    A row of weight 0 is not read: where a loss selects few rows, most of the features stay where
-    they are.
+    A row of weight 0 is not read: if a loss selects few rows, most features stay in memory unread.
     """
     n_features = out.size
     n_ahead = min(n_features, _AHEAD_BYTES // features.itemsize)
     line = max(1, _LINE // features.itemsize)
     used = np.empty(_BLOCK, np.int64)
     for start in range(0, weights.size, _BLOCK):
-        # List the rows with a weight, without a branch: one of weight 0 is overwritten. The list
-        # tells which rows come next, wherever these lie.
+        # List the rows with a weight, without a branch: a row of weight 0 is overwritten. The
+        # list gives the next rows to prefetch, wherever they are in memory.
         n_used = 0
         for p in range(start, min(start + _BLOCK, weights.size)):
             used[n_used] = p
@@ -55,14 +54,14 @@ def add_rows(features, rows, weights, out):
             i, weight = used[q], weights[used[q]]
             if rows.size:
                 i = rows[i]
-            # Each sum grows row by row, in an order that no vector width changes.
+            # Each sum grows row by row, so the order of additions is independent of vector width.
             for j in range(n_features):
                 out[j] += weight * features[i, j]
 
 
 @kernel
 def csr_row_dots(data, indices, indptr, rows, coef, out):
-    """Write the scores X w: each row's dot product with coef, over its stored values."""
+    """Write the scores X w: the dot product of each row's stored values with coef."""
     for p in range(out.size):
         i = rows[p] if rows.size else p
         total = 0.0
@@ -73,7 +72,7 @@ def csr_row_dots(data, indices, indptr, rows, coef, out):
 
 @kernel
 def csr_add_rows(data, indices, indptr, rows, weights, out):
-    """Add X' g, the gradient in the parameters; a row of weight 0 is not read."""
+    """Add X' g, the gradient in the parameters; rows of weight 0 are not read."""
     for p in range(weights.size):
         weight = weights[p]
         if weight != 0.0:
@@ -84,11 +83,11 @@ def csr_add_rows(data, indices, indptr, rows, weights, out):
 
 @kernel
 def count_exponents(bits, mask):
-    """Count the numbers, given as their bits, whose exponent is all ones: nan and infinity.
+    """Count the floats, passed as their bits, with all exponent bits set: nan and infinity.
 
     One pass of integer operations, without the temporary array that np.isfinite would make.
     """
-    n_found = 0
+    n_matches = 0
     for i in range(bits.size):
-        n_found += (bits[i] & mask) == mask
-    return n_found
+        n_matches += (bits[i] & mask) == mask
+    return n_matches

@@ -1,4 +1,4 @@
-"""How the threads of boosting libraries wait for each other."""
+"""A context in which the threads of boosting libraries sleep while they wait for work."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _POLICY = "OMP_WAIT_POLICY"
 
 @contextmanager
 def idle_threads_sleep() -> Generator[None]:
-    """Let threads of libraries that are loaded meanwhile sleep while they wait for work.
+    """Make the threads of libraries that are loaded in this context sleep while they wait.
 
-    OpenMP's wait in a loop instead, for milliseconds, also while a loss is computed between two
-    trees; on a busy machine, two threads so took several times as long as one.
-    OpenMP reads the environment once, when it is loaded. What a user has set there stays.
+    By default, OpenMP threads spin for milliseconds, also while a loss is computed between two
+    trees; on a busy machine two threads then took several times as long as one. OpenMP reads the
+    environment once, when it is loaded. A value that the user has set there is kept.
     """
-    given = _POLICY in os.environ
+    was_set = _POLICY in os.environ
     os.environ.setdefault(_POLICY, "passive")
     try:
         yield
     finally:
-        if not given:
+        if not was_set:
             del os.environ[_POLICY]

@@ -1,4 +1,4 @@
-"""What the baselines share: linear scores, their measure, and what `fit` is given."""
+"""The shared base of the baselines: linear scores, their measure and the checked data of `fit`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Coefficients = NDArray[np.float64]  # (n_features,)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a baseline learns from, checked: rows, and how a linear score of them is judged.
+    """The checked training data of a baseline and the rows on which linear scores are measured.
 
     Attributes
     ----------
     rows : Rows
-        Features float64 or CSR, relevance and groups.
+        The training rows: features (float64 or CSR), relevance and groups.
     positive : bool, (n_rows,)
     weights : float64, (n_rows,), or None
     judged : float64, (n_judged, n_features)
-        Features of the rows that candidates are judged by: the eval_set's if there is one.
+        The features of the rows on which scores are measured: those of the eval_set if given.
     judge : callable
-        From scores of those rows to the mean measure, higher is better.
+        A function from scores of those rows to the mean measure; higher is better.
     """
 
     rows: inputs.Rows
@@ -46,14 +46,14 @@ class Task:
     judge: Callable[[PerRow], float]
 
     def judge_coef(self, coef: Coefficients) -> float:
-        """Return the mean measure of coefficients."""
+        """Return the mean measure of the scores of these coefficients."""
         return self.judge(times(self.judged, coef))
 
 
 class LinearBaseline(LinearScores):
-    """Scores ``X @ coef_ + intercept_``; use one of its classes.
+    """Abstract base of the baselines that score ``X @ coef_ + intercept_``.
 
-    A class has the parameters `eval_metric` and `min_relevance`, and learns in `_learn`.
+    A subclass has the parameters `eval_metric` and `min_relevance` and learns in `_learn`.
     """
 
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)
@@ -79,12 +79,12 @@ class LinearBaseline(LinearScores):
         Raises
         ------
         ArgumentError
-            For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, groups that were not given (`LogisticRanker` reads
-            none), or rows that cannot be trained on.
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, groups are missing (`LogisticRanker` needs none),
+            or no model can be trained on the rows.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what an earlier fit learned
+            delattr(self, name)  # attributes of an earlier fit
         data = {"sample_weight": sample_weight, "group": group, "eval_set": eval_set}
         parse(self._measure())
         self._learn(X, y, qid, data, or_silent(progress))
@@ -96,13 +96,13 @@ class LinearBaseline(LinearScores):
     ) -> None: ...
 
     def _measure(self) -> str | Measure:
-        """Return the measure: that which was asked for, else pap at the baseline's k."""
+        """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
         return f"pap{'(clip=true)' if self.clip else ''}@{_check.cutoff(self.k)}"
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        min_relevance = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
         features = self._features(X, reset=True)
         reader = self._reader(type(self).__name__) if self._reads_groups else ""
         rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
@@ -111,25 +111,30 @@ class LinearBaseline(LinearScores):
             judged, judge = rows, self._judge(rows, weights)
         else:
             judged, judge = self._validation(data["eval_set"])
-        return Task(rows, rows.relevance >= low, weights, judged.features, judge)
+        return Task(rows, rows.relevance >= min_relevance, weights, judged.features, judge)
 
     def _min_relevance(self) -> float:
         return self.min_relevance
 
     def _judge(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
-        measure, low = parse(self._measure()), self.min_relevance
+        measure, min_relevance = parse(self._measure()), self.min_relevance
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         labels = rows.groups.index
 
         def judge(scores: PerRow) -> float:
             mean = mean_measure(
-                measure, scores, rows.relevance, labels, min_relevance=low, weights=weights
+                measure,
+                scores,
+                rows.relevance,
+                labels,
+                min_relevance=min_relevance,
+                weights=weights,
             )
             if mean != mean:  # nan
                 raise ArgumentError(
                     f"None of the {rows.groups.n_groups} groups can be judged: {measure} is "
-                    f"defined on none. Check min_relevance={low:g} and qid, or choose another "
-                    "k or eval_metric."
+                    f"defined on none. Check min_relevance={min_relevance:g} and qid, or choose "
+                    "another k or eval_metric."
                 )
             return sign * mean
 
@@ -138,13 +143,13 @@ class LinearBaseline(LinearScores):
     def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         rows = self._judged_rows(self._features(X, reset=False), y, qid)
-        low = self.min_relevance
+        min_relevance = self.min_relevance
         return rows, validator(
-            self._measure(), rows.relevance, rows.groups.index, min_relevance=low
+            self._measure(), rows.relevance, rows.groups.index, min_relevance=min_relevance
         )
 
     def _adopt(self, ranker: Any) -> None:
-        """Take over what another estimator learned."""
+        """Copy the learned attributes of another estimator."""
         for name, value in cast("dict[str, Any]", ranker.__dict__).items():
             if name.endswith("_"):
                 setattr(self, name, value)

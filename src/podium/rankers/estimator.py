@@ -1,4 +1,4 @@
-"""What every ranker is: an estimator that scores rows and is measured by groups."""
+"""The contract of all rankers: an estimator that scores rows and is measured per group."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ from podium.types import PerRow
 
 @dataclass(frozen=True)
 class FitReport:
-    """How a fit went, as far as its ranker counts it; from the learned attributes of these names.
+    """The course of a fit, as far as the ranker records it.
+
+    Each value is that of the ranker's learned attribute of the same name with an underscore.
 
     Attributes
     ----------
     n_iter : int, optional
-        How many iterations, trees or rounds there were.
+        The number of iterations, trees or rounds.
     best_iteration : int, optional
-        The one, from 0, that the ranker was kept from.
+        The iteration, from 0, whose parameters were kept.
     stop_reason : str
     objective, gap : float
-        The objective of what was kept, and how far above the minimum it can be; nan if unknown.
+        The objective of the kept parameters, and a bound of its distance from the minimum; nan
+        if unknown.
     validation : float
-        The measure of what was kept on the `eval_set`; nan without one.
+        The measure of the kept parameters on the `eval_set`; nan without one.
     """
 
     n_iter: int | None = None
@@ -50,18 +53,18 @@ class FitReport:
 
 
 class Ranker(BaseEstimator, abc.ABC):
-    """What rankers of all kinds share; use one of them."""
+    """Abstract base class of all rankers."""
 
     default_loss: ClassVar[str | None] = None
-    """The loss that loss=None stands for; None for a ranker that is its own loss."""
+    """The loss in use with loss=None; None for a ranker that has no choice of losses."""
     needs_digest: ClassVar[bool] = False
     """Whether a model file without a digest is refused."""
     grows_trees: ClassVar[bool] = False
-    """Whether an iteration of `fit` is a tree."""
+    """Whether an iteration of `fit` grows a tree."""
     has_own_objectives: ClassVar[bool] = False
-    """Whether `loss` may name an objective of the library that fits the ranker."""
+    """Whether `loss` may name an objective of the library that trains the ranker."""
     pools_items: bool = False
-    """Whether `fit` reads the items, to pool labels over them."""
+    """Whether `fit` reads the items and pools labels over them."""
 
     eval_metric: Any
     one_group: bool
@@ -69,7 +72,7 @@ class Ranker(BaseEstimator, abc.ABC):
 
     @abc.abstractmethod
     def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        """Return the scores, float64, (n_rows,); a higher score ranks first."""
 
     def score(
         self,
@@ -78,16 +81,16 @@ class Ranker(BaseEstimator, abc.ABC):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of `eval_metric` over groups; nan where it is defined on none.
+        """Return the mean of `eval_metric` over groups; nan if it is defined on none.
 
-        Tied scores count as errors, as everywhere in podium. `sample_weight`, by row or by
-        group, weighs the groups by the mean of their rows.
+        Tied scores count as errors. `sample_weight` has one value per row or per group; a group
+        weighs the mean weight of its rows.
 
         Raises
         ------
         ArgumentError
-            If qid is missing, unless one_group=True says that all rows are one list. In
-            scikit-learn's tools it arrives after ``set_score_request(qid=True)``.
+            If qid is missing and one_group is False. scikit-learn's tools pass qid on after
+            ``set_score_request(qid=True)``.
         """
         _check.grouped(qid, self._reader("score"), request="set_score_request")
         scores = self.predict(X)
@@ -102,25 +105,25 @@ class Ranker(BaseEstimator, abc.ABC):
         )
 
     def loss_in_use(self) -> Loss | str | None:
-        """Return the loss that `fit` minimises: the one that was given, or the default.
+        """Return the loss that `fit` minimises: `loss` if given, else the default.
 
-        That is a name for an objective of a boosting library, and None for a ranker that is its
-        own loss.
+        The result is a name if it is an objective of a boosting library, and None for a ranker
+        that has no choice of losses.
         """
         if self.default_loss is None:
             return None
-        given = self.get_params(deep=False)["loss"]
-        return as_loss(self.default_loss if given is None else given)
+        loss = self.get_params(deep=False)["loss"]
+        return as_loss(self.default_loss if loss is None else loss)
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
-        """Return whether this ranker learns from grades with a loss, or from positives alone."""
+        """Return whether this ranker learns from grades with this loss, not only from positives."""
         return isinstance(loss, Loss) and loss.reads_grades
 
     def suited_measure(self, k: int = 10) -> str:
-        """Return the measure at k that suits the loss for validation.
+        """Return the measure at cutoff k that suits the loss in validation.
 
-        ndcg for a loss that reads grades; else the metric of `eval_metric`, or pap.
+        It is ndcg for a loss that reads grades, else the metric of `eval_metric`, or pap.
 
         Examples
         --------
@@ -135,7 +138,7 @@ class Ranker(BaseEstimator, abc.ABC):
         return f"{suited or str(self.eval_metric or 'pap').partition('@')[0]}@{k}"
 
     def fit_report(self) -> FitReport:
-        """Return how the fit went.
+        """Return the course of the fit.
 
         Examples
         --------
@@ -145,43 +148,47 @@ class Ranker(BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         learned = vars(self)
-        told = {each.name: f"{each.name}_" for each in fields(FitReport)}
-        found: dict[str, Any] = {n: learned[at] for n, at in told.items() if at in learned}
-        judged = learned.get("history_", {}).get("validation")
-        if judged is not None and len(judged):
+        attributes = {field.name: f"{field.name}_" for field in fields(FitReport)}
+        report: dict[str, Any] = {
+            name: learned[attribute]
+            for name, attribute in attributes.items()
+            if attribute in learned
+        }
+        validation = learned.get("history_", {}).get("validation")
+        if validation is not None and len(validation):
             sign = 1 if parse(self._measure()).metric.higher_is_better else -1
-            found["validation"] = sign * float(judged[found.get("best_iteration", -1)])
-        return FitReport(**found)
+            report["validation"] = sign * float(validation[report.get("best_iteration", -1)])
+        return FitReport(**report)
 
     def has_free_steps(self) -> bool:
-        """Return whether `learning_rate` is a length that the loss does not determine."""
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
         return True
 
     def _measure(self) -> str | Measure:
-        """Return what `score` returns and what an eval_set is measured by."""
+        """Return the measure that `score` returns and that an eval_set is measured by."""
         return self.eval_metric
 
     def _reader(self, name: str) -> str:
-        """Return the name of what reads groups; nothing where all rows may be one."""
+        """Return the name of the reader of groups; "" if all rows may be one group."""
         return "" if _check.flag(self.one_group, "one_group") else name
 
     def _loss_reader(self, loss: Loss) -> str:
-        """Return the loss's name if it reads groups."""
+        """Return the loss's name if it reads groups, else ""."""
         return self._reader(loss.name) if loss.reads_groups else ""
 
     def _judged_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
-        """Check the rows of an eval_set, whose measure reads groups."""
+        """Check the rows of an eval_set; its measure reads groups."""
         reader = self._reader(str(self._measure()))
         return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
 
     def _min_relevance(self) -> float:
-        """Return the relevance from which a row is a positive."""
+        """Return the smallest relevance of a positive."""
         loss = self.loss_in_use()
         return loss.min_relevance if isinstance(loss, Loss) else 1.0
 
     @abc.abstractmethod
     def check_restored(self) -> None:
-        """Raise an ArgumentError unless what a file brought fits together."""
+        """Raise an ArgumentError unless the attributes read from a file are consistent."""
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -192,27 +199,27 @@ class Ranker(BaseEstimator, abc.ABC):
 
 
 class LinearScores(Ranker):
-    """A ranker that scores ``X @ coef_ + intercept_``."""
+    """Abstract base of the rankers that score ``X @ coef_ + intercept_``."""
 
-    _types: ClassVar[tuple[Any, ...]]  # of the features that it reads; others become the first
+    _types: ClassVar[tuple[Any, ...]]  # accepted types of features; others become the first
     coef_: Parameters
     intercept_: float
 
     def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        """Return the scores, float64, (n_rows,); a higher score ranks first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
         inputs.finite_features(features, None, "X")
         return times(features, self.coef_) + self.intercept_
 
     def check_restored(self) -> None:
-        """Raise an ArgumentError unless there is a coefficient for each feature."""
+        """Raise an ArgumentError unless there is one coefficient per feature."""
         check_arrays(self.__dict__, {"coef_": ((self.n_features_in_,), np.float64)})
         if type(self.intercept_) not in (int, float) or not np.isfinite(self.intercept_):
             raise ArgumentError(f"intercept_ is {self.intercept_!r:.80}")
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to `inputs`, which names the row, the group and the column.
+        # `inputs` checks for non-finite values; its error names the row, the group and the column.
         return validate_data(
             self,
             X,

@@ -1,4 +1,4 @@
-"""The steps of `LinearRanker.fit` that need no estimator: where to start, what to warn about."""
+"""Steps of `LinearRanker.fit` that need no estimator: checks, the start point and warnings."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ from podium.types import PerRow, RowIndex
 STARTS = ("zero", "normal", "logistic")
 
 STEPPING = ("subgradient", "stochastic")
-"""Solvers that need to be told a step length."""
+"""Solvers with a step length."""
 READ_BY = {"learning_rate": STEPPING, "batch_size": ("stochastic",)}
-"""Parameters that only some solvers read, and these."""
+"""Parameters that only some solvers read, with those solvers."""
 LONGEST_STEP = 0.5
-_POWER = 10  # iterations, for a largest eigenvalue within a few per cent
+_POWER = 10  # iterations of the power method; the eigenvalue is then right to a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
 
 
 def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
-    """Return what the loss is prepared from, and where its rows are in the features.
+    """Return the labels that the loss is prepared from, and their rows' positions in the features.
 
-    Groups whose rows lie together are put in the order of their labels (None: they are): sums
-    then have the same bits in whatever order a file has its groups. Other rows stay as they are,
-    since to read a row here and a row there takes several times as long.
+    Groups with contiguous rows are put in the order of their labels, so that sums have the same
+    bits for any order of groups in a file. Otherwise, or if they are in that order already, rows
+    stay as they are and the positions are None: reading scattered rows takes several times as
+    long.
     """
     groups, order, relevance = rows.groups, rows.groups.order, rows.relevance
     if order is None or np.count_nonzero(np.diff(order) != 1) >= groups.n_groups:
@@ -51,7 +52,10 @@ def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, R
 
 
 def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
-    """Return the target of all rows, ties broken by the seed; raise if no group can be used."""
+    """Return the target of all rows, with ties broken by the seed.
+
+    Raise if the loss is defined on no group.
+    """
     target = loss.prepare(
         labels.relevance,
         labels.groups,
@@ -64,7 +68,7 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
 
 
 def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
-    """Return the name in `SOLVERS` that is meant; "auto" takes what suits the loss."""
+    """Return the solver's name in `SOLVERS`; "auto" becomes the solver that suits the loss."""
     name = _check.choice(solver, "solver", ["auto", *SOLVERS])
     if name != "auto":
         return name
@@ -85,7 +89,7 @@ def seed_of(value: Any) -> int:
 
 
 def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters:
-    """Return the first iterate: named, or coefficients given as an array."""
+    """Return the first iterate, from its name or from an array of coefficients."""
     if isinstance(start, str):
         name = _check.choice(start, "start", STARTS)
         if name == "logistic":
@@ -105,23 +109,24 @@ def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters
 
 
 def _logistic(objective: LinearObjective) -> Parameters:
-    """Return the parameters of logistic regression on the same rows, with the same penalty."""
+    """Return the parameters of logistic regression on the same rows with the same penalty."""
     labels = objective.labels
     if labels is None:
         raise ArgumentError("start='logistic' needs an objective with labels.")
     loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
-    other = replace(objective, loss=loss, target=target, has_intercept=True)
-    found = lbfgs(other, _LOGISTIC, None, or_silent(None))
-    return _with_intercept(*other.split(found.parameters), objective)
+    logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)
+    solution = lbfgs(logistic_objective, _LOGISTIC, None, or_silent(None))
+    return _with_intercept(*logistic_objective.split(solution.parameters), objective)
 
 
 def first_step(objective: LinearObjective, start: Parameters) -> float:
-    """Return a first step length: one over the largest curvature at the start, 0.5 at most.
+    """Return the first step length: one over the largest curvature at the start, at most 0.5.
 
-    The curvature is that of ``X.T diag(bound) X``, by the power method; only a loss that
-    declares `smooth` has a bound that says something. One that declares `shift_invariant` does
-    not bend along a shift of a group, so scores are then taken from their group's mean.
+    The curvature is the largest eigenvalue of ``X.T diag(bound) X``, by the power method. Only a
+    loss that declares `smooth` has such a bound; other losses get 0.5. A loss that declares
+    `shift_invariant` has no curvature along a shift of a group, so its scores are centred by
+    group first.
     """
     if not objective.loss.smooth:
         return LONGEST_STEP
@@ -132,14 +137,14 @@ def first_step(objective: LinearObjective, start: Parameters) -> float:
         length = float(np.sqrt(np.sum(direction * direction)))
         if not (0.0 < length < np.inf):
             break
-        along = _off_mean(objective.scores(direction / length), bound, objective)
-        direction = objective.pull_back(bound * along)
+        score_change = _off_mean(objective.scores(direction / length), bound, objective)
+        direction = objective.pull_back(bound * score_change)
         largest = float(np.sqrt(np.sum(direction * direction)))
     return min(LONGEST_STEP, 1.0 / largest) if 0.0 < largest < np.inf else LONGEST_STEP
 
 
 def _off_mean(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
-    """Return scores less their group's mean by the bound, where the loss has no use for it."""
+    """Return scores minus their group's mean, weighted by the bound, if the loss ignores shifts."""
     labels = objective.labels
     if labels is None or not objective.loss.shift_invariant:
         return scores
@@ -153,20 +158,20 @@ def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjecti
 
 
 def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
-    """Raise if the loss is defined on no group: how many there are, why, and what to do."""
+    """Raise if the loss is defined on no group; the error has their number and the reason."""
     values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
     if not np.isnan(defined_mean(values)):
         return
-    one = (
+    subject = (
         "The one group cannot"
         if groups.n_groups == 1
         else f"None of the {groups.n_groups} groups can"
     )
-    raise ArgumentError(f"{one} be trained on: {loss.why_undefined(target)}")
+    raise ArgumentError(f"{subject} be trained on: {loss.why_undefined(target)}")
 
 
 def trouble(solution: Solution, settings: Settings, solver: str) -> str:
-    """Return what to warn about, or nothing."""
+    """Return the text of a warning about the solution, or ""."""
     rate = "learning_rate" if solver in {"subgradient", "stochastic"} else ""
     if solution.stop_reason == "diverged":
         return (

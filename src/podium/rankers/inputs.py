@@ -1,4 +1,4 @@
-"""What `fit` is given, checked and brought into one form."""
+"""Checks of the data of `fit`, and their common form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXPONENTS: dict[int, tuple[Any, int]] = {
     4: (np.uint32, 0x7F80_0000),
     8: (np.uint64, 0x7FF0_0000_0000_0000),
 }
-_BLOCK = 4096  # rows of a block that is searched for what is not finite
+_BLOCK = 4096  # rows per block in the search for the first non-finite value
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Rows:
 def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: str = "") -> Rows:
     """Check y, qid and group against features that scikit-learn has validated.
 
-    `reader` names what reads groups. Where it is empty, rows without groups are one group.
+    `reader` names the loss or measure that reads groups. If it is empty, rows without groups are
+    one group.
     """
     n_rows = int(features.shape[0])
     labels = None if qid is None else _check.array(qid, f"{where}qid")
@@ -53,11 +54,11 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
 
 
 def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False) -> None:
-    """Raise if a feature is NaN or infinite, with the number and the first one's row and column.
+    """Raise if features are nan or infinite, with their number and the first row and column.
 
-    With `missing`, NaN is a missing value and only infinite ones are refused.
+    With `missing`, nan is a missing value and only infinite values are refused.
     """
-    in_csr = bool(sparse.issparse(features))  # a bool of its own: no type is narrowed by it
+    in_csr = bool(sparse.issparse(features))  # a plain bool, so that no type is narrowed by it
     values: NDArray[Any] = features.data if in_csr else features
     n_bad = _n_not_finite(values)
     if missing and n_bad:
@@ -66,20 +67,20 @@ def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False
         return
     is_bad = np.isinf if missing else _not_finite
     if in_csr:
-        where = int(np.argmax(is_bad(values)))
-        row = int(np.searchsorted(features.indptr, where, side="right")) - 1
-        at = row, int(features.indices[where])
+        first_bad = int(np.argmax(is_bad(values)))
+        row = int(np.searchsorted(features.indptr, first_bad, side="right")) - 1
+        place = row, int(features.indices[first_bad])
     else:
-        at = _first(values, is_bad)
-    in_group = "" if qid is None else f" (qid {_check.label(qid[at[0]])})"
+        place = _first(values, is_bad)
+    in_group = "" if qid is None else f" (qid {_check.label(qid[place[0]])})"
     raise ArgumentError(
-        f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row {at[0]}"
-        f"{in_group}, column {at[1]}. Impute them or drop those rows."
+        f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row "
+        f"{place[0]}{in_group}, column {place[1]}. Impute them or drop those rows."
     )
 
 
 def _n_not_finite(values: NDArray[Any]) -> int:
-    """Count nan and infinity without an array of flags, which would be a fourth of float32's."""
+    """Count nan and infinity without an array of flags, a fourth of the size of float32 values."""
     integer, mask = _EXPONENTS[values.dtype.itemsize]
     bits = np.ascontiguousarray(values).view(integer)
     return int(count_exponents(read_only(bits.reshape(-1)), integer(mask)))
@@ -90,7 +91,7 @@ def _not_finite(values: NDArray[Any]) -> Mask:
 
 
 def _first(values: NDArray[Any], is_bad: Callable[[NDArray[Any]], Mask]) -> tuple[int, int]:
-    """Return the row and the column of the first bad value."""
+    """Return the row and column of the first bad value."""
     return next(
         (number * _BLOCK + int(row), int(column))
         for number, block in enumerate(_blocks(values))
@@ -99,13 +100,13 @@ def _first(values: NDArray[Any], is_bad: Callable[[NDArray[Any]], Mask]) -> tupl
 
 
 def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield blocks of rows: flags of all values at once need memory."""
+    """Yield blocks of rows, since flags of all values at once would need too much memory."""
     for start in range(0, values.shape[0], _BLOCK):
         yield values[start : start + _BLOCK]
 
 
 def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
-    """Return one weight per row from weights by row or by group (in rising order of labels)."""
+    """Return weights by row, from weights by row or by group (in ascending order of labels)."""
     if sample_weight is None:
         return None
     weights = _check.column(sample_weight, "sample_weight")
@@ -121,7 +122,7 @@ def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
 
 
 def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and qid of an eval_set, which may leave out qid."""
+    """Return X, y and qid of an eval_set; qid is None if the eval_set has none."""
     if not isinstance(eval_set, tuple | list) or len(cast("list[Any]", eval_set)) not in (2, 3):
         raise ArgumentError("eval_set must be (X, y) or (X, y, qid).")
     X, y, *qid = cast("list[Any]", eval_set)

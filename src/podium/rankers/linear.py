@@ -1,4 +1,4 @@
-"""A linear scoring function, trained on any loss in score space."""
+"""A linear ranker, trained with any loss in score space."""
 
 from __future__ import annotations
 
@@ -23,96 +23,99 @@ from podium.types import Progress
 
 
 class LinearRanker(LinearScores):
-    """Scores ``X @ coef_ + intercept_``, learned from relevances in groups.
+    """A ranker that scores ``X @ coef_ + intercept_``, learned from relevance in groups.
 
     Minimises the mean group loss plus ``l2 / 2 * ||coef||^2``.
 
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-avg@10"``; `podium.losses.PApLogistic` without one.
+        A loss, or its name, such as ``"pap-avg@10"``; by default `podium.losses.PApLogistic`.
     l2 : float
-        Penalty on the coefficients, >= 0; the intercept is free.
+        The penalty on the coefficients, >= 0; the intercept is not penalised.
     fit_intercept : bool
-        Learn an intercept where it means something: a loss that declares `shift_invariant`
-        reads only differences of scores, so the intercept stays 0.
+        Whether to learn an intercept. It stays 0 for a loss that declares `shift_invariant`,
+        which reads only differences of scores.
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
-        "auto": "stochastic" for a loss that breaks ties anew in each pass, "lbfgs" for another
-        that declares `smooth`, else (and with a radius) "subgradient". "stochastic" descends on
-        mini-batches of groups. "bundle" closes a duality gap, for convex losses and l2 > 0; it
-        needs the extra ``podium[qp]``.
+        The solver. "auto" is "stochastic" for a loss that breaks ties anew in each pass, "lbfgs"
+        for another loss that declares `smooth` if there is no radius, and else "subgradient".
+        "stochastic" descends on mini-batches of groups. "bundle" closes a duality gap, for convex
+        losses and l2 > 0; it needs the extra ``podium[qp]``.
     learning_rate : float, optional
-        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient.
-        Without it 0.5, or for a loss that declares `smooth` one over the largest curvature at
-        the start, if that is less: a loss that sums over a list has long gradients. Of
-        "subgradient" and "stochastic"; the others set their own steps.
+        The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
+        Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
+        default is 0.5, or for a loss that declares `smooth` one over the largest curvature at
+        the start if that is less: the gradients of a loss that sums over a list are long.
     max_iter : int
-        Iterations at most, the start included; for "stochastic", passes over the groups.
+        The maximum number of iterations, the start included; for "stochastic", of passes over
+        the groups.
     tol : float
-        Converged, for "subgradient" and "stochastic", once the last ten objectives span no more
-        than this; for "bundle", once the gap is at most this share of the objective; for
-        "lbfgs", once no component of the gradient is larger.
+        The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
+        ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
+        objective, and "lbfgs" once no component of the gradient is larger.
     radius : float, optional
-        Keep the coefficients in a ball of this Euclidean radius. Of "subgradient" and
-        "stochastic"; the others refuse it.
+        The radius of a Euclidean ball that the coefficients are kept in, for "subgradient" and
+        "stochastic"; the other solvers refuse it.
     start : {"zero", "normal", "logistic"} or array of (n_features,)
-        First iterate: zero (the paper's), standard normal numbers drawn with `random_state` (the
-        reference implementation's), logistic regression on the same rows with the same l2, or
-        these coefficients.
+        The first iterate: zero (as in the paper), standard normal numbers drawn with
+        `random_state` (as in the reference implementation), logistic regression on the same rows
+        with the same l2, or the coefficients in the array.
     keep : {"best", "best_loss", "last", "average"}
-        Which iterate to keep: the best by `eval_set`, or without one by objective; the lowest
-        loss without its penalty (the reference implementation's rule); the last (the paper's);
-        or the mean of all, later ones weighing more.
+        The iterate to keep: the best on the `eval_set`, or without one by objective; the lowest
+        loss without its penalty (as in the reference implementation); the last (as in the paper);
+        or the mean of all iterates, in which later ones weigh more.
     batch_size : int
-        Groups of a mini-batch. Of "stochastic".
+        The number of groups in a mini-batch, for "stochastic".
     random_state : int
-        Seed of "stochastic", of start="normal", and of the order in which a loss that draws it
-        puts tied rows: one draw for all solvers and batches, or with ties="redrawn" one a pass.
+        The seed of "stochastic", of start="normal" and of losses that put tied rows in a random
+        order. All solvers and batches share one such order; with ties="redrawn" it is drawn anew
+        in each pass.
     eval_metric : str or Measure
-        What `score` returns and what an `eval_set` is measured by.
+        The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
-        With an `eval_set`: stop after this many iterations without a better value. None runs on.
+        The number of iterations without a better value on the `eval_set` after which the fit
+        stops. With None it does not stop early.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
     Attributes
     ----------
     coef_ : float64, (n_features,)
     intercept_ : float
     objective_ : float
-        Training objective of the parameters that were kept.
+        The training objective of the kept parameters.
     best_iteration_ : int
-        Iteration, from 0, that they come from; with keep="average" the last.
+        The iteration, from 0, of the kept parameters; with keep="average" the last.
     gap_ : float
-        How far `objective_` can be above the minimum; nan but for "bundle", which knows.
+        A bound of the difference between `objective_` and the minimum; nan except for "bundle".
     n_iter_ : int
-        Iterations run.
+        The number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
-        "stalled": rounding leaves no lower objective, short of `tol`. "diverged": scores
-        overflowed; the parameters are of an iterate before that.
+        The reason to stop. "stalled": rounding allows no lower objective, although `tol` is not
+        reached. "diverged": scores overflowed; the parameters are those of an earlier iterate.
     history_ : dict of float64, (n_iter_,)
-        "objective", and with an eval_set "validation": its mean eval_metric, signed so that
-        higher is better.
+        The values per iteration: "objective", and with an eval_set "validation", its mean
+        eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
-    On overlapping classes zero can be the very minimum of the convex surrogates of pAp@k. Fitting
-    then warns; an `eval_set`, ``start="logistic"`` or the loss `PApLogistic` help.
+    If classes overlap, zero can be the minimum of the convex surrogates of pAp@k. Fitting then
+    warns; an `eval_set`, ``start="logistic"`` or the loss `PApLogistic` help.
 
-    A loss that reads no scale of the scores, as `RankCosine`, has no minimum with l2 > 0, which
-    goes on to shrink the coefficients: pass l2=0.
+    A loss that ignores the scale of the scores, such as `RankCosine`, has no minimum with l2 > 0,
+    because smaller coefficients are always better: pass l2=0.
 
-    Steps and penalties have no unit of their own, so scale the features first, for example with
-    ``make_pipeline(StandardScaler(), LinearRanker(...))``. A pipeline passes an `eval_set` on as
-    it is: transform it with the same scaler. Features of float32 stay so, uncopied where they
-    are C-ordered or CSR; sums are in float64.
+    Steps and penalties depend on the scale of the features, so standardise the features first, for
+    example with ``make_pipeline(StandardScaler(), LinearRanker(...))``. A pipeline does not
+    transform an `eval_set`: transform it with the same scaler. Features of type float32 keep their
+    type and are not copied if they are C-ordered or CSR; sums are in float64.
 
-    Groups whose rows lie together may come in any order: the bits are the same. Otherwise row
-    order does not matter beyond rounding. A loss that draws an order of tied rows draws it by
-    their features, so that it does not depend on the order in a file; rows whose features and
-    relevance agree are alike to it. A refit gives the same bits, whatever the number of threads.
+    Groups with contiguous rows may come in any order: the bits are the same. Otherwise the order
+    of rows changes results only by rounding. A loss with a random order of tied rows draws it by
+    their features, so it does not depend on the order in a file; rows with the same features and
+    relevance are interchangeable. A refit gives the same bits with any number of threads.
 
     References
     ----------
@@ -182,33 +185,34 @@ class LinearRanker(LinearScores):
         Parameters
         ----------
         X : (n_rows, n_features)
-            Dense or sparse.
+            The features, dense or sparse.
         y : (n_rows,)
-            Relevance of each row, >= 0.
+            The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order. A loss that reads groups needs it, or `group`, unless
-            one_group=True.
+            The group of each row, in any order. A loss that reads groups needs it, or `group`,
+            unless one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
-            Weights >= 0, by row or by group in rising order of labels (by row where every group
-            has one row).
+            The weights, >= 0, by row or by group in ascending order of labels (by row if every
+            group has one row).
         group : (n_groups,), optional
-            Sizes of consecutive groups instead of `qid`, as LightGBM has them.
+            The sizes of consecutive groups instead of `qid`, as in LightGBM.
         eval_set : (X, y, qid), optional
-            Rows to choose the iterate by; (X, y) with one_group=True.
+            The rows by which the iterate is chosen; (X, y) with one_group=True.
         progress : callable, optional
-            Called as ``progress(done, total, note)`` after each iteration.
+            A function called as ``progress(done, total, note)`` after each iteration.
 
         Raises
         ------
         ArgumentError
-            For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, groups that are read but were not given, or no group
-            that the loss can be trained on.
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, the loss needs groups and there are none, or the
+            loss can be trained on no group.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver ran into max_iter, overflowed, or found nothing better than zero.
+            If the solver reached max_iter, stalled, overflowed, or found nothing better than zero
+            coefficients.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         solver = self.solver_in_use()
@@ -235,12 +239,12 @@ class LinearRanker(LinearScores):
         return self
 
     def solver_in_use(self) -> str:
-        """Return the solver that `fit` runs: the one that was given, or what "auto" chooses."""
+        """Return the solver that `fit` runs: `solver`, or the choice of "auto"."""
         return fitting.solver_name(self.solver, cast("Loss", self.loss_in_use()), self.radius)
 
     def has_free_steps(self) -> bool:
-        """Return whether `learning_rate` is a length that the loss does not determine."""
-        smooth = cast("Loss", self.loss_in_use()).smooth  # then its curvature determines it
+        """Return whether `learning_rate` is a step length that the loss does not determine."""
+        smooth = cast("Loss", self.loss_in_use()).smooth  # its curvature determines the step
         return not smooth and self.solver_in_use() in fitting.STEPPING
 
     def _settings(self) -> Settings:

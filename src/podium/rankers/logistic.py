@@ -1,4 +1,4 @@
-"""Logistic regression on pooled rows, by scikit-learn."""
+"""Logistic regression on the rows of all groups together, with scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline
 from podium.types import Mask, PerRow, Progress, RowIndex
 
-_DENSE_HESSIAN = 1000  # features up to which a matrix of their pairs is cheap
+_DENSE_HESSIAN = 1000  # number of features up to which a dense Hessian is cheap
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """How scikit-learn's LogisticRegression is called: converged, the same bits everywhere.
+    """A call of scikit-learn's LogisticRegression that converges with the same bits everywhere.
 
-    Newton's method, which converges in a few steps, where a matrix by pairs of features is
-    cheap; else L-BFGS. One BLAS thread: more of them add in another order.
+    The solver is Newton's method, which converges in a few steps, if the features are dense and
+    few enough for a dense Hessian; else it is L-BFGS. BLAS runs in one thread, because the order
+    of additions depends on the number of threads.
 
     Attributes
     ----------
     C : float
-        Inverse of the penalty, > 0: ``||coef||^2 / 2 + C * sum of losses``.
+        The inverse of the penalty, > 0: ``||coef||^2 / 2 + C * sum of losses``.
     fit_intercept : bool
     tol : float
-        Largest entry of the gradient at which it has converged.
+        The largest entry of the gradient at convergence.
     max_iter : int
     """
 
@@ -50,12 +51,12 @@ class Classifier:
         weights: PerRow | None = None,
         rows: RowIndex | None = None,
     ) -> tuple[Coefficients, float, int]:
-        """Return coefficients, intercept and iterations, learned from all or the given rows."""
+        """Return the coefficients, intercept and iterations of a fit of all rows, or of `rows`."""
         if rows is not None:
             features, positive = features[rows], positive[rows]
             weights = None if weights is None else weights[rows]
         newton = features.shape[1] <= _DENSE_HESSIAN and not sparse.issparse(features)
-        from sklearn.linear_model import LogisticRegression  # slow to load, and not for all
+        from sklearn.linear_model import LogisticRegression  # slow to import
 
         model = LogisticRegression(
             C=_check.number(self.C, "C", low=0.0, strict=True),
@@ -66,74 +67,78 @@ class Classifier:
         )
         with one_blas_thread, warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
-            with np.errstate(over="ignore", invalid="ignore"):  # it then does not converge
+            with np.errstate(over="ignore", invalid="ignore"):  # reported as no convergence
                 model.fit(features, positive, sample_weight=weights)
         self._tell(raised)
         return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
 
     def _tell(self, raised: list[warnings.WarningMessage]) -> None:
-        """Pass warnings on; not that of a singular matrix, which scikit-learn goes round."""
-        for each in raised:
-            if issubclass(each.category, SklearnConvergenceWarning):
+        """Re-emit warnings except for a singular matrix, which scikit-learn handles itself."""
+        for warning in raised:
+            if issubclass(warning.category, SklearnConvergenceWarning):
                 text = (
                     f"Logistic regression stopped before it converged (max_iter={self.max_iter}, "
                     f"tol={self.tol:g}): scale the features, lower C, or raise max_iter or tol."
                 )
                 warnings.warn(text, ConvergenceWarning, stacklevel=5)
-            elif not issubclass(each.category, LinAlgWarning):
-                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+            elif not issubclass(warning.category, LinAlgWarning):
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
 
 
 def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: float) -> None:
-    """Raise unless there are positives and negatives of weight > 0: a class alone says nothing."""
-    counted = positive if weights is None else positive[weights > 0]
-    if positive.size and not counted.size:
+    """Raise unless both classes have rows of weight > 0; one class alone cannot be fitted."""
+    used = positive if weights is None else positive[weights > 0]
+    if positive.size and not used.size:
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
-    if counted.any() and not counted.all():
+    if used.any() and not used.all():
         return
-    kind = "positive" if counted.any() else "negative"
+    kind = "positive" if used.any() else "negative"
     raise ArgumentError(
-        f"y has one class: {counted.size} rows of weight > 0, n_samples={positive.size}, are all "
+        f"y has one class: {used.size} rows of weight > 0, n_samples={positive.size}, are all "
         f"{kind} at min_relevance={float(min_relevance):g}. Logistic regression needs both "
         "classes: check min_relevance and y."
     )
 
 
 class LogisticRanker(LinearBaseline):
-    """Logistic regression on all rows, which knows no groups: the baseline that is hard to beat.
+    """Logistic regression on all rows, without groups: a strong baseline.
 
-    scikit-learn's LogisticRegression, its decision function taken as scores.
+    Scores are the decision function of scikit-learn's LogisticRegression.
 
     Parameters
     ----------
     C : float
-        Inverse of the penalty, > 0: minimises ``||coef||^2 / 2 + C * sum of losses``.
+        The inverse of the penalty, > 0: minimises ``||coef||^2 / 2 + C * sum of losses``.
     fit_intercept : bool
     tol : float
-        Largest entry of the gradient at which it has converged.
+        The largest entry of the gradient at convergence.
     max_iter : int
     eval_metric : str or Measure, optional
-        What `score` returns; "pap@10" without one.
+        The measure that `score` returns; "pap@10" by default.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The smallest relevance of a positive.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
     Attributes
     ----------
     coef_ : float64, (n_features,)
     intercept_ : float
     n_iter_ : int
-        Iterations run.
+        The number of iterations run.
     history_ : dict of float64, (1,)
-        With an eval_set "validation": its mean measure, signed so that higher is better.
+        With an eval_set, the value "validation": its mean measure, signed so that higher is
+        better. Otherwise empty.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
-    Groups matter only to `score` and to weights by group. An eval_set is measured and changes
-    nothing. Cost: seconds for a million values of features. Same bits for any thread count.
+    Only `score` and weights by group read groups. An eval_set is measured and does not change the
+    fit. Cost: seconds for a million feature values. The bits are the same for any number of
+    threads.
 
     Examples
     --------

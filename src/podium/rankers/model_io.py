@@ -1,6 +1,6 @@
 """Fitted rankers in one file: arrays as safetensors, the rest as JSON in its header.
 
-Reading such a file runs no code from it, whoever wrote it.
+Reading such a file runs no code from it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from podium.metrics import Measure
 from podium.rankers.registry import REGISTRY
 
 FORMAT = 1
-"""Version of the file's layout; a file of another one is refused."""
+"""The version of the file layout; files of other versions are refused."""
 
 _KIND = "podium"
-_OLD_LOSS = re.compile(r"^\s*pap-ts(-exact)?(?![\w-])")  # at the beginning of a text of 0.1
+_OLD_LOSS = re.compile(r"^\s*pap-ts(-exact)?(?![\w-])")  # the old name in files of podium 0.1
 _HISTORY = "history_."  # prefix of the arrays of history_
 
 _SCALARS: dict[str, type | tuple[type, ...]] = {
@@ -37,21 +37,21 @@ _SCALARS: dict[str, type | tuple[type, ...]] = {
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted ranker to one file; the file appears whole or not at all.
+    """Write a fitted ranker to one file; the file is written completely or not at all.
 
     Parameters
     ----------
     model : LinearRanker, NeuralRanker, LightGBMRanker, XGBoostRanker or a baseline
-        Fitted, with a registered loss.
+        A fitted ranker with a registered loss.
     path : path
-        Any name; ``.safetensors`` lets other tools recognise the format.
+        The path of the file. With the ending ``.safetensors`` other tools recognise the format.
 
     Raises
     ------
     ArgumentError
-        For a model of another class, or a loss that is not in the registry.
+        If the model is of another class, or its loss is not in the registry.
     NotFittedError
-        From scikit-learn, before `fit`.
+        If the model is not fitted (an error of scikit-learn).
 
     Examples
     --------
@@ -65,10 +65,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     name = type(model).__name__
-    known = REGISTRY.class_names()
-    if name not in known or REGISTRY.get_class(name) is not type(model):
+    class_names = REGISTRY.class_names()
+    if name not in class_names or REGISTRY.get_class(name) is not type(model):
         raise ArgumentError(
-            f"model must be a {_check.listed(known)}, got {name}. "
+            f"model must be a {_check.listed(class_names)}, got {name}. "
             "Take the ranker out of its pipeline or search first."
         )
     check_is_fitted(model)
@@ -85,25 +85,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     DataError
-        If the file is missing, cut short, damaged, not a model, or of a later format; one
-        sentence.
+        If the file is missing, cut short, damaged, not a model, or of a later format.
 
     Notes
     -----
-    Nothing in the file is run. LightGBM and XGBoost trust the trees that they are given, though:
-    the digest in the file shows damage, not intent. Load boosted models of people you trust.
+    Reading runs no code from the file. LightGBM and XGBoost trust the trees that they read,
+    though, and the digest in the file detects damage, not tampering. Load boosted models only
+    from sources that you trust.
     """
     header, arrays = read_arrays(path, _KIND, FORMAT)
     try:
         return _build(header, arrays)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as wrong:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} describes no valid model ({wrong}). Save it again with this version of podium."
+            f"{path} describes no valid model ({error}). Save it again with this version of podium."
         ) from None
 
 
 def _describe(model: Any) -> dict[str, Any]:
-    """Return all but the arrays, as JSON can hold it."""
+    """Return everything but the arrays, in a form that JSON can hold."""
     attributes = cast("dict[str, Any]", model.__dict__)
     fitted = {
         key: value
@@ -121,7 +121,7 @@ def _describe(model: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a constructor's parameter as JSON can hold it."""
+    """Return a constructor parameter in a form that JSON can hold."""
     if isinstance(value, Measure):
         return str(value)
     if isinstance(value, losses.Loss):
@@ -156,7 +156,7 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _loss(given: Any) -> Any:
-    """Return the loss of a file, under the name that it has by now."""
+    """Return the loss of a file under its present name."""
     if isinstance(given, dict):
         spec = cast("dict[str, Any]", given)
         return losses.from_spec({**spec, "name": _loss(spec.get("name", ""))})
@@ -164,22 +164,22 @@ def _loss(given: Any) -> Any:
 
 
 def _check_features(fitted: Mapping[str, Any]) -> None:
-    """Raise unless a model has a number of features, and as many names if it has any."""
-    width = fitted["n_features_in_"]
-    if type(width) is not int or width < 1:
-        raise ArgumentError(f"n_features_in_ is {width!r}")
+    """Raise unless n_features_in_ is valid and feature_names_in_, if present, agrees with it."""
+    n_features = fitted["n_features_in_"]
+    if type(n_features) is not int or n_features < 1:
+        raise ArgumentError(f"n_features_in_ is {n_features!r}")
     if "feature_names_in_" not in fitted:
         return
     names = fitted["feature_names_in_"]
     if not isinstance(names, list):
         raise ArgumentError("feature_names_in_ is no list")
-    listed = cast("list[Any]", names)
-    if len(listed) != width or not all(isinstance(name, str) for name in listed):
-        raise ArgumentError(f"feature_names_in_ is not {width} names")
+    name_list = cast("list[Any]", names)
+    if len(name_list) != n_features or not all(isinstance(name, str) for name in name_list):
+        raise ArgumentError(f"feature_names_in_ is not {n_features} names")
 
 
 def _check_scalars(learned: Mapping[str, Any]) -> None:
-    """Raise where a number or text is none, or a history is no list of numbers."""
+    """Raise if a scalar has the wrong type, or a history is not a list of floats."""
     for name, kind in _SCALARS.items():
         value = learned.get(name)
         if name in learned and (isinstance(value, bool) or not isinstance(value, kind)):

@@ -1,4 +1,4 @@
-"""From a loss in score space to an objective in parameters: what every linear solver minimises."""
+"""The objective in parameters that a loss in score space gives: linear solvers minimise it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from podium.losses import Loss
 from podium.rankers._kernels import add_rows, csr_add_rows, csr_row_dots, row_dots
 from podium.types import Mask, PerRow, RowIndex
 
-Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), and the intercept last if there is one
+Parameters: TypeAlias = NDArray[np.float64]  # (n_features,), plus the intercept at the end, if any
 
-_HUGE = 1e290  # scores beyond this overflow in sums of a loss, where nan would mean "undefined"
+_HUGE = 1e290  # larger scores overflow in sums of a loss, where nan would mean "undefined"
 _ALL = read_only(np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Parameters and what the objective says of them.
+    """Parameters with the value and gradient of the objective.
 
     Attributes
     ----------
     parameters : float64, (n_parameters,)
     loss : float
-        Mean group loss, without the penalty.
+        The mean group loss, without the penalty.
     penalty : float
     grad : float64, (n_parameters,)
-        A (sub)gradient of the objective, penalty included.
+        A (sub)gradient of the objective, including the penalty.
     """
 
     parameters: Parameters
@@ -47,7 +47,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What a loss's target was prepared from, for solvers that prepare parts of it.
+    """The data that a loss's target was prepared from, for solvers that prepare parts of it.
 
     Attributes
     ----------
@@ -55,7 +55,8 @@ class Labels:
     groups : Groups
     weights : float64, (n_rows,), or None
     drawn : Groups, or None
-        The same groups with their rows in the order in which keys are drawn; the caller's without.
+        The same groups with their rows in the order in which keys are drawn; None for the
+        caller's order.
     """
 
     relevance: PerRow
@@ -65,7 +66,7 @@ class Labels:
 
     @property
     def has_weight(self) -> Mask:
-        """Groups with a row of weight > 0."""
+        """The mask of groups with a row of weight > 0."""
         if self.weights is None:
             return np.ones(self.groups.n_groups, np.bool_)
         return np.bincount(self.groups.index, self.weights, self.groups.n_groups) > 0
@@ -73,33 +74,32 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class LinearObjective:
-    """Mean group loss of ``X @ coef + intercept`` plus ``l2 / 2 * ||coef||^2``.
+    """The mean group loss of ``X @ coef + intercept`` plus ``l2 / 2 * ||coef||^2``.
 
     The mean is over the groups on which the loss is defined. The intercept is not penalised.
 
     Attributes
     ----------
     features : float32 or float64, (n_rows, n_features)
-        C-ordered or CSR; never copied, and every sum is in float64.
+        The features, C-ordered or CSR. They are never copied; every sum is in float64.
     loss : Loss
     target : Any
-        What ``loss.prepare`` returned for the same rows.
+        The result of ``loss.prepare`` for the same rows.
     l2 : float
-        At least 0.
+        The penalty, at least 0.
     has_intercept : bool
-        The last parameter is an intercept.
+        Whether the last parameter is an intercept.
     rows : int64, (n_chosen,), optional
-        Positions in the features of the rows that `target` and `labels` are about; all of them
-        without it.
+        The positions in the features of the rows of `target` and `labels`; all rows by default.
     scale : float
-        What the loss is multiplied by: a mini-batch's share.
+        The factor of the loss: the share of a mini-batch.
     labels : Labels, optional
-        What `target` was prepared from; a solver that draws mini-batches needs it.
+        The data that `target` was prepared from, for solvers that draw mini-batches.
 
     Notes
     -----
-    Cost of a value with gradient: one product with all chosen rows, the loss, and one product
-    with those rows alone whose score has a gradient.
+    A value with gradient costs one product with all chosen rows, the loss, and one product with
+    those rows whose scores have a nonzero gradient.
     """
 
     features: Any
@@ -117,7 +117,7 @@ class LinearObjective:
 
     @property
     def n_parameters(self) -> int:
-        """Coefficients, and the intercept if there is one."""
+        """The number of coefficients, plus one if there is an intercept."""
         return self.n_features + self.has_intercept
 
     def split(self, parameters: Parameters) -> tuple[Parameters, float]:
@@ -140,8 +140,8 @@ class LinearObjective:
     def evaluate(self, parameters: Parameters) -> Point:
         """Return the objective, by its parts, and a (sub)gradient.
 
-        Where scores overflow, the loss is infinite and the gradient nan, for the solver to stop
-        at. A loss that is defined on no group gives nan.
+        If scores overflow, the loss is infinite and the gradient nan, and the solver stops. If
+        the loss is defined on no group, it is nan.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             loss, by_row = self.loss_at(self.scores(parameters))
@@ -151,14 +151,14 @@ class LinearObjective:
             return Point(parameters, loss, penalty, grad + self.pull_back(by_row))
 
     def loss_at(self, scores: PerRow) -> tuple[float, PerRow | None]:
-        """Return the mean loss of scores and its gradient by row; inf and None where they overflow.
+        """Return the mean loss of scores and its gradient by row; inf and None if they overflow.
 
-        A line search needs no more than this: on a line, scores are linear in the step.
+        A line search needs only this, since scores are linear in the step.
         """
         return loss_at(self.loss, self.target, scores, self.scale)
 
     def pull_back(self, by_row: PerRow) -> Parameters:
-        """Return the loss's gradient by parameters from its gradient by row's score."""
+        """Return the loss's gradient in the parameters from its gradient in the scores."""
         grad = np.empty(self.n_parameters)
         grad[: self.n_features] = transposed_times(self.features, by_row, self.rows)
         if self.has_intercept:
@@ -176,9 +176,9 @@ class LinearObjective:
 def loss_at(
     loss: Loss, target: Any, scores: PerRow, scale: float = 1.0
 ) -> tuple[float, PerRow | None]:
-    """Return scale times the mean loss and its gradient by row; inf and None where they overflow.
+    """Return scale times the mean loss and its gradient by row; inf and None if scores overflow.
 
-    A loss that is defined on no group gives nan.
+    The loss is nan if it is defined on no group.
     """
     if not (scores.size == 0 or max(scores.max(), -scores.min()) < _HUGE):
         return np.inf, None
@@ -190,9 +190,9 @@ def loss_at(
 
 
 def times(features: Any, coef: Parameters, rows: RowIndex | None = None) -> PerRow:
-    """Return features @ coef in float64, or of the given rows alone.
+    """Return features @ coef in float64, for all rows or the given ones.
 
-    BLAS would copy float32 features, and sum in an order that depends on its thread count.
+    BLAS would copy float32 features, and its order of additions depends on its thread count.
     """
     out = np.empty(int(features.shape[0]) if rows is None else rows.size)
     chosen = _ALL if rows is None else read_only(rows)
@@ -203,7 +203,7 @@ def times(features: Any, coef: Parameters, rows: RowIndex | None = None) -> PerR
 
 
 def transposed_times(features: Any, by_row: PerRow, rows: RowIndex | None = None) -> Parameters:
-    """Return features.T @ by_row in float64, reading only rows where by_row is not 0."""
+    """Return features.T @ by_row in float64; rows whose by_row is 0 are not read."""
     out = np.zeros(int(features.shape[1]))
     chosen = _ALL if rows is None else read_only(rows)
     add = csr_add_rows if _check.is_sparse(features) else add_rows
@@ -212,12 +212,12 @@ def transposed_times(features: Any, by_row: PerRow, rows: RowIndex | None = None
 
 
 def dot(one: Parameters, other: Parameters) -> float:
-    """Return the inner product, with the same bits for any number of BLAS threads."""
+    """Return the inner product; the bits are the same for any number of BLAS threads."""
     return float(np.sum(one * other))
 
 
 def defined_mean(values: NDArray[np.float64]) -> float:
-    """Return the mean of the values that are not nan, or nan where all are."""
+    """Return the mean of the values that are not nan, or nan if all are nan."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else np.nan
 

@@ -1,6 +1,6 @@
-"""The registry of rankers by name, as `podium train --model` and the files of models find them.
+"""The registry of rankers by name, for `podium train --model` and files of models.
 
-``get("linear", l2=0.1)`` makes a ranker, and ``REGISTRY["linear"]`` is its class.
+``get("linear", l2=0.1)`` returns a ranker, and ``REGISTRY["linear"]`` is its class.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from podium.registry import Models
 
 REGISTRY: Models[Any] = Models("ranker", "name or name(param=value), as linear(l2=0.1)")
-"""Every ranker by its name; the law tests loop over it."""
+"""Every ranker by its name; the law tests run on each of them."""
 
 register, register_at = REGISTRY.register, REGISTRY.register_at
 get, parse = REGISTRY.make, REGISTRY.parse

@@ -1,4 +1,4 @@
-"""Linear models on standardised features, with coefficients in the features' own units."""
+"""Linear models on standardised features, with coefficients in the units of the raw features."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from podium.rankers.objective import times
 
 
 def scaled(ranker: Any, X: Any) -> Any:
-    """Put a scaler before a ranker if its scores are linear; others need none, or have their own.
+    """Put a scaler before a ranker with linear scores; return other rankers unchanged.
 
-    Means stay where features are sparse, or the ranker learns no intercept that could hold them.
+    Features are not centred if they are sparse, or if the ranker learns no intercept, which would
+    have to hold the means.
     """
     if not isinstance(ranker, LinearScores):
         return ranker
@@ -26,13 +27,13 @@ def scaled(ranker: Any, X: Any) -> Any:
 
 
 def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
-    """Put a scaler before a linear ranker: features with variance 1 and mean 0.
+    """Put a scaler before a linear ranker: features then have variance 1 and mean 0.
 
     Parameters
     ----------
     ranker : LinearRanker or another with coef_ and intercept_
     center : bool
-        Without it means stay, and so do the zeros of sparse features.
+        Whether to subtract the means. Without it the zeros of sparse features stay zeros.
 
     Examples
     --------
@@ -46,21 +47,21 @@ def standardized(ranker: Any, *, center: bool = True) -> Pipeline:
 
 
 def folded(model: Any) -> Any:
-    """Return the ranker of a fitted `standardized`, made to score features as they are.
+    """Return the ranker of a fitted `standardized`, changed to score raw features.
 
-    A ranker without a scaler is returned itself.
+    A ranker without a scaler is returned as it is.
 
-    ``coef . (x - mean) / scale + intercept`` is linear in x: the copy that comes back has
-    ``coef / scale``, and the rest in its intercept. What it learned otherwise (history, reasons)
-    stays; its l2 is that of standardised features.
+    ``coef . (x - mean) / scale + intercept`` is linear in x: the returned copy has the
+    coefficients ``coef / scale``, and the constant part is in its intercept. Its other learned
+    attributes stay (such as the history), and its l2 is that of standardised features.
     """
     if not isinstance(model, Pipeline):
         return model
     scaler, ranker = (step for _, step in model.steps)
-    copy = clone(ranker)
-    copy.__dict__.update(ranker.__dict__)
-    copy.coef_ = ranker.coef_ / scaler.scale_
+    raw_ranker = clone(ranker)
+    raw_ranker.__dict__.update(ranker.__dict__)
+    raw_ranker.coef_ = ranker.coef_ / scaler.scale_
     if scaler.with_mean:
-        shift = times(scaler.mean_[np.newaxis, :], copy.coef_)[0]
-        copy.intercept_ = float(ranker.intercept_ - shift)
-    return copy
+        shift = times(scaler.mean_[np.newaxis, :], raw_ranker.coef_)[0]
+        raw_ranker.intercept_ = float(ranker.intercept_ - shift)
+    return raw_ranker

@@ -1,4 +1,4 @@
-"""A measure as one number, higher is better: for validation, early stopping and `score`."""
+"""Measures as one number, where higher is better: for validation, early stopping and `score`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def mean_measure(
     min_relevance: float = 1.0,
     weights: PerRow | None = None,
 ) -> float:
-    """Return the mean of a measure over the groups where it is defined; nan where there is none.
+    """Return the mean of a measure over the groups on which it is defined; nan if there is none.
 
-    `weights` are by row; a group weighs as much as the mean of its rows.
+    `weights` are by row; a group's weight is the mean weight of its rows.
     """
     ranking = Ranking.from_scores(scores, relevance, qid, min_relevance=min_relevance)
     values = parse(measure)(ranking)
     if weights is None:
         return defined_mean(values)
     groups = Groups.single(weights.size) if qid is None else Groups.from_qid(qid)
-    share = np.add.reduceat(groups.gather(weights), groups.offsets[:-1]) / groups.sizes
-    counted = ~np.isnan(values) & (share > 0)
-    return float(np.average(values[counted], weights=share[counted])) if counted.any() else np.nan
+    group_weights = np.add.reduceat(groups.gather(weights), groups.offsets[:-1]) / groups.sizes
+    used = ~np.isnan(values) & (group_weights > 0)
+    return float(np.average(values[used], weights=group_weights[used])) if used.any() else np.nan
 
 
 def validator(
@@ -46,7 +46,7 @@ def validator(
     Raises
     ------
     ArgumentError
-        From that function, if the measure is defined on no group.
+        If that function is called and the measure is defined on no group.
     """
     parsed = parse(measure)
     sign = 1.0 if parsed.metric.higher_is_better else -1.0

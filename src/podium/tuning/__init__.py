@@ -1,7 +1,8 @@
-"""Choosing parameters: a grid or random draws, measured on rows that are set aside.
+"""Parameter search: a grid or random draws, measured on rows that are set aside.
 
-`search` is the one call; `candidates` says what is tried, `folds` on which rows, `fitting` how one
-fit goes (pipelines too), `running` how many at a time, `results` what came out.
+`search` is the entry point. `candidates` lists the parameters to try, `folds` divides the rows,
+`fitting` does one fit (also of pipelines), `running` runs fits in parallel, and `results` holds
+the trials.
 """
 
 from podium.tuning.candidates import Integers, LogUniform, Uniform, parse_values

@@ -1,4 +1,4 @@
-"""Candidates: which parameters a search tries, from lists of values and distributions."""
+"""Candidates: the parameters that a search tries, from lists of values and distributions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from podium.errors import ArgumentError
 Params: TypeAlias = dict[str, Any]
 Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
 
-_PURPOSE = 3  # in the seeds of draws; data.splits has 1 and 2
+_PURPOSE = 3  # part of the seeds of draws; data.splits uses 1 and 2
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Numbers between low and high, each as likely as another; in text ``uniform(low,high)``."""
+    """Numbers between low and high, uniformly distributed; in text ``uniform(low,high)``."""
 
     low: float
     high: float
@@ -55,14 +55,14 @@ class LogUniform:
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""
-        # exp may round to just outside
-        drawn = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
-        return min(max(drawn, self.low), self.high)
+        # exp can round to just outside the limits.
+        number = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+        return min(max(number, self.low), self.high)
 
 
 @dataclass(frozen=True)
 class Integers:
-    """Whole numbers from low to high, both included; in text ``int(low,high)``."""
+    """Integers from low to high, both included, all equally likely; in text ``int(low,high)``."""
 
     low: int
     high: int
@@ -75,7 +75,7 @@ class Integers:
             )
 
     def draw(self, rng: np.random.Generator) -> int:
-        """Return one whole number."""
+        """Return one integer."""
         return int(rng.integers(int(self.low), int(self.high) + 1))
 
 
@@ -91,14 +91,14 @@ _DRAWN = re.compile(r"\s*([a-z]+)\s*\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)\s*")
 
 
 def parse_values(text: str) -> list[Any] | Distribution:
-    """Read the values of one parameter: ``A,B,…``, or a distribution as ``log(1e-6,1)``.
+    """Read the values of one parameter: ``A,B,…``, or a distribution such as ``log(1e-6,1)``.
 
-    Words are none, true, false, whole numbers, numbers, and else text.
+    Each value is read as none, true, false, an integer or a number, and otherwise as text.
 
     Raises
     ------
     ArgumentError
-        For no value, an unknown distribution, or limits that are no numbers in order.
+        If a value is missing, the distribution is unknown, or its limits are not numbers in order.
 
     Examples
     --------
@@ -107,10 +107,10 @@ def parse_values(text: str) -> list[Any] | Distribution:
     >>> parse_values("log(1e-6,1)")
     LogUniform(low=1e-06, high=1)
     """
-    drawn = _DRAWN.fullmatch(text)
-    if drawn is not None:
-        name = _check.choice(drawn[1], "distribution", list(DISTRIBUTIONS))
-        low, high = (_check.plain_value(word) for word in drawn.groups()[1:])
+    match = _DRAWN.fullmatch(text)
+    if match is not None:
+        name = _check.choice(match[1], "distribution", list(DISTRIBUTIONS))
+        low, high = (_check.plain_value(word) for word in match.groups()[1:])
         return DISTRIBUTIONS[name](low, high)
     words = [word.strip() for word in text.split(",")]
     if not all(words):
@@ -119,10 +119,11 @@ def parse_values(text: str) -> list[Any] | Distribution:
 
 
 def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
-    """Return what to try: all of a grid, or n_trials of it drawn at random.
+    """Return the candidates: the whole grid, or n_trials of them drawn at random.
 
-    Lists alone are drawn without repeating a combination and stay in the order of the grid, where
-    the last name varies fastest; with a distribution, each trial draws every name anew.
+    A grid of lists is drawn without replacement; candidates stay in the order of the grid, in
+    which the last name varies fastest. If there is a distribution, each trial draws every name
+    anew.
     """
     parts = [_checked(part) for part in ([grid] if isinstance(grid, Mapping) else grid)]
     if not parts:
@@ -137,22 +138,22 @@ def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
 def _of_lists(parts: list[Params], n_trials: int | None, seed: int) -> list[Params]:
     sizes = [math.prod(len(values) for values in part.values()) for part in parts]
     total = sum(sizes)
-    chosen: list[int] = list(range(total))
+    positions: list[int] = list(range(total))
     if n_trials is not None and n_trials < total:
         rng = np.random.default_rng([seed, _PURPOSE])
-        chosen = sorted(rng.choice(total, n_trials, replace=False).tolist())
+        positions = sorted(rng.choice(total, n_trials, replace=False).tolist())
     starts = [0, *itertools.accumulate(sizes)]
-    which: list[int] = (np.searchsorted(starts, chosen, side="right") - 1).tolist()
-    return [_nth(parts[p], n - starts[p]) for p, n in zip(which, chosen, strict=True)]
+    part_numbers: list[int] = (np.searchsorted(starts, positions, side="right") - 1).tolist()
+    return [_nth(parts[p], n - starts[p]) for p, n in zip(part_numbers, positions, strict=True)]
 
 
 def _nth(part: Params, n: int) -> Params:
-    """Return the n-th combination; the last name varies fastest."""
-    picked: Params = {}
+    """Return the n-th combination of values; the last name varies fastest."""
+    combination: Params = {}
     for name, values in reversed(part.items()):
         n, place = divmod(n, len(values))
-        picked[name] = values[place]
-    return dict(reversed(picked.items()))
+        combination[name] = values[place]
+    return dict(reversed(combination.items()))
 
 
 def _drawn(parts: list[Params], rng: np.random.Generator) -> Params:

@@ -1,4 +1,4 @@
-"""What is tried where no grid is given."""
+"""The values that a search tries without a grid."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NEURAL: dict[str, list[Any]] = {
     "learning_rate": [1e-3, 1e-2],
     "l2": [1e-5, 1e-3, 1e-1],
 }
-_THRESHOLDS = [10, 30, 100]  # of a feature: fewer learn less from noise
-_STEPS = [0.1, 0.5, 2.0]  # first lengths, of the solvers that have one
-_WIDER = (1, 3, 10)  # times the loss's own k
+_THRESHOLDS = [10, 30, 100]  # per feature; with fewer thresholds RankBoost fits less noise
+_STEPS = [0.1, 0.5, 2.0]  # first step lengths, for solvers with a free step length
+_WIDER = (1, 3, 10)  # factors of the loss's own k
 
 
 def default_grid(estimator: Any) -> Params:
-    """Return the values that are worth trying for an estimator of podium.
+    """Return the values that a search tries by default for an estimator of podium.
 
-    The penalty, the step length of solvers that have one, the number of leaves and the learning
-    rate of trees, the hidden units of a network, the thresholds of RankBoost, and the k of a loss
-    at 1, 3 and 10 times its own: a loss often does best with a larger k than the measure has,
-    since more rows then have a gradient. There the loss clips k to the negatives that a group
-    has, so that a larger k loses no group.
+    The grid has the penalty, the step length of solvers that have one, the number of leaves and
+    the learning rate of trees, the hidden units of a network, the thresholds of RankBoost, and 1,
+    3 and 10 times the k of the loss. A loss often does best with a larger k than that of the
+    measure, since more rows then have a gradient. The loss then clips k to the number of
+    negatives of a group, so that a larger k excludes no group.
 
     Examples
     --------
@@ -40,16 +40,16 @@ def default_grid(estimator: Any) -> Params:
     [10, 30, 100]
     """
     last = last_step(estimator)
-    known = last.get_params(deep=False)
+    params = last.get_params(deep=False)
     grid = _of_loss(last.loss_in_use() if isinstance(last, Ranker) else None)
-    if "n_leaves" in known:
+    if "n_leaves" in params:
         return {**grid, **_TREES}
-    if "hidden" in known:
+    if "hidden" in params:
         return {**grid, **_NEURAL}
-    if "n_thresholds" in known:
+    if "n_thresholds" in params:
         return {**grid, "n_thresholds": _THRESHOLDS}
-    grid |= {name: values for name, values in _LINEAR.items() if name in known}
-    if "learning_rate" in known and isinstance(last, Ranker) and last.has_free_steps():
+    grid |= {name: values for name, values in _LINEAR.items() if name in params}
+    if "learning_rate" in params and isinstance(last, Ranker) and last.has_free_steps():
         grid["learning_rate"] = _STEPS
     return grid
 

@@ -1,4 +1,4 @@
-"""One fit: an estimator or a pipeline, with validation rows that go through the same steps."""
+"""One fit of an estimator or a pipeline, with validation rows that pass through the same steps."""
 
 from __future__ import annotations
 
@@ -27,26 +27,29 @@ def fit(
     eval_set: tuple[Any, ...] | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Fit an estimator, giving its `fit` what it takes of qid, item, eval_set and progress.
+    """Fit an estimator with those of qid, item, eval_set and progress that its `fit` accepts.
 
-    The steps of a pipeline are fitted on X alone, and the eval_set's X goes through them, so that
-    the last step can stop early on rows that were scaled as its own.
+    The steps of a pipeline are fitted on X alone. The eval_set's X is transformed by them, so
+    that the last step can stop early on rows that are scaled like its training rows.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        It is changed in place.
+        The estimator to fit, in place.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
+        The features, relevance and groups of the training rows.
     item : (n_rows,), optional
-        For an estimator whose `fit` takes it.
+        The item of each row, for an estimator whose `fit` accepts it.
     eval_set : (X, y) or (X, y, qid), optional
-        Given on to an estimator of podium (one with an `eval_metric`); others have other forms.
+        The validation rows. They are passed on only to estimators of podium (those with an
+        `eval_metric`); other estimators expect other forms.
     progress : callable, optional
+        A callback for the `fit` of the last step.
 
     Returns
     -------
     estimator
-        The one that was given.
+        The same estimator, fitted.
 
     Examples
     --------
@@ -62,18 +65,18 @@ def fit(
         features = step.fit_transform(features, y)
         if eval_set is not None:
             eval_set = (step.transform(eval_set[0]), *eval_set[1:])
-    given: dict[str, Any] = {"qid": qid, "progress": progress}
+    options: dict[str, Any] = {"qid": qid, "progress": progress}
     if item is not None:
-        given["item"] = item
-    given = {name: value for name, value in given.items() if takes(last, name)}
+        options["item"] = item
+    options = {name: value for name, value in options.items() if takes(last, name)}
     if eval_set is not None and stops_early(estimator):
-        given["eval_set"] = eval_set
-    last.fit(features, y, **given)
+        options["eval_set"] = eval_set
+    last.fit(features, y, **options)
     return estimator
 
 
 def scores(estimator: Any, X: Any) -> PerRow:
-    """Return each row's decision_function, else probability of the positive class, else predict."""
+    """Return decision_function, else the probability of the positive class, else predict."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)
     if hasattr(estimator, "predict_proba"):
@@ -87,59 +90,59 @@ def last_step(estimator: Any) -> Any:
 
 
 def takes(estimator: Any, name: str) -> bool:
-    """Tell whether an estimator's `fit` has a parameter of that name."""
+    """Return whether an estimator's `fit` has a parameter with this name."""
     return name in inspect.signature(estimator.fit).parameters
 
 
 def stops_early(estimator: Any) -> bool:
-    """Tell whether an estimator reads an eval_set as podium's do."""
+    """Return whether an estimator reads an eval_set in podium's form."""
     last = last_step(estimator)
     return takes(last, "eval_set") and "eval_metric" in last.get_params(deep=False)
 
 
 def parameter(estimator: Any, name: str) -> str:
-    """Return the full name of a parameter; one of a pipeline's last step needs no prefix."""
-    known = estimator.get_params(deep=True)
-    if name in known or not isinstance(estimator, Pipeline):
+    """Return the full name of a parameter; those of a pipeline's last step need no prefix."""
+    params = estimator.get_params(deep=True)
+    if name in params or not isinstance(estimator, Pipeline):
         return name
-    full = f"{estimator.steps[-1][0]}__{name}"
-    return full if full in known else name
+    full_name = f"{estimator.steps[-1][0]}__{name}"
+    return full_name if full_name in params else name
 
 
 def set_params(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """Set parameters, in place; ``loss__k`` is the k of the loss, whatever loss it is."""
-    plain = {name: value for name, value in params.items() if not name.startswith(_OF_LOSS)}
-    estimator.set_params(**{parameter(estimator, name): v for name, v in plain.items()})
-    changes = {name.removeprefix(_OF_LOSS): params[name] for name in params.keys() - plain.keys()}
+    """Set parameters in place; ``loss__k`` is the k of any loss."""
+    others = {name: value for name, value in params.items() if not name.startswith(_OF_LOSS)}
+    estimator.set_params(**{parameter(estimator, name): v for name, v in others.items()})
+    changes = {name.removeprefix(_OF_LOSS): params[name] for name in params.keys() - others.keys()}
     if changes:
         last = last_step(estimator)
-        given = last.get_params(deep=False)["loss"]
-        if given is None and isinstance(last, Ranker):
-            given = last.default_loss
-        last.set_params(loss=_changed(given, changes))
+        loss = last.get_params(deep=False)["loss"]
+        if loss is None and isinstance(last, Ranker):
+            loss = last.default_loss
+        last.set_params(loss=_changed(loss, changes))
     return estimator
 
 
 def unknown(estimator: Any, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that are no parameters of an estimator, nor of a loss that it has."""
-    known = estimator.get_params(deep=True)
+    """Yield the names that are parameters neither of an estimator nor of its loss."""
+    params = estimator.get_params(deep=True)
     has_loss = "loss" in last_step(estimator).get_params(deep=False)
     for name in names:
         of_loss = has_loss and name.startswith(_OF_LOSS)
-        if not of_loss and parameter(estimator, name) not in known:
+        if not of_loss and parameter(estimator, name) not in params:
             yield name
 
 
 def _changed(loss: Any, changes: Mapping[str, Any]) -> Any:
-    """Return a loss, or what a name stands for, with other parameters."""
+    """Return a loss, or the loss of a name, with changed parameters."""
     if isinstance(loss, str) and "@" not in loss:
         return losses.get(loss, **changes)
-    made = losses.get(loss) if isinstance(loss, str) else loss
-    return losses.from_spec({**losses.spec(made), **changes})
+    base_loss = losses.get(loss) if isinstance(loss, str) else loss
+    return losses.from_spec({**losses.spec(base_loss), **changes})
 
 
 def check(estimator: Any) -> None:
-    """Refuse what is no estimator, and one that takes its groups in another form."""
+    """Raise unless this is an estimator whose `fit` takes no groups, or takes them as qid."""
     last = last_step(estimator)
     if not hasattr(last, "fit") or not hasattr(estimator, "get_params"):
         raise ArgumentError(

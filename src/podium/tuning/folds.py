@@ -1,4 +1,4 @@
-"""Folds: which rows a candidate learns from, and which rows it is measured on."""
+"""Folds: the rows that a candidate learns from, and the rows that it is measured on."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from podium.groups import Groups
 from podium.types import RowIndex
 
 SPLITS = ("users", "rows", "time", "time-per-user")
-"""How rows are set aside: whole users, or rows of each user, at random; the last rows of all, or
-the last of each user."""
+"""The ways to set rows aside: whole users, or rows of each user, at random; the last rows of all,
+or the last rows of each user."""
 
-_PURPOSE = 4  # in the seeds of draws
+_PURPOSE = 4  # part of the seeds of draws
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Features, relevance and groups of some rows; `at` picks them when they are needed."""
+    """Features, relevance and groups; `at` holds positions, which are selected only on use."""
 
     X: Any
     y: Any
@@ -30,32 +30,32 @@ class Rows:
     at: RowIndex | None = None
 
     def cut(self) -> tuple[Any, Any, Any]:
-        """Return X, y and qid of the rows: a copy, where not all are wanted."""
+        """Return X, y and qid of the selected rows; copies unless all rows are selected."""
         if self.at is None:
             return self.X, self.y, self.qid
         X = self.X.iloc[self.at] if hasattr(self.X, "iloc") else self.X[self.at]
         return X, *self.labels()
 
     def labels(self) -> tuple[Any, Any]:
-        """Return y and qid of the rows."""
-        at = slice(None) if self.at is None else self.at
-        return self.y[at], None if self.qid is None else self.qid[at]
+        """Return y and qid of the selected rows."""
+        selection = slice(None) if self.at is None else self.at
+        return self.y[selection], None if self.qid is None else self.qid[selection]
 
     def items(self) -> Any:
-        """Return the items of the rows, if they are known."""
+        """Return the items of the selected rows, or None if there are none."""
         return self.item if self.item is None or self.at is None else self.item[self.at]
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to learn from and rows to measure on."""
+    """The rows to learn from and the rows to measure on."""
 
     train: Rows
     valid: Rows
 
 
 def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
-    """Return one fold: all rows, measured on others, whose groups `reader` reads."""
+    """Return one fold with the eval_set as rows to measure on; `reader` names what reads groups."""
     try:
         X, y, *qid = eval_set
     except (TypeError, ValueError):
@@ -66,20 +66,20 @@ def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
 
 
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
-    """Return n_folds folds, in each of which other users are measured; sizes differ by one user."""
+    """Return n_folds folds that measure disjoint sets of users, whose sizes differ by at most 1."""
     n_folds = _check.cutoff(n_folds, name="n_folds")
     groups = Groups.from_qid(_needed(rows.qid, "n_folds"))
     if not 2 <= n_folds <= groups.n_groups:
         raise ArgumentError(
             f"n_folds must be from 2 to the number of users, {groups.n_groups}, got {n_folds}."
         )
-    turn = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
-    part = (turn % n_folds)[groups.index]
-    return [_fold(rows, part != f, part == f) for f in range(n_folds)]
+    shuffled_groups = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
+    fold_of_row = (shuffled_groups % n_folds)[groups.index]
+    return [_fold(rows, fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
 
 
 def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> list[Fold]:
-    """Return one fold: a share of the rows, chosen as `split` says, is measured."""
+    """Return one fold that measures a share of the rows, chosen by `split`."""
     split = _check.choice(split, "split", SPLITS)
     share = _check.open_fraction(share, "valid")
     if (times is None) == split.startswith("time"):

@@ -1,4 +1,4 @@
-"""A short fit on invented rows, which shows a wrong parameter before long work begins."""
+"""A short fit on made-up rows, which finds wrong parameters before a long fit begins."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from podium.losses import Loss
 from podium.rankers.estimator import Ranker
 from podium.tuning import fitting
 
-_FEW = 2  # iterations, or trees
+_FEW = 2  # iterations or trees
 _LENGTHS = ("max_iter", "n_trees", "n_base", "n_rounds", "max_rounds")
-_NARROW = 50  # the largest k: the invented groups have as many rows of each class
+_NARROW = 50  # the largest k; the made-up groups have at least as many rows of each class
 
 
 def rehearse(ranker: Ranker) -> None:
-    """Fit a shortened copy of a ranker to a few invented rows.
+    """Fit a shortened copy of a ranker to a few made-up rows.
 
     Parameters
     ----------
     ranker : Ranker
-        One of podium's; it is not changed.
+        A ranker of podium; it is not changed.
 
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, as `fit` would refuse it.
+        If `fit` would refuse a parameter.
     MissingExtraError
         If a library is not installed.
 
@@ -41,16 +41,18 @@ def rehearse(ranker: Ranker) -> None:
     podium.errors.ArgumentError: l2 must be a number >= 0, got -1.0.
     """
     params = ranker.get_params(deep=False)
-    short = type(ranker)(**params).set_params(**_shorter(params))
+    shortened = type(ranker)(**params).set_params(**_shorter(params))
     loss = ranker.loss_in_use()
-    low = loss.min_relevance if isinstance(loss, Loss) else params.get("min_relevance", 1.0)
+    min_relevance = (
+        loss.min_relevance if isinstance(loss, Loss) else params.get("min_relevance", 1.0)
+    )
     n = 2 * _NARROW + 2
     X = np.random.default_rng(0).standard_normal((2 * n, 2))
-    relevance = np.tile([0.0, max(1.0, float(np.ceil(low)))], n)
+    relevance = np.tile([0.0, max(1.0, float(np.ceil(min_relevance)))], n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fitting.fit(short, X, relevance, np.repeat([0, 1], n))
+            fitting.fit(shortened, X, relevance, np.repeat([0, 1], n))
         except PodiumError:
             raise
         except (TypeError, ValueError) as error:
@@ -58,7 +60,7 @@ def rehearse(ranker: Ranker) -> None:
 
 
 def _shorter(params: dict[str, Any]) -> dict[str, Any]:
-    """Return changes that make a fit short; what is wrong with a length stays wrong."""
+    """Return changes that make a fit short; an invalid length stays invalid."""
     shorter: dict[str, Any] = {
         name: min(params[name], _FEW) for name in _LENGTHS if isinstance(params.get(name), int)
     }

@@ -1,4 +1,4 @@
-"""What a search found: every trial, the best one, and all of it as a table."""
+"""The results of a search: all trials, the best one, and a table of them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ Table = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate, measured.
+    """The measurement of one candidate.
 
     Attributes
     ----------
     number : int
-        Its place in the search, from 0.
+        The position of the candidate in the search, from 0.
     params : dict
     by_fold : tuple of float
-        Mean of the measure over the users of each fold; nan where the fit failed.
+        The mean of the measure over the users of each fold; nan if the fit failed.
     mean, std_error : float
-        Over the users of all folds: their mean, and sd / sqrt(n_groups). nan after a failure.
+        The mean over the users of all folds, and its standard error sd / sqrt(n_groups); nan if a
+        fit failed.
     n_groups : int
-        Users on whom the measure is defined, in all folds.
+        The number of users in all folds on whom the measure is defined.
     seconds : float
-        Spent on its fits, added up.
+        The total time of the fits.
     iterations : tuple of int
-        Steps behind the parameters that each fold kept; empty where the estimator has no count.
+        The iterations of the kept parameters of each fold; empty if the estimator does not count.
     stop_reasons : tuple of str
-        Of each fold; empty where the estimator gives none.
+        The reason to stop of each fold; empty if the estimator has none.
     warning, error : str
-        What its fits warned of, and why one failed; empty where nothing.
+        The warnings of the fits, and the reason why one failed; empty if there is none.
     """
 
     number: int
@@ -60,13 +61,14 @@ class Search:
     Attributes
     ----------
     measure : str
-        What the trials were measured by.
+        The measure of the trials.
     trials : tuple of Trial
-        In the order of the grid.
+        The trials, in the order of the grid.
     best : Trial
-        The first of those with the best mean.
+        The first trial with the best mean.
     estimator : estimator or None
-        Fitted with `best.params`; None where refit=False left several folds, or after an interrupt.
+        The estimator fitted with `best.params`; None after an interrupt, or with refit=False and
+        several folds.
     """
 
     measure: str
@@ -76,54 +78,55 @@ class Search:
 
     @property
     def best_params(self) -> Params:
-        """Parameters of the best trial."""
+        """The parameters of the best trial."""
         return self.best.params
 
     @property
     def table(self) -> Table:
-        """Columns by name, a row for each trial: a Polars or pandas frame takes it as it is.
+        """The columns by name, one row per trial, ready for a Polars or pandas frame.
 
-        trial, chosen, a column for each parameter, mean, std_error, users, fold_0 …, seconds,
-        iterations (their mean over folds), stop_reason, warning and error. Values that are no
-        numbers, and columns of several kinds, are text; empty where a trial lacks a parameter.
+        The columns are trial, chosen, one per parameter, mean, std_error, users, fold_0 …,
+        seconds, iterations (the mean over folds), stop_reason, warning and error. Columns of
+        values other than numbers or booleans, or of several types, are text; a trial without a
+        parameter has None.
         """
-        names = list(dict.fromkeys(name for t in self.trials for name in t.params))
+        names = list(dict.fromkeys(name for trial in self.trials for name in trial.params))
         columns: Table = {
-            "trial": [t.number for t in self.trials],
-            "chosen": [t is self.best for t in self.trials],
+            "trial": [trial.number for trial in self.trials],
+            "chosen": [trial is self.best for trial in self.trials],
         }
         for name in names:
-            # A parameter may be called as one of the columns here.
+            # A parameter can have the name of one of the other columns.
             key = name if name not in _OWN else f"param_{name}"
-            columns[key] = _column([t.params.get(name) for t in self.trials])
+            columns[key] = _column([trial.params.get(name) for trial in self.trials])
         columns |= {
-            "mean": [_or_none(t.mean) for t in self.trials],
-            "std_error": [_or_none(t.std_error) for t in self.trials],
-            "users": [t.n_groups for t in self.trials],
+            "mean": [_or_none(trial.mean) for trial in self.trials],
+            "std_error": [_or_none(trial.std_error) for trial in self.trials],
+            "users": [trial.n_groups for trial in self.trials],
         }
-        for f in range(max(len(t.by_fold) for t in self.trials)):
-            columns[f"fold_{f}"] = [_or_none(t.by_fold[f]) for t in self.trials]
+        for fold in range(max(len(trial.by_fold) for trial in self.trials)):
+            columns[f"fold_{fold}"] = [_or_none(trial.by_fold[fold]) for trial in self.trials]
         return columns | {
-            "seconds": [t.seconds for t in self.trials],
-            "iterations": [_mean(t.iterations) for t in self.trials],
-            "stop_reason": [", ".join(dict.fromkeys(t.stop_reasons)) for t in self.trials],
-            "warning": [t.warning for t in self.trials],
-            "error": [t.error for t in self.trials],
+            "seconds": [trial.seconds for trial in self.trials],
+            "iterations": [_mean(trial.iterations) for trial in self.trials],
+            "stop_reason": [", ".join(dict.fromkeys(trial.stop_reasons)) for trial in self.trials],
+            "warning": [trial.warning for trial in self.trials],
+            "error": [trial.error for trial in self.trials],
         }
 
     def save(self, path: str | Path) -> None:
-        """Write `table` to a file by suffix: .parquet, .csv, .tsv, .arrow; text also .gz.
+        """Write `table` to a file, by suffix: .parquet, .csv, .tsv, .arrow; text also .gz.
 
         Raises
         ------
         ArgumentError, DataError
-            For another suffix, or a file that can't be written.
+            If the suffix is another one, or the file cannot be written.
         """
         data.write_table(self.table, path)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a search; `search` holds the trials that were done.
+    """The error of Ctrl-C during a search; `search` holds the finished trials.
 
     Attributes
     ----------
@@ -142,27 +145,29 @@ _OWN = {
 
 
 def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
-    """Return the first trial of the best mean.
+    """Return the first trial with the best mean.
 
     Raises
     ------
     ArgumentError
-        If all failed: how many, and why the first did.
+        If all trials failed, with their number and the first reason.
     """
-    done = [t for t in trials if not math.isnan(t.mean)]
-    if not done:
-        one = "The fit" if len(trials) == 1 else f"Each of the {len(trials)} candidates"
-        raise ArgumentError(f"{one} failed; {trials[0].params or 'it'} because: {trials[0].error}")
+    measured = [trial for trial in trials if not math.isnan(trial.mean)]
+    if not measured:
+        subject = "The fit" if len(trials) == 1 else f"Each of the {len(trials)} candidates"
+        raise ArgumentError(
+            f"{subject} failed; {trials[0].params or 'it'} because: {trials[0].error}"
+        )
     sign = 1.0 if higher_is_better else -1.0
-    return max(done, key=lambda t: sign * t.mean)  # max keeps the first of equal ones
+    return max(measured, key=lambda trial: sign * trial.mean)  # max returns the first of equals
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Return values of one kind: numbers (or nothing), or text."""
-    kinds: set[type[Any]] = {type(v) for v in values if v is not None}
+    """Return values of one type: numbers (or None), or text."""
+    kinds: set[type[Any]] = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or kinds == {bool}:
-        return [float(v) if v is not None and float in kinds else v for v in values]
-    return [None if v is None else str(v) for v in values]
+        return [float(value) if value is not None and float in kinds else value for value in values]
+    return [None if value is None else str(value) for value in values]
 
 
 def _or_none(value: float) -> float | None:

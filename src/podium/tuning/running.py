@@ -1,8 +1,8 @@
-"""Many fits at a time: threads, warnings and what stops them.
+"""Parallel fits in threads, their warnings and their interruption.
 
-Threads rather than processes: the loops of podium, LightGBM, XGBoost and NumPy release the lock,
-all fits read the same features without a copy, and nothing has to be pickled. So the executor of
-the standard library does, and joblib would add a dependency for nothing.
+Threads are used rather than processes: the loops of podium, LightGBM, XGBoost and NumPy release
+the lock, all fits read the same features without a copy, and nothing has to be pickled. The
+executor of the standard library is therefore enough, and joblib is not needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAUSE = 0.2  # seconds
 
 
 class Stop:
-    """Whether fits that are running should end; a `progress` callback of theirs raises then."""
+    """A signal that ends running fits: their `progress` callback raises once it is set."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -33,21 +33,21 @@ class Stop:
         self._event.set()
 
     def progress(self, done: int, total: int, note: str) -> None:
-        """Raise `Stopped` once it is set; what is shown is the search's progress, not a fit's."""
+        """Raise `Stopped` if set. It shows nothing; the search reports its own progress."""
         del done, total, note
         if self._event.is_set():
             raise Stopped
 
 
 class Stopped(BaseException):
-    """A fit was told to end. No failure of its own, so no handler of failures may see it."""
+    """The exception that ends a fit. Not an `Exception`, so that it is not taken for a failure."""
 
 
 def each(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[int, R]]:
-    """Yield each task's place and result as it is done; leaving early ends those that run.
+    """Yield the position and result of each task as it finishes; leaving early ends the others.
 
-    One job runs in the calling thread. More end at their next iteration where a fit takes
-    `progress`, else when it is done.
+    A single job runs in the calling thread. After an early exit, fits with a `progress` callback
+    end at their next iteration, and others when they are done.
     """
     stop = Stop()
     if n_jobs == 1 or len(tasks) == 1:
@@ -57,7 +57,7 @@ def each(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[i
     try:
         places = {pool.submit(task, stop): i for i, task in enumerate(tasks)}
         while places:
-            # A wait without end could miss a Ctrl-C that comes just before it.
+            # A wait without a timeout could miss a Ctrl-C that comes just before it.
             done = wait(places, timeout=_PAUSE, return_when=FIRST_COMPLETED).done
             for future in sorted(done, key=lambda f: places[f]):
                 yield places.pop(future), future.result()
@@ -68,23 +68,23 @@ def each(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[i
 
 @contextmanager
 def caught_warnings() -> Generator[Callable[[], str]]:
-    """Collect the convergence warnings of each thread; the function takes the calling thread's.
+    """Collect convergence warnings by thread; the yielded function returns the calling thread's.
 
-    `warnings` has one state for all threads, so it is set once around all of them.
+    `warnings` has one state for all threads, so it is set once, around all of them.
     """
-    heard: dict[int, list[str]] = {}
+    messages: dict[int, list[str]] = {}
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
         if issubclass(category, ConvergenceWarning | SklearnConvergenceWarning):
-            heard.setdefault(threading.get_ident(), []).append(str(message))
+            messages.setdefault(threading.get_ident(), []).append(str(message))
         else:
-            usual(message, category, *place)
+            default_show(message, category, *place)
 
     def take() -> str:
-        return " ".join(dict.fromkeys(heard.pop(threading.get_ident(), [])))
+        return " ".join(dict.fromkeys(messages.pop(threading.get_ident(), [])))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("always", SklearnConvergenceWarning)
-        usual, warnings.showwarning = warnings.showwarning, show
+        default_show, warnings.showwarning = warnings.showwarning, show
         yield take

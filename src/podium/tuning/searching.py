@@ -1,4 +1,4 @@
-"""The search: every candidate on every fold, and the best of them once more on all rows."""
+"""The search: every candidate is fitted on every fold, and the best is refitted on all rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from podium.tuning.results import Search, Trial
 from podium.tuning.trials import Run, Trials
 from podium.types import Progress
 
-_LENGTHS = ("max_iter", "n_trees", "n_rounds")  # parameters that say how many steps a fit takes
+_LENGTHS = ("max_iter", "n_trees", "n_rounds")  # parameters that limit the iterations of a fit
 
 
 def search(
@@ -51,53 +51,58 @@ def search(
     progress: Progress | None = None,
     one_group: bool = False,
 ) -> Search:
-    """Choose parameters by a measure on rows that are set aside, and fit with the best.
+    """Choose parameters by a measure on rows that are set aside, and refit the best on all rows.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Any of scikit-learn's form; `fit` gets qid, and podium's also the rows set aside as
-        eval_set, to stop early by the same measure. A pipeline's steps are fitted on the rows to
-        learn from alone, and the rows set aside go through them.
+        Any estimator with scikit-learn's interface; its `fit` gets qid. Estimators of podium also
+        get the rows set aside as eval_set, and stop early by the same measure. The steps of a
+        pipeline are fitted on the training rows alone, and transform the rows set aside.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
-        As for `LinearRanker.fit`.
+        The rows, as for `LinearRanker.fit`.
     item : (n_rows,), optional
-        For an estimator whose `fit` takes it, as `LightGBMRanker`: of the rows to learn from.
+        The item of each row, for an estimator whose `fit` accepts it, such as `LightGBMRanker`;
+        it gets the items of the training rows.
     grid : mapping of name to values, or a sequence of such; optional
-        Values are a list, or one of `Uniform`, `LogUniform` and `Integers`. "loss__k" is the k of
-        the loss. Parameters of a pipeline's last step need no prefix.
-        `default_grid(estimator)` without it.
+        The values to try: lists, or a `Uniform`, `LogUniform` or `Integers`. "loss__k" is the k
+        of the loss. Parameters of a pipeline's last step need no prefix. The default is
+        `default_grid(estimator)`.
     n_trials : int, optional
-        Try this many at random instead of the whole grid; distributions need it.
+        The number of candidates to draw at random instead of the whole grid; distributions need
+        it.
     measure : str or Measure
-        For example "pap@10"; the mean over users is compared. It replaces the estimator's own
-        `eval_metric`.
+        The measure whose mean over users is compared, such as "pap@10". It replaces the
+        estimator's own `eval_metric`.
     min_relevance : float
-        Relevance from which a row set aside is positive.
+        The smallest relevance of a positive among the rows set aside.
     eval_set : (X, y) or (X, y, qid), optional
-        Measure on these rows; they are never trained on.
+        The rows to measure on; they are never trained on.
     n_folds : int, optional
-        Measure every user once, in this many folds of users.
+        The number of folds of users; every user is measured once.
     split : {"users", "rows", "time", "time-per-user"}
-        Otherwise, set aside: a share of users, or of the rows of each user, at random; the last
-        rows of all (`time` decides), or the last of each user.
+        The rows to set aside without eval_set and n_folds: a share of users, or of the rows of
+        each user, at random; the last rows of all by `time`, or the last rows of each user.
     valid : float
-        That share, between 0 and 1.
+        The share of rows or users to set aside, between 0 and 1.
     time : (n_rows,), optional
-        Numbers, or dates and times, for the last two splits.
+        The numbers, or dates and times, for the last two splits.
     refit : bool
-        Fit the best once more on all rows of X, for as many iterations as were best on the rows
-        set aside (the median over folds). Without it, the estimator is the one that was fitted
-        beside the rows set aside. An eval_set leaves it fitted on all of X, and nothing to refit.
+        Whether to fit the best candidate once more on all rows of X, for as many iterations as
+        were best on the rows set aside (the median over folds). Otherwise the estimator is the
+        one that was measured on the rows set aside. With an eval_set it is fitted on all of X
+        already, and there is no refit.
     n_jobs : int
-        Fits at a time, in threads; -1 is one per core. The result is the same for any number.
+        The number of fits at a time, in threads; -1 is one per core. It does not change the
+        result.
     seed : int
-        Of draws and splits, and of an estimator whose random_state is None.
+        The seed of draws and splits, and of an estimator whose random_state is None.
     progress : callable, optional
-        Called as ``progress(done, total, note)`` after each fit, from the calling thread.
+        A function called as ``progress(done, total, note)`` after each fit, from the calling
+        thread.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing; so does an estimator
-        with one_group=True.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error. An
+        estimator with one_group=True has the same effect.
 
     Returns
     -------
@@ -106,17 +111,18 @@ def search(
     Raises
     ------
     ArgumentError
-        For a parameter that the estimator lacks, a bad grid or split, or if every candidate
-        failed. One that fails is kept in the table with its reason. If qid is missing, of X or
-        of the eval_set, unless all rows are one group.
+        If the estimator lacks a parameter, the grid or split is invalid, every candidate failed,
+        or the qid of X or of the eval_set is missing and the rows are not one group. If only some
+        candidates fail, the table has their reasons.
     Interrupted
-        On Ctrl-C, a KeyboardInterrupt that holds the trials which were done.
+        If Ctrl-C ends the search after a trial has succeeded: a KeyboardInterrupt that holds the
+        finished trials.
 
     Notes
     -----
-    Candidates are compared on the same rows. Of equal ones the first wins, in the order of the
-    grid, whose last name varies fastest. `Trial.std_error` is that of a mean over users; the
-    difference of two candidates on the same users is known better than that.
+    Candidates are compared on the same rows. Among equals the first wins, in the order of the
+    grid, in which the last name varies fastest. `Trial.std_error` is that of a mean over users;
+    the difference of two candidates on the same users has a smaller error.
 
     Cost: n_candidates × n_folds fits; with folds or a split, n_jobs copies of X.
 
@@ -127,8 +133,8 @@ def search(
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
     >>> y = X[:, 0] > 0.8
-    >>> found = search(LinearRanker(), X, y, qid, grid={"l2": [10.0, 0.001]}, measure="ap")
-    >>> len(found.trials), found.best.mean > 0.9, found.estimator.coef_.argmax()
+    >>> result = search(LinearRanker(), X, y, qid, grid={"l2": [10.0, 0.001]}, measure="ap")
+    >>> len(result.trials), result.best.mean > 0.9, result.estimator.coef_.argmax()
     (2, True, np.int64(0))
     """
     fitting.check(estimator)
@@ -136,7 +142,7 @@ def search(
     one_group = _one_group(estimator, one_group)
     reader = "" if one_group else str(parsed)
     _check.grouped(qid, reader, request="set_fit_request")
-    wanted = plan(estimator, grid, n_trials, seed)
+    param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
     rows = Rows(X, np.asarray(y), _array(qid), _array(item))
     if item is not None:
@@ -145,7 +151,7 @@ def search(
         base,
         parsed,
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True),
-        wanted,
+        param_sets,
         _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),
     )
@@ -153,12 +159,12 @@ def search(
         _check_measured(run)
     trials = Trials(run)
     trials.collect(_workers(n_jobs), or_silent(progress))
-    found = replace(trials.search, estimator=trials.kept)
+    result = replace(trials.search, estimator=trials.kept)
     if not run.keep:
-        return replace(found, estimator=_refit(run, found.best, rows))
-    if found.best.warning and trials.kept is not None:
-        warnings.warn(found.best.warning, ConvergenceWarning, stacklevel=2)
-    return found
+        return replace(result, estimator=_refit(run, result.best, rows))
+    if result.best.warning and trials.kept is not None:
+        warnings.warn(result.best.warning, ConvergenceWarning, stacklevel=2)
+    return result
 
 
 def plan(
@@ -169,7 +175,7 @@ def plan(
     Raises
     ------
     ArgumentError
-        For a parameter that the estimator lacks, or a bad grid.
+        If the estimator lacks a parameter, or the grid is invalid.
 
     Examples
     --------
@@ -178,52 +184,54 @@ def plan(
     [{'l2': 0.1, 'tol': 0.0}, {'l2': 0.01, 'tol': 0.0}]
     """
     limit = None if n_trials is None else _check.cutoff(n_trials, name="n_trials")
-    wanted = candidates(default_grid(estimator) if grid is None else grid, limit, seed)
-    last = fitting.last_step(estimator)
-    own = sorted(last.get_params(deep=False))
-    for name in fitting.unknown(estimator, dict.fromkeys(n for params in wanted for n in params)):
+    param_sets = candidates(default_grid(estimator) if grid is None else grid, limit, seed)
+    last_step = fitting.last_step(estimator)
+    known_names = sorted(last_step.get_params(deep=False))
+    for name in fitting.unknown(
+        estimator, dict.fromkeys(n for params in param_sets for n in params)
+    ):
         raise ArgumentError(
-            f"grid[{name!r}] is no parameter of {type(last).__name__}."
-            f"{_check.nearest(name, own)} It takes {_check.listed(own)}."
+            f"grid[{name!r}] is no parameter of {type(last_step).__name__}."
+            f"{_check.nearest(name, known_names)} It takes {_check.listed(known_names)}."
         )
-    return wanted
+    return param_sets
 
 
 def _refit(run: Run, best: Trial, rows: Rows) -> Any:
-    """Fit the best on all rows, for as long as the rows set aside said."""
+    """Fit the best candidate on all rows, for the best number of iterations on the folds."""
     model = run.model(best.params)
     length = math.ceil(median(best.iterations)) if best.iterations else None
-    known = model.get_params(deep=True)
+    params = model.get_params(deep=True)
     names = {name: fitting.parameter(model, name) for name in (*_LENGTHS, "keep")}
-    limits = [names[name] for name in _LENGTHS if names[name] in known]
+    limits = [names[name] for name in _LENGTHS if names[name] in params]
     if not length or not limits or not fitting.stops_early(model):
         return fitting.fit(model, *rows.cut(), item=rows.items())
     model.set_params(**{limits[0]: length})
-    if known.get(names["keep"]) == "best":  # of what was seen there, and nothing is seen here
+    if params.get(names["keep"]) == "best":  # a refit has no validation rows to choose by
         model.set_params(**{names["keep"]: "last"})
     with warnings.catch_warnings():
-        # Ending at max_iter is what was asked for.
+        # The refit is meant to end at max_iter.
         warnings.filterwarnings("ignore", ".*stopped at max_iter", ConvergenceWarning)
         return fitting.fit(model, *rows.cut(), item=rows.items())
 
 
 def _one_group(estimator: Any, asked: bool) -> bool:
-    """Return whether rows without qid are one group: by the call or by the estimator."""
-    own = fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
-    return _check.flag(asked, "one_group") or bool(own)
+    """Return whether rows without qid are one group, by the argument or by the estimator."""
+    estimator_flag = fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
+    return _check.flag(asked, "one_group") or bool(estimator_flag)
 
 
 def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
-    """Return a copy that stops early by the measure and draws from the seed."""
+    """Return a copy of the estimator that stops early by the measure and draws from the seed."""
     base = clone(estimator)
-    known = base.get_params(deep=True)
+    params = base.get_params(deep=True)
     changes: Params = {}
     if fitting.stops_early(base):
         changes[fitting.parameter(base, "eval_metric")] = str(measure)
     if "one_group" in fitting.last_step(base).get_params(deep=False):
         changes[fitting.parameter(base, "one_group")] = one_group
     name = fitting.parameter(base, "random_state")
-    if name in known and known[name] is None:
+    if name in params and params[name] is None:
         changes[name] = seed
     return base.set_params(**changes)
 
@@ -250,7 +258,7 @@ def _folds(
 
 
 def _check_measured(run: Run) -> None:
-    """Raise, before anything is fitted, where no user set aside has a value of the measure."""
+    """Raise before the first fit if the measure is defined on no user of the rows set aside."""
     for number, fold in enumerate(run.folds):
         y, qid = fold.valid.labels()
         ranking = Ranking.from_scores(np.zeros(len(y)), y, qid, min_relevance=run.min_relevance)
@@ -268,6 +276,6 @@ def _array(labels: Any) -> Any:
 
 def _workers(n_jobs: int) -> int:
     if n_jobs == -1:
-        here = hasattr(os, "sched_getaffinity")
-        return len(os.sched_getaffinity(0)) if here else os.cpu_count() or 1
+        has_affinity = hasattr(os, "sched_getaffinity")
+        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return _check.cutoff(n_jobs, name="n_jobs")

@@ -1,4 +1,4 @@
-"""Trials: every candidate fitted on every fold and measured, and the best so far."""
+"""Trials: every candidate is fitted on every fold and measured; the best so far is kept."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from podium.types import PerGroup, Progress
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is tried on what."""
+    """The candidates, folds and measure of a search."""
 
     base: Any
     measure: Measure
     min_relevance: float
     wanted: list[Params]
     folds: list[Fold]
-    keep: bool  # the fitted estimator of the best, where there is one fold
+    keep: bool  # whether to keep the fitted estimator of the best, if there is one fold
 
     def model(self, params: Params) -> Any:
         """Return an unfitted estimator with these parameters."""
@@ -44,7 +44,7 @@ class Run:
 
 @dataclass
 class Outcome:
-    """One candidate on one fold."""
+    """The result of one candidate on one fold."""
 
     values: PerGroup = field(default_factory=lambda: np.empty(0))
     seconds: float = 0.0
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Trials:
-    """Trials as they get done, in whatever order."""
+    """The trials of a search, collected in the order in which they finish."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -67,21 +67,24 @@ class Trials:
 
     @property
     def search(self) -> Search:
-        """The trials that are done, in order, and the best of them."""
+        """The finished trials, in order, and the best of them."""
         trials = tuple(self._done[i] for i in sorted(self._done))
-        higher = self.run.measure.metric.higher_is_better
-        return Search(str(self.run.measure), trials, best_of(trials, higher_is_better=higher))
+        higher_is_better = self.run.measure.metric.higher_is_better
+        return Search(
+            str(self.run.measure), trials, best_of(trials, higher_is_better=higher_is_better)
+        )
 
     def collect(self, n_jobs: int, progress: Progress) -> None:
-        """Run all; on Ctrl-C say what was done by then."""
+        """Run all fits; on Ctrl-C raise `Interrupted` if a trial has succeeded."""
         try:
-            # BLAS on one thread: more add in another order, and fits may each set their own.
+            # BLAS runs in one thread: the order of additions depends on its thread count, and
+            # parallel fits would each change that count.
             with caught_warnings() as take, one_blas_thread:
                 tasks = list(_tasks(self.run, take))
                 with closing(each(tasks, n_jobs)) as outcomes:
                     self._add_all(outcomes, len(tasks), progress)
         except KeyboardInterrupt:
-            if any(not t.error for t in self._done.values()):
+            if any(not trial.error for trial in self._done.values()):
                 raise Interrupted(self.search) from None
             raise
         self._raise_if_all_failed()
@@ -89,13 +92,13 @@ class Trials:
     def _add_all(
         self, outcomes: Iterator[tuple[int, Outcome]], total: int, progress: Progress
     ) -> None:
-        for n, (place, outcome) in enumerate(outcomes):
-            self._add(*divmod(place, len(self.run.folds)), outcome)
-            progress(n + 1, total, self._note())
+        for n_before, (position, outcome) in enumerate(outcomes):
+            self._add(*divmod(position, len(self.run.folds)), outcome)
+            progress(n_before + 1, total, self._note())
 
     def _add(self, number: int, fold: int, outcome: Outcome) -> None:
         if isinstance(outcome.error, MissingExtraError):
-            raise outcome.error  # no candidate would do better
+            raise outcome.error  # every other candidate would raise it too
         outcomes = self._outcomes[number]
         outcomes[fold] = outcome
         if len(outcomes) < len(self.run.folds):
@@ -106,24 +109,26 @@ class Trials:
         rank = (sign * trial.mean, -number)
         if not math.isnan(trial.mean) and (self._kept_rank is None or rank > self._kept_rank):
             self._kept_rank, self.kept = rank, outcome.estimator
-        outcome.estimator = None  # fitted models of the others would only fill memory
+        outcome.estimator = None  # other fitted models would only take memory
 
     def _note(self) -> str:
-        done = [t for t in self._done.values() if not math.isnan(t.mean)]
-        return f"best {self.run.measure} {self.search.best.mean:.4f}" if done else ""
+        measured = [trial for trial in self._done.values() if not math.isnan(trial.mean)]
+        return f"best {self.run.measure} {self.search.best.mean:.4f}" if measured else ""
 
     def _raise_if_all_failed(self) -> None:
-        if all(t.error for t in self._done.values()):
-            first = next(o.error for o in self._outcomes[0].values() if o.error)
-            if len(self._done) == 1 and isinstance(first, ArgumentError):
-                raise first
+        if all(trial.error for trial in self._done.values()):
+            first_error = next(
+                outcome.error for outcome in self._outcomes[0].values() if outcome.error
+            )
+            if len(self._done) == 1 and isinstance(first_error, ArgumentError):
+                raise first_error
             raise ArgumentError(
-                f"All {len(self._done)} candidates failed, the first because: {first}"
-            ) from first
+                f"All {len(self._done)} candidates failed, the first because: {first_error}"
+            ) from first_error
 
 
 def _tasks(run: Run, take: Callable[[], str]) -> Iterator[Callable[[Stop], Outcome]]:
-    """Yield the fits, candidate by candidate, so that an interrupt leaves whole ones."""
+    """Yield the fits candidate by candidate, so that an interrupt leaves finished candidates."""
     keep = run.keep and len(run.folds) == 1
     for params in run.wanted:
         for fold in run.folds:
@@ -133,7 +138,7 @@ def _tasks(run: Run, take: Callable[[], str]) -> Iterator[Callable[[Stop], Outco
 def _fit(
     run: Run, params: Params, fold: Fold, take: Callable[[], str], keep: bool, stop: Stop
 ) -> Outcome:
-    """Fit one candidate on one fold and measure it; a failure is an outcome too."""
+    """Fit one candidate on one fold and measure it; a failure also gives an outcome."""
     outcome, start = Outcome(), time.perf_counter()
     try:
         model = run.model(params)
@@ -149,34 +154,37 @@ def _fit(
         outcome.values = values
         outcome.estimator = model if keep else None
         outcome.iterations, outcome.stop_reason = _length(model), _stop_reason(model)
-    except Exception as error:  # whatever an estimator raises is that candidate's affair
+    except Exception as error:  # any error of an estimator is a failure of this candidate only
         outcome.error = error
     outcome.warning, outcome.seconds = take(), time.perf_counter() - start
     return outcome
 
 
 def _trial(number: int, params: Params, outcomes: Sequence[Outcome]) -> Trial:
-    errors = [o.error for o in outcomes if o.error]
-    values = np.concatenate([o.values for o in outcomes])
-    found = None if errors else stats.summarize(values)
-    lengths = [o.iterations for o in outcomes if o.iterations is not None]
+    errors = [outcome.error for outcome in outcomes if outcome.error]
+    values = np.concatenate([outcome.values for outcome in outcomes])
+    summary = None if errors else stats.summarize(values)
+    lengths = [outcome.iterations for outcome in outcomes if outcome.iterations is not None]
     return Trial(
         number,
         params,
-        by_fold=tuple(float(np.nanmean(o.values)) if o.values.size else math.nan for o in outcomes),
-        mean=found.mean if found else math.nan,
-        std_error=found.std_error if found else math.nan,
-        n_groups=found.n_groups if found else 0,
-        seconds=sum(o.seconds for o in outcomes),
+        by_fold=tuple(
+            float(np.nanmean(outcome.values)) if outcome.values.size else math.nan
+            for outcome in outcomes
+        ),
+        mean=summary.mean if summary else math.nan,
+        std_error=summary.std_error if summary else math.nan,
+        n_groups=summary.n_groups if summary else 0,
+        seconds=sum(outcome.seconds for outcome in outcomes),
         iterations=tuple(lengths),
-        stop_reasons=tuple(o.stop_reason for o in outcomes if o.stop_reason),
-        warning=" ".join(dict.fromkeys(o.warning for o in outcomes if o.warning)),
+        stop_reasons=tuple(outcome.stop_reason for outcome in outcomes if outcome.stop_reason),
+        warning=" ".join(dict.fromkeys(outcome.warning for outcome in outcomes if outcome.warning)),
         error=f"{type(errors[0]).__name__}: {errors[0]}" if errors else "",
     )
 
 
 def _length(model: Any) -> int | None:
-    """Return how many steps lie behind the parameters that a fitted estimator kept."""
+    """Return the number of iterations behind the parameters that a fitted estimator kept."""
     best = getattr(fitting.last_step(model), "best_iteration_", None)
     return None if best is None else int(best) + 1
 

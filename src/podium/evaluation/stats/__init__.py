@@ -1,7 +1,7 @@
 """Intervals, paired tests and corrections for values that were measured once per group.
 
-A nan is a group where the measure is undefined: it is left out and counted. Arrays in, small
-frozen dataclasses out; ``dataclasses.asdict`` gives the JSON form of each.
+A nan is a group for which the measure is undefined: it is left out and counted. Functions take
+arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSON form of each.
 """
 
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired

@@ -1,4 +1,4 @@
-"""Two runs on the same groups: how they differ, and whether it could be chance."""
+"""Two runs on the same groups: their mean difference and its significance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from podium.evaluation.stats.intervals import Interval
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The mean of b - a over groups where both are defined, and whether it could be chance.
+    """The mean of b - a over groups on which both are defined, and its significance.
 
-    `wins`, `losses` and `equal` count groups where b is higher, lower, or the same float.
-    `detectable` is the smallest true mean difference that a test on this many groups would have
-    shown. `level` is the coverage of `interval`; p values are two-sided.
+    `wins`, `losses` and `equal` count groups in which b is higher, lower, or the same float.
+    `detectable` is the smallest true mean difference that a test on this many groups can detect.
+    `level` is the coverage of `interval`; p values are two-sided.
     """
 
     difference: float
@@ -48,23 +48,23 @@ def paired(
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> PairedTest:
-    """Compare two runs on the same groups: the differences b - a, group by group.
+    """Compare two runs on the same groups, by the differences b - a of each group.
 
     Parameters
     ----------
     a, b : float, (n_groups,)
-        The baseline's and the run's value of each group, in the same order; nan is undefined.
+        The values of the baseline and the run, with groups in the same order; nan is undefined.
     level : float
-        Coverage of the t interval of the mean difference.
+        The coverage of the t interval of the mean difference.
     alpha, power : float
-        Size and power of the two-sided test that `detectable` assumes.
+        The size and power of the two-sided test that `detectable` assumes.
     n_permutations : int
-        Sign patterns drawn for the randomisation test.
+        The number of sign patterns drawn for the randomisation test.
     seed : int
-        Seed of the drawn patterns.
+        The seed of the drawn patterns.
     bounds : (low, high)
-        Where every value of a and b lies. A difference then lies within high - low of 0, and the
-        interval is cut off there, which costs no coverage.
+        The bounds of all values of a and b. A difference is then within high - low of 0, and the
+        interval is cut off there, which does not reduce its coverage.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def paired(
 
     Notes
     -----
-    Undefined: a group counts where both values are defined; the others are n_undefined.
-    Randomisation test: under the null hypothesis the sign of each difference is a fair coin; the
-    p value is the share of sign patterns whose absolute sum reaches the observed one. It follows
-    from the differences and the seed, whatever the order of the groups. All
-    patterns are enumerated for up to 16 nonzero differences; above, (1 + hits) / (1 + drawn), so
-    that it never is 0.
-    Differences that are all 0 give t = 0 and p = 1; a constant nonzero difference gives an
-    infinite t and t_p_value 0. One group has no t test (nan), no group has no test at all.
+    Undefined: a group counts if both values are defined; the others are n_undefined.
+    Randomisation test: under the null hypothesis the sign of each difference is a fair coin. The
+    p value is the share of sign patterns whose absolute sum reaches the observed one. It depends
+    on the differences and the seed, but not on the order of the groups. With up to 16 nonzero
+    differences all patterns are enumerated; with more, p is (1 + hits) / (1 + drawn), which is
+    never 0.
+    If all differences are 0, t is 0 and p is 1; if they are constant but not 0, t is infinite and
+    t_p_value is 0. With one group there is no t test (nan), and with none no test at all.
     Cost: n_groups × n_permutations / 8 table look-ups, memory O(n_permutations).
 
     References
@@ -97,29 +97,29 @@ def paired(
     >>> round(test.difference, 3), test.wins, test.losses, test.equal, test.randomisation_p_value
     (0.15, 3, 0, 1, 0.25)
     """
-    before, after = intervals.values(a, "a"), intervals.values(b, "b")
-    _check.equal_length(a=before, b=after)
-    d, n_undefined = intervals.defined(after - before)
+    baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
+    _check.equal_length(a=baseline_values, b=run_values)
+    differences, n_undefined = intervals.defined(run_values - baseline_values)
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations")
-    mean, std_error = intervals.mean(d), intervals.std_error(d)
-    t = intervals.t_statistic(mean, std_error)
+    mean, std_error = intervals.mean(differences), intervals.std_error(differences)
+    t_statistic = intervals.t_statistic(mean, std_error)
     width = bounds[1] - bounds[0]
     return PairedTest(
         difference=mean,
         std_error=std_error,
         interval=intervals.inside(
-            intervals.t_interval(mean, std_error, d.size, level), (-width, width)
+            intervals.t_interval(mean, std_error, differences.size, level), (-width, width)
         ),
         level=level,
-        t_statistic=t,
-        t_p_value=intervals.t_p_value(t, d.size),
-        randomisation_p_value=sign_flip_p_value(d, n_permutations, seed),
-        wins=int((d > 0).sum()),
-        losses=int((d < 0).sum()),
-        equal=int((d == 0).sum()),
-        detectable=detectable(std_error, d.size, alpha=alpha, power=power),
-        n_groups=d.size,
+        t_statistic=t_statistic,
+        t_p_value=intervals.t_p_value(t_statistic, differences.size),
+        randomisation_p_value=sign_flip_p_value(differences, n_permutations, seed),
+        wins=int((differences > 0).sum()),
+        losses=int((differences < 0).sum()),
+        equal=int((differences == 0).sum()),
+        detectable=detectable(std_error, differences.size, alpha=alpha, power=power),
+        n_groups=differences.size,
         n_undefined=n_undefined,
     )
 
@@ -127,11 +127,11 @@ def paired(
 def detectable(
     std_error: float, n_groups: int, *, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """Smallest true mean difference that a paired t test on n_groups groups would have shown.
+    """Return the smallest true mean difference that a paired t test on n_groups groups detects.
 
-    (t quantile of 1 - alpha / 2 + t quantile of power) × std_error, with n_groups - 1 degrees of
-    freedom: a two-sided test of size alpha finds a difference of this size with probability
-    `power`. In the unit of std_error; nan with fewer than two groups.
+    It is (t quantile of 1 - alpha / 2 + t quantile of power) × std_error, with n_groups - 1
+    degrees of freedom: a two-sided test of size alpha detects a difference of this size with
+    probability `power`. It has the unit of std_error, and is nan with fewer than two groups.
 
     Examples
     --------
@@ -147,19 +147,20 @@ def detectable(
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Adjust p values for the number of tests, by Holm's step-down procedure.
 
-    The i-th smallest of m is multiplied by m - i + 1, never falls below the one before it, and is
-    capped at 1. Rejecting where the result is <= alpha keeps the probability of any false
+    The i-th smallest of m p values is multiplied by m - i + 1, raised to at least the previous
+    result, and capped at 1. Rejecting if the result is <= alpha keeps the probability of any false
     rejection at most alpha, whatever the dependence between tests.
 
     Parameters
     ----------
     p_values : float, (n_tests,)
-        In [0, 1]; nan is a test that was not made: it stays nan and does not count in m.
+        The p values, in [0, 1]. A nan is a test that was not made: it stays nan and does not
+        count in m.
 
     Returns
     -------
     float64, (n_tests,)
-        In the order given.
+        The adjusted p values, in the order of `p_values`.
 
     References
     ----------

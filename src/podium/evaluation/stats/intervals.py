@@ -1,4 +1,4 @@
-"""Means, standard errors and the t distribution, for values of which some are undefined."""
+"""Means, standard errors and the t distribution, for values that may be undefined."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from podium.types import PerGroup
 
 
 class Interval(NamedTuple):
-    """Bounds of a confidence interval, in the unit of the values; nan where there is none."""
+    """The bounds of a confidence interval, in the unit of the values; nan if there is none."""
 
     low: float
     high: float
 
 
 def values(values: ArrayLike, name: str) -> PerGroup:
-    """Return one value per group, of which some may be nan."""
+    """Return one value per group; some may be nan."""
     return _check.no_infinity(_check.column(values, name), name)
 
 
 def defined(values: PerGroup) -> tuple[PerGroup, int]:
-    """Return the values that are not nan, and how many are."""
-    kept = values[~np.isnan(values)]
-    return kept, values.size - kept.size
+    """Return the values that are not nan, and the number of those that are."""
+    defined_values = values[~np.isnan(values)]
+    return defined_values, values.size - defined_values.size
 
 
 def mean(values: PerGroup) -> float:
-    """Mean, nan of nothing."""
+    """Return the mean, or nan without values."""
     return float(values.mean()) if values.size else np.nan
 
 
 def std_error(values: PerGroup) -> float:
-    """Standard error of the mean, nan of fewer than two values."""
+    """Return the standard error of the mean, or nan with fewer than two values."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
 
 
 def t_quantile(probability: float, n: int) -> float:
-    """Quantile of the t distribution with n - 1 degrees of freedom."""
+    """Return a quantile of the t distribution with n - 1 degrees of freedom."""
     from scipy.special import stdtrit  # scipy.stats would take a second to import
 
     return float(stdtrit(n - 1, probability)) if n > 1 else np.nan
 
 
 def t_interval(mean: float, std_error: float, n: int, level: float) -> Interval:
-    """Mean ± t quantile × standard error."""
+    """Return the mean ± t quantile × standard error."""
     half = t_quantile((1 + level) / 2, n) * std_error
     return Interval(mean - half, mean + half)
 
 
 def inside(interval: Interval, bounds: tuple[float, float]) -> Interval:
-    """Return the part of an interval in which the mean can lie; nan stays nan."""
-    low, high = (float(end) for end in np.clip(interval, *bounds))
+    """Return the interval, cut off at the bounds of the mean; nan stays nan."""
+    low, high = (float(bound) for bound in np.clip(interval, *bounds))
     return Interval(low, high)
 
 
 def t_statistic(mean: float, std_error: float) -> float:
-    """Mean over standard error; infinite where nothing varies but the mean is not 0."""
+    """Return mean over standard error; infinite if nothing varies but the mean is not 0."""
     if std_error == 0:
         return 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
     return mean / std_error
 
 
 def t_p_value(t: float, n: int) -> float:
-    """Two-sided p value of a t statistic of n values."""
+    """Return the two-sided p value of a t statistic of n values."""
     from scipy.special import stdtr
 
     return 2 * float(stdtr(n - 1, -abs(t))) if n > 1 else np.nan

@@ -1,4 +1,4 @@
-"""A mean over groups, or over what groups are made of, and how well it is known."""
+"""A mean over groups, or over the parts of groups, with its standard error and interval."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ IntervalMethod: TypeAlias = Literal["t", "bootstrap"]
 
 @dataclass(frozen=True)
 class Summary:
-    """A mean over groups, and how well it is known.
+    """A mean over groups, with its standard error and interval.
 
-    `n_groups` counts the groups in the mean, `n_undefined` those that were left out; `level` is
-    the coverage of `interval`. `std_error` and `interval` are nan with fewer than two groups.
+    `n_groups` counts the groups in the mean, and `n_undefined` those that were left out. `level`
+    is the coverage of `interval`. `std_error` and `interval` are nan with fewer than two groups.
     """
 
     mean: float
@@ -41,24 +41,25 @@ def summarize(
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Summary:
-    """Mean over the defined groups, with its standard error sd / sqrt(n) and an interval.
+    """Return the mean over the defined groups, its standard error sd / sqrt(n) and an interval.
 
     Parameters
     ----------
     values : float, (n_groups,)
-        One per group, in any unit; nan is undefined.
+        One value per group, in any unit; nan is undefined.
     level : float
-        Coverage of the interval, between 0 and 1.
+        The coverage of the interval, between 0 and 1.
     method : {"t", "bootstrap"}
-        "t": mean ± t quantile with n - 1 degrees of freedom × std_error. "bootstrap": groups
-        resampled with replacement; bias-corrected and accelerated (BCa) percentiles.
+        The kind of interval. "t": mean ± t quantile with n - 1 degrees of freedom × std_error.
+        "bootstrap": groups resampled with replacement; bias-corrected and accelerated (BCa)
+        percentiles.
     n_resamples : int
-        Resamples of the bootstrap.
+        The number of resamples of the bootstrap.
     seed : int
-        Seed of the bootstrap; the same seed gives the same interval.
+        The seed of the bootstrap; the same seed gives the same interval.
     bounds : (low, high)
-        Where every value lies, and so their mean: the interval is cut off there, which costs no
-        coverage.
+        The bounds of every value, and so of the mean. The interval is cut off there, which does
+        not reduce its coverage.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def summarize(
     -----
     Undefined: nan is dropped and counted. One group has a mean and no interval (nan).
     Cost: "t" is one pass. "bootstrap" draws n_groups × n_resamples integers in blocks of 32 MiB,
-    or, where few values are distinct, n_resamples multinomial counts.
+    or, if few values are distinct, n_resamples multinomial counts.
 
     References
     ----------
@@ -99,40 +100,54 @@ def pooled(
     level: float = 0.95,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Summary:
-    """Sum of weight × value over sum of weights, over the defined groups.
+    """Return the sum of weight × value over the sum of weights, over the defined groups.
 
     With the number of pairs as weights, this is the share of correct pairs among all pairs of
-    all groups (a mean over pairs, where `summarize` is a mean over groups).
+    all groups (a mean over pairs, whereas `summarize` is a mean over groups).
 
     Parameters
     ----------
     values : float, (n_groups,)
-        One per group; nan is undefined.
+        One value per group; nan is undefined.
     weights : float, (n_groups,)
-        Finite and >= 0; ignored where the value is nan.
+        The weights, finite and >= 0; ignored if the value is nan.
     level : float
-        Coverage of the t interval, between 0 and 1.
+        The coverage of the t interval, between 0 and 1.
     bounds : (low, high)
-        Where every value lies; the interval is cut off there, as in `summarize`.
+        The bounds of every value; the interval is cut off there, as in `summarize`.
 
     Notes
     -----
-    Standard error: the delta method for a ratio of sums over groups that are drawn
-    independently, sqrt(n / (n - 1) × sum((w (v - ratio))²)) / sum(w). Equal weights give that of
-    `summarize`. A sum of weights of 0 gives nan.
+    The standard error is that of the delta method for a ratio of sums over groups that are drawn
+    independently, sqrt(n / (n - 1) × sum((w (v - ratio))²)) / sum(w). With equal weights it is
+    that of `summarize`. If the weights sum to 0, the result is nan.
 
     Examples
     --------
     >>> pooled([1.0, 0.5], [30, 10]).mean
     0.875
     """
-    v, w = intervals.values(values, "values"), intervals.values(weights, "weights")
-    _check.equal_length(values=v, weights=w)
+    group_values, group_weights = (
+        intervals.values(values, "values"),
+        intervals.values(weights, "weights"),
+    )
+    _check.equal_length(values=group_values, weights=group_weights)
     level = _check.open_fraction(level, "level")
-    kept = ~np.isnan(v)
-    v, w = v[kept], _check.weights(w[kept], int(kept.sum()), name="weights")
-    total = float(w.sum())
-    ratio = float(w @ v) / total if total > 0 else np.nan
-    std_error = intervals.std_error(w * (v - ratio)) * v.size / total if total > 0 else np.nan
-    interval = intervals.inside(intervals.t_interval(ratio, std_error, v.size, level), bounds)
-    return Summary(ratio, std_error, interval, level, v.size, kept.size - v.size)
+    is_defined = ~np.isnan(group_values)
+    group_values, group_weights = (
+        group_values[is_defined],
+        _check.weights(group_weights[is_defined], int(is_defined.sum()), name="weights"),
+    )
+    total = float(group_weights.sum())
+    ratio = float(group_weights @ group_values) / total if total > 0 else np.nan
+    std_error = (
+        intervals.std_error(group_weights * (group_values - ratio)) * group_values.size / total
+        if total > 0
+        else np.nan
+    )
+    interval = intervals.inside(
+        intervals.t_interval(ratio, std_error, group_values.size, level), bounds
+    )
+    return Summary(
+        ratio, std_error, interval, level, group_values.size, is_defined.size - group_values.size
+    )

@@ -1,7 +1,7 @@
 """Boosted trees on podium's losses and measures: LightGBM and XGBoost, extra ``boosting``.
 
-`lightgbm_objective` and `xgboost_objective` make any loss what these libraries take as an
-objective, `lightgbm_metric` and `xgboost_metric` any measure what they stop early by.
+`lightgbm_objective` and `xgboost_objective` turn any loss into an objective of these libraries;
+`lightgbm_metric` and `xgboost_metric` turn any measure into a metric for early stopping.
 `LightGBMRanker` and `XGBoostRanker` are estimators with podium's `fit`, `predict` and files.
 """
 

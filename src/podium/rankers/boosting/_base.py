@@ -1,4 +1,4 @@
-"""What the estimators of both libraries share: everything but the library."""
+"""The shared base of the LightGBM and XGBoost rankers: everything that is not library-specific."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from podium.rankers.boosting.metrics import MeasureOnRows
 from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
-_LARGEST_SEED = 2**31 - 1  # that both libraries take
+_LARGEST_SEED = 2**31 - 1  # the largest seed that both libraries accept
 
 
 class BoostedRanker(Ranker):
-    """What `LightGBMRanker` and `XGBoostRanker` share; use one of those."""
+    """Abstract base of `LightGBMRanker` and `XGBoostRanker`."""
 
     default_loss: ClassVar[str | None] = "group-logistic"
-    needs_digest: ClassVar[bool] = True  # damaged trees end the process
+    needs_digest: ClassVar[bool] = True  # damaged trees crash the process
     grows_trees: ClassVar[bool] = True
     has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
-    _ranking: ClassVar[tuple[str, ...]]  # and those that read groups
+    _ranking: ClassVar[tuple[str, ...]]  # the library's own objectives that read groups
     _takes_sparse: ClassVar[bool]
-    _booster: Any = None  # made from trees_; a copy, a pickle or a file brings the bytes alone
+    _booster: Any = None  # rebuilt from trees_; copies, pickles and files only hold the bytes
 
     loss: Loss | str | None
     n_trees: int
@@ -85,31 +85,31 @@ class BoostedRanker(Ranker):
         Parameters
         ----------
         X : (n_rows, n_features)
-            nan is a missing value.
+            The features; nan is a missing value.
         y : (n_rows,)
-            Relevance of each row, >= 0.
+            The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order. A loss that reads groups needs it, or `group`, unless
-            one_group=True.
+            The group of each row, in any order. A loss that reads groups needs it, or `group`,
+            unless one_group=True.
         item : (n_rows,), optional
-            Item of each row, where items recur in many groups: `pool_share` of a row's label is
-            then replaced by what its group and its item make likely (see
-            `podium.data.pooled_relevance`). Only with the loss "group-logistic".
+            The item of each row, if items recur in many groups. The share `pool_share` of a row's
+            label is then replaced by the relevance that its group and its item predict (see
+            `podium.data.pooled_relevance`). Only for the loss "group-logistic".
         sample_weight : (n_rows,) or (n_groups,), optional
-            Weights >= 0, by row or by group in rising order of labels.
+            The weights, >= 0, by row or by group in ascending order of labels.
         group : (n_groups,), optional
-            Sizes of consecutive groups instead of `qid`.
+            The sizes of consecutive groups instead of `qid`.
         eval_set : (X, y, qid), optional
-            Rows to choose the number of trees by; (X, y) with one_group=True.
+            The rows by which the number of trees is chosen; (X, y) with one_group=True.
         progress : callable, optional
-            Called as ``progress(done, total, note)`` after each tree.
+            A function called as ``progress(done, total, note)`` after each tree.
 
         Raises
         ------
         ArgumentError
-            For a parameter out of range, infinite features, lengths that differ, negative
-            relevance or weights, items with another loss, groups that are read but were not
-            given, or no group that the loss can be trained on.
+            If a parameter is out of range, features are infinite, lengths differ, relevance or
+            weights are negative, there are items with another loss, the loss needs groups and
+            there are none, or the loss can be trained on no group.
         MissingExtraError
             If the library is not installed.
         """
@@ -139,7 +139,7 @@ class BoostedRanker(Ranker):
         return self
 
     def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        """Return the scores, float64, (n_rows,); a higher score ranks first."""
         check_is_fitted(self)
         self._enter_threads()
         features = self._features(X, reset=False)
@@ -148,9 +148,9 @@ class BoostedRanker(Ranker):
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
-        """Return whether this ranker learns from grades with a loss, or from positives alone."""
-        own = isinstance(loss, str)
-        return loss in cls._ranking if own else super().reads_grades(loss)
+        """Return whether this ranker learns from grades with this loss, not only from positives."""
+        is_library_objective = isinstance(loss, str)
+        return loss in cls._ranking if is_library_objective else super().reads_grades(loss)
 
     @property
     def pools_items(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -159,26 +159,26 @@ class BoostedRanker(Ranker):
         return isinstance(loss, losses.GroupLogistic) and not loss.soft
 
     def _keep_arguments(self, given: Mapping[str, Any]) -> None:
-        """Keep the arguments of the constructor as they are; scikit-learn reads them by name."""
+        """Store the constructor's arguments unchanged, as scikit-learn requires."""
         for name in inspect.signature(type(self)).parameters:
             setattr(self, name, given[name])
 
     def _library(self) -> Any:
-        """Import the library, or say how to install it."""
+        """Import the library, or raise an error with the install command."""
         with idle_threads_sleep():
             return _check.extra(self._package, "boosting", type(self).__name__)
 
     @contextlib.contextmanager
     def _refusals(self) -> Generator[None]:
-        """Make what the library raises, for a parameter of `options` say, one line of podium's."""
+        """Turn an error of the library, such as one about `options`, into a one-line error."""
         try:
             yield
-        except self._errors() as wrong:
-            reason = str(wrong).partition("\n")[0].partition(" at /")[0].rstrip(" .")
+        except self._errors() as error:
+            reason = str(error).partition("\n")[0].partition(" at /")[0].rstrip(" .")
             raise ArgumentError(
                 f"{type(self).__name__} can't be fitted, {self._package} says: {reason}. Check the "
                 "parameters and options."
-            ) from wrong
+            ) from error
 
     @abc.abstractmethod
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training: ...
@@ -191,7 +191,7 @@ class BoostedRanker(Ranker):
 
     @abc.abstractmethod
     def _errors(self) -> tuple[type[Exception], ...]:
-        """Return what the library raises for a text that is no model."""
+        """Return the exceptions that the library raises for invalid models and parameters."""
 
     @abc.abstractmethod
     def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow: ...
@@ -201,15 +201,17 @@ class BoostedRanker(Ranker):
         if self.loss is None:
             return losses.as_loss(self.default_loss)
         if isinstance(self.loss, str):
-            own = (*self._binary, *self._ranking)
-            if self.loss in own:
+            library_objectives = (*self._binary, *self._ranking)
+            if self.loss in library_objectives:
                 return self.loss
-            _check.choice(losses.split(self.loss)[0], "loss", [*losses.REGISTRY, *own])
+            _check.choice(
+                losses.split(self.loss)[0], "loss", [*losses.REGISTRY, *library_objectives]
+            )
             return losses.get(self.loss)
         return losses.as_loss(self.loss)
 
     def _fit_reader(self, loss: Loss | str, item: Any) -> str:
-        """Return the name of what reads groups in a fit."""
+        """Return the name of the reader of groups in a fit; "" if all rows may be one group."""
         if item is not None:
             return self._reader("item")
         if isinstance(loss, str):
@@ -219,7 +221,7 @@ class BoostedRanker(Ranker):
     def _pooled(
         self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
     ) -> tuple[Loss, inputs.Rows]:
-        """Return the loss for soft targets, and rows with those that pool users and items."""
+        """Return the loss for soft targets, and the rows with pooled labels as relevance."""
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
             raise ArgumentError(
                 f"item is for the loss 'group-logistic', which pooled labels can be given to; "
@@ -235,7 +237,7 @@ class BoostedRanker(Ranker):
         return replace(loss, soft=True, min_relevance=1.0), replace(rows, relevance=targets)
 
     def _settings(self) -> dict[str, Any]:
-        """Check the parameters, and return those of `Plan`."""
+        """Check the parameters and return those of `Plan`."""
         _check.cutoff(self.n_trees, name="n_trees")
         _check.choice(self.start, "start", STARTS)
         _check.number(self.pool_share, "pool_share", low=0.0, high=1.0)
@@ -266,8 +268,8 @@ class BoostedRanker(Ranker):
                 dtype=[np.float64, np.float32],
                 ensure_all_finite=False,
             )
-        except ValueError as wrong:  # the command line shows podium's own errors in one line
-            raise ArgumentError(str(wrong)) from wrong
+        except ValueError as error:  # the command line shows podium's errors in one line
+            raise ArgumentError(str(error)) from error
         inputs.finite_features(features, None, "X", missing=True)
         return features
 
@@ -281,16 +283,16 @@ class BoostedRanker(Ranker):
         return self._part(features, self._judged_rows(features[:, :0], y, qid))
 
     def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
-        on_rows = MeasureOnRows(
+        mean_measure = MeasureOnRows(
             measure, valid.relevance, valid.groups, min_relevance=self._min_relevance()
         )
-        if np.isnan(on_rows(valid.start)):
+        if np.isnan(mean_measure(valid.start)):
             raise ArgumentError(
                 f"eval_set has no group on which {measure} is defined. Give it groups with "
                 "positives (and enough negatives), or choose another eval_metric."
             )
         sign = 1.0 if measure.metric.higher_is_better else -1.0
-        return lambda scores: sign * on_rows(scores)
+        return lambda scores: sign * mean_measure(scores)
 
     def _keep(self, training: Training, course: Course) -> None:
         self.best_iteration_ = course.best
@@ -302,20 +304,20 @@ class BoostedRanker(Ranker):
         self._booster = self._from_bytes(self.trees_)
 
     def check_restored(self) -> None:
-        """Raise an ArgumentError unless what a file brought is a model of these features."""
+        """Raise an ArgumentError unless the attributes read from a file form a valid model."""
         trees = ((self.trees_.size,), np.uint8)
         start = ((self.n_features_in_ + 1,), np.float64)
         check_arrays(self.__dict__, {"start_": start, "trees_": trees})
         try:
             n_features = self._n_features(self._ready())
-        except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as wrong:
-            raise ArgumentError(f"trees_ is not readable: {wrong}") from None
+        except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as error:
+            raise ArgumentError(f"trees_ is not readable: {error}") from None
         if n_features != self.n_features_in_:
             raise ArgumentError(f"trees_ reads {n_features} features")
 
     def _enter_threads(self) -> None:
         if self.n_threads == 1:
-            _OPENMP.refuse_lost()  # also where this fit would use one
+            _OPENMP.refuse_lost()  # lost threads are an error with one thread too
         else:
             _OPENMP.enter()
 

@@ -1,4 +1,4 @@
-"""What a boosting library says of its rows, and work on them that is done once a data set."""
+"""The labels in a boosting library's data sets, and a cache of values computed from them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from podium.types import PerRow
 
 T = TypeVar("T")
 
-_KEPT = 4  # data sets remembered at a time: training and a few for validation
+_KEPT = 4  # number of cached data sets: training and a few for validation
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of a library's rows, as it holds them.
+    """The labels of a library's rows, in the library's own form.
 
     Attributes
     ----------
     relevance : (n_rows,)
     weights : (n_rows,) or (n_groups,), or None
     sizes : (n_groups,), or None
-        Of consecutive groups; None where the library was told none.
+        The sizes of consecutive groups; None if the library has no groups.
     """
 
     relevance: NDArray[Any]
@@ -37,12 +37,12 @@ class Labels:
 
     @classmethod
     def of(cls, data: Any) -> Labels:
-        """Read a lightgbm.Dataset or an xgboost.DMatrix."""
+        """Read the labels of a lightgbm.Dataset or an xgboost.DMatrix."""
         relevance, weights, sizes = data.get_label(), data.get_weight(), data.get_group()
         return cls(np.asarray(relevance), _given(weights), _given(sizes))
 
     def groups(self, qid: Any, what: str) -> Groups:
-        """Return the groups, from qid where it was given."""
+        """Return the groups, from qid if given."""
         if qid is not None:
             return self._from_qid(qid, what)
         if self.sizes is None:
@@ -57,7 +57,7 @@ class Labels:
         return inputs.row_weights(self.weights, groups)
 
     def same_as(self, other: Labels) -> bool:
-        """Whether both say the same; a pass over the labels, far below the cost of a tree."""
+        """Return whether both are equal, at a cost far below that of a tree."""
         return (
             _same(self.relevance, other.relevance)
             and _same(self.weights, other.weights)
@@ -75,35 +75,35 @@ class Labels:
 
 
 class OncePerData(Generic[T]):
-    """Remembers what was made for the last few data sets, and makes it anew for others.
+    """A cache of values computed from the last few data sets.
 
-    Labels are compared by value, so a data set whose labels changed counts as another. A copy
-    or a pickle starts empty.
+    Labels are compared by value, so a data set whose labels changed counts as a new one. Copies
+    and pickles start empty.
     """
 
     def __init__(self) -> None:
         self._kept: list[tuple[Labels, T]] = []
 
     def __call__(self, labels: Labels, make: Callable[[Labels], T]) -> T:
-        """Return what `make` returned for these labels, now or before."""
-        for known, made in self._kept:
-            if known.same_as(labels):
-                return made
-        made = make(labels)
-        self._kept = [(labels, made), *self._kept[: _KEPT - 1]]
-        return made
+        """Return the result of `make` for these labels, cached or new."""
+        for cached_labels, value in self._kept:
+            if cached_labels.same_as(labels):
+                return value
+        value = make(labels)
+        self._kept = [(labels, value), *self._kept[: _KEPT - 1]]
+        return value
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_kept": []}
 
 
 def is_data(value: Any) -> bool:
-    """Whether a callback was given a library's data set rather than arrays."""
+    """Return whether a callback argument is a library's data set rather than an array."""
     return hasattr(value, "get_label")
 
 
 def _given(values: Any) -> NDArray[Any] | None:
-    """Return an array, or None where the library has none (XGBoost: an empty one)."""
+    """Return an array, or None if the library has none (XGBoost: an empty one)."""
     array = None if values is None else np.asarray(values)
     return array if array is not None and array.size else None
 

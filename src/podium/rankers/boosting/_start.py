@@ -1,4 +1,4 @@
-"""Where boosting starts: a linear score of each row, learned before the first tree."""
+"""The start of boosting: a linear score of each row, learned before the first tree."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from podium.rankers.objective import LinearObjective, dot, times
 from podium.rankers.solvers import Settings, lbfgs
 from podium.types import PerRow
 
-Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): coefficients, and a constant last
+Start: TypeAlias = NDArray[np.float64]  # (n_features + 1,): the coefficients, then the constant
 
 STARTS = ("zero", "log-odds", "logistic")
 
-_L2 = 1e-4  # of the logistic regression, on features of unit variance
+_L2 = 1e-4  # penalty of the logistic regression, on features of unit variance
 _SETTINGS = Settings(learning_rate=1.0, max_iter=1000, tol=1e-5)
 
 
 def learn_start(
     kind: str, features: Any, positive: PerRow, weights: PerRow | None, qid: Any
 ) -> Start:
-    """Return nothing, the log-odds of a positive, or a logistic regression over all rows."""
+    """Return zeros, the log-odds of a positive, or a logistic regression over all rows."""
     start = np.zeros(int(features.shape[1]) + 1)
     if kind == "log-odds":
         start[-1] = _log_odds(positive, weights)
@@ -40,7 +40,7 @@ def learn_start(
 
 def start_scores(start: Start, features: Any) -> PerRow:
     """Return the score of each row before the first tree."""
-    if not start[:-1].any():  # features may hold nan, and 0 times nan is no score
+    if not start[:-1].any():  # features may be nan, and 0 * nan is not 0
         return np.full(int(features.shape[0]), start[-1])
     return times(features, start[:-1]) + start[-1]
 
@@ -56,11 +56,11 @@ def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
 
 
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
-    """Fit on features of mean 0 and variance 1, and return coefficients of them as they came."""
+    """Fit standardised features, and return the coefficients of the raw features."""
     if _check.is_sparse(features):
         raise ArgumentError("start='logistic' needs dense features. Use start='log-odds'.")
-    unit = _units(features)
-    features = features / unit
+    units = _units(features)
+    features = features / units
     mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     spread[spread == 0.0] = 1.0
     scaled = ((features - mean) / spread).astype(features.dtype, copy=False)
@@ -68,11 +68,11 @@ def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     target = loss.prepare(positive, Groups.single(positive.size), weights=weights)
     objective = LinearObjective(scaled, loss, target, l2=_L2, has_intercept=True)
     coef, constant = objective.split(lbfgs(objective, _SETTINGS, None, or_silent(None)).parameters)
-    return np.append(coef / spread / unit, constant - dot(coef / spread, mean))
+    return np.append(coef / spread / units, constant - dot(coef / spread, mean))
 
 
 def _units(features: Any) -> Any:
-    """Return a power of two of the size of each feature: the square of a huge one overflows."""
+    """Return a power of two near each feature's size; squares of huge features would overflow."""
     largest = np.maximum(features.max(axis=0), -features.min(axis=0))
     exponents = np.frexp(largest)[1] - 1
     return np.ldexp(np.ones_like(largest), np.where(largest > 0, exponents, 0))

@@ -1,4 +1,4 @@
-"""Growing trees one by one, whichever library grows them."""
+"""The loop that grows trees one by one, the same for both libraries."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from podium.rankers.content import by_content
 from podium.rankers.objective import Labels
 from podium.types import PerRow, Progress
 
-ModelBytes: TypeAlias = NDArray[np.uint8]  # a library's own text of its trees
+ModelBytes: TypeAlias = NDArray[np.uint8]  # the trees in the library's own text format
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows for a library to train on or to validate with; `start` is their first score."""
+    """Rows that a library trains on or validates with; `start` is their score before the trees."""
 
     features: Any
     relevance: PerRow
@@ -43,7 +43,7 @@ class Part:
                 )
 
     def by_group(self) -> Part:
-        """Return the rows in the order of their groups, as the libraries' own objectives read."""
+        """Return the rows sorted by group, as the libraries' own ranking objectives read them."""
         order = self.groups.order
         if order is None:
             return self
@@ -58,19 +58,19 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a library needs to know to grow trees.
+    """The settings with which a library grows trees.
 
     Attributes
     ----------
     objective : ScoreSpace, or str
         A podium loss on the training rows, or the name of one of the library's own objectives.
     learning_rate, n_leaves, l2, row_share, feature_share, min_hessian_in_leaf
-        As in the estimators.
+        The parameters of the estimators with these names.
     seed : int
     n_threads : int
-        0 for all.
+        The number of threads; 0 for all cores.
     options : mapping
-        Further parameters in the library's own words; they win.
+        Further parameters under the library's own names; they override the others.
     """
 
     objective: ScoreSpace | str
@@ -86,24 +86,24 @@ class Plan:
 
 
 class Training(abc.ABC):
-    """A booster while it grows."""
+    """A booster in training."""
 
     @abc.abstractmethod
     def step(self) -> bool:
-        """Grow one tree; return whether nothing is left to split."""
+        """Grow one tree; return whether training has finished because nothing can be split."""
 
     @abc.abstractmethod
     def scores(self, *, valid: bool) -> PerRow:
-        """Return the scores of the training or the validation rows, the start included."""
+        """Return the scores of the training or the validation rows, including the start."""
 
     @abc.abstractmethod
     def to_bytes(self, n_trees: int) -> ModelBytes:
-        """Return the first trees, written down."""
+        """Return the first n_trees trees as bytes."""
 
 
 @dataclass
 class Course:
-    """How training went; `objective` and `validation` have a value after each tree."""
+    """The course of training; `objective` and `validation` have one value per tree."""
 
     n_trees: int = 0
     objective: list[float] = field(default_factory=list[float])
@@ -112,7 +112,7 @@ class Course:
 
     @property
     def best(self) -> int:
-        """The first of the best validations; without them the last tree."""
+        """The first tree with the best validation; without validation the last tree."""
         return int(np.argmax(self.validation)) if self.validation else self.n_trees - 1
 
     @property
@@ -123,9 +123,9 @@ class Course:
 
     @property
     def histories(self) -> dict[str, NDArray[np.float64]]:
-        """What there is to tell of each tree."""
-        known = {"objective": self.objective, "validation": self.validation}
-        return {name: np.array(values) for name, values in known.items() if values}
+        """The arrays of values per tree, without empty ones."""
+        values_by_name = {"objective": self.objective, "validation": self.validation}
+        return {name: np.array(values) for name, values in values_by_name.items() if values}
 
 
 def grow(
@@ -136,13 +136,13 @@ def grow(
     patience: int | None,
     progress: Progress,
 ) -> Course:
-    """Grow trees until there are enough, or validation no longer rises, or none can be split."""
+    """Grow trees until there are n_trees, validation no longer rises, or nothing can be split."""
     course = Course()
     while course.n_trees < n_trees and course.stop_reason == "max_iter":
         finished = training.step()
         course.n_trees += 1
         if course.n_trees > 1 and isinstance(loss, ScoreSpace):
-            course.objective.append(loss.objective)  # a step looks at what was there before it
+            course.objective.append(loss.objective)  # a step evaluates the scores before its tree
         if validate is not None:
             course.validation.append(validate(training.scores(valid=True)))
         progress(course.n_trees, n_trees, course.note)
@@ -157,7 +157,7 @@ def grow(
 
 
 def score_space(loss: Loss, train: Part) -> ScoreSpace:
-    """Return the loss on these rows; one that draws an order of ties draws by their features."""
+    """Return the loss on these rows; random orders of ties are drawn by the rows' features."""
     drawn = None
     if loss.draws:
         drawn = by_content(train.features, train.relevance, train.groups)

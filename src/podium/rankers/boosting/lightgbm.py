@@ -20,80 +20,82 @@ from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
 from podium.types import PerRow
 
-_RANKING = ("lambdarank", "rank_xendcg")  # of LightGBM's own objectives, those that read groups
+_RANKING = ("lambdarank", "rank_xendcg")  # LightGBM's own objectives that read groups
 
 
 class LightGBMRanker(BoostedRanker):
-    """Boosted trees of LightGBM, learned from relevances in groups.
+    """Boosted trees of LightGBM, learned from relevance in groups.
 
     Needs the extra ``boosting``.
 
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
-        comparison also LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"``.
+        A loss, or its name, such as ``"pap-ramp@10"``; by default `podium.losses.GroupLogistic`.
+        For comparison also LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"``.
     n_trees : int
-        Trees at most.
+        The maximum number of trees.
     learning_rate : float
-        What each tree is multiplied by.
+        The factor by which each tree's values are multiplied.
     n_leaves : int
-        Leaves of a tree at most, at least 2.
+        The maximum number of leaves per tree, at least 2.
     min_rows_in_leaf : int
-        Rows of a leaf at least.
+        The minimum number of rows per leaf.
     l2 : float
-        Penalty on the values of leaves, >= 0, in units of rows (see Notes).
+        The penalty on the values of leaves, >= 0, in units of rows (see Notes).
     row_share, feature_share : float
-        Share of the rows and of the features that each tree is grown on, drawn anew for it.
-        Rows are drawn by their place in X: in another order, below 1, they give other trees.
+        The shares of rows and features that each tree is grown on, drawn anew for each tree.
+        Rows are drawn by their position in X: if row_share < 1, another order of rows gives other
+        trees.
     min_hessian_in_leaf : float
-        Sum of the Hessian in a leaf at least, in units of rows.
+        The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
-        How much of each label is replaced where `fit` is told the items; 0 learns from labels.
+        The share of each label that is replaced by a pooled one if `fit` gets items; 0 for none.
     start : {"zero", "log-odds", "logistic"}
-        Score of each row before the first tree: 0, the log-odds of a positive, or a logistic
-        regression over all rows, which is part of the model. It serves every loss alike.
+        The score of each row before the first tree: 0, the log-odds of a positive, or a logistic
+        regression over all rows, which becomes part of the model. It does not depend on the loss.
     eval_metric : str or Measure
-        What `score` returns and what an `eval_set` is measured by.
+        The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
-        With an `eval_set`: stop after this many trees without a better value. None runs on.
+        The number of trees without a better value on the `eval_set` after which the fit stops.
+        With None it does not stop early.
     random_state : int
-        For the draws of rows and features.
+        The seed of the draws of rows and features.
     n_threads : int, optional
-        None for all cores. Trees do not depend on it. On a busy machine, threads that wait must
-        sleep. podium sets this up, unless scikit-learn was imported before podium: then set
-        ``OMP_WAIT_POLICY=passive`` in the environment.
+        The number of threads; None for all cores. Trees do not depend on it. On a busy machine,
+        waiting threads must sleep. podium sets this up, unless scikit-learn was imported before
+        podium: then set ``OMP_WAIT_POLICY=passive`` in the environment.
     options : mapping, optional
-        Further parameters as LightGBM names them; they win over those above.
+        Further parameters under LightGBM's names; they override those above.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
     Attributes
     ----------
     trees_ : uint8
-        The trees that were kept, as LightGBM's text.
+        The kept trees, as LightGBM's text.
     start_ : float64, (n_features + 1,)
-        Coefficients of the start, and its constant.
+        The coefficients of the start, and its constant.
     objective_ : float
-        Training objective of the trees that were kept; nan for LightGBM's own losses.
+        The training objective of the kept trees; nan for LightGBM's own losses.
     best_iteration_ : int
-        Last tree that was kept, from 0: with an `eval_set` the first of the best validations.
+        The last kept tree, from 0: with an `eval_set` the first with the best validation.
     n_iter_ : int
-        Trees grown.
+        The number of trees grown.
     stop_reason_ : {"max_iter", "patience", "converged"}
-        "converged": nothing was left to split.
+        The reason to stop. "converged": nothing was left to split.
     history_ : dict of float64, (n_iter_,)
-        After each tree "objective" (of podium's losses), and with an eval_set "validation": its
-        mean eval_metric, signed so that higher is better.
+        The values after each tree: "objective" (for podium's losses), and with an eval_set
+        "validation", its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
-    The gradient is that of the mean loss of groups times the number of rows (the sum of their
-    weights), so that a row counts about 1 whatever the loss; the Hessian is the loss's
-    `curvature`. The order of rows matters only to draws of rows, and beyond 200,000 rows to
-    where LightGBM cuts features.
+    The gradient is that of the mean group loss times the number of rows (or the sum of their
+    weights), so that a row counts about 1 with every loss; the Hessian is the loss's `curvature`.
+    The order of rows only matters to draws of rows, and with more than 200,000 rows to the
+    thresholds at which LightGBM bins features.
 
     Examples
     --------
@@ -158,9 +160,9 @@ class LightGBMRanker(BoostedRanker):
         return start + trees
 
 
-_STDERR = threading.Lock()  # two threads that redirect it would keep each other's
+_STDERR = threading.Lock()  # two threads that redirect stderr would restore each other's
 _QUIET = {"verbosity": -1}
-_ZERO = 1e-35  # LightGBM's own: what is no larger is 0 to it
+_ZERO = 1e-35  # LightGBM treats values up to this size as 0
 
 
 class _Training(Training):
@@ -174,8 +176,8 @@ class _Training(Training):
         data = _dataset(library, train, grouped=grouped, params=params)
         self._booster = library.Booster(params, data)
         if valid is not None:
-            other = _dataset(library, valid, grouped=False, params=params, reference=data)
-            self._booster.add_valid(other, "eval_set")
+            valid_data = _dataset(library, valid, grouped=False, params=params, reference=data)
+            self._booster.add_valid(valid_data, "eval_set")
 
     def step(self) -> bool:
         objective = self._objective
@@ -184,14 +186,14 @@ class _Training(Training):
         return bool(self._booster.update(fobj=without_data(objective)))
 
     def scores(self, *, valid: bool) -> PerRow:
-        seen: list[PerRow] = []
+        captured: list[PerRow] = []
 
-        def look(scores: PerRow, _: Any) -> tuple[str, float, bool]:
-            seen.append(scores.copy())
+        def capture(scores: PerRow, _: Any) -> tuple[str, float, bool]:
+            captured.append(scores.copy())
             return "seen", 0.0, True
 
-        (self._booster.eval_valid if valid else self._booster.eval_train)(look)
-        return seen[0]
+        (self._booster.eval_valid if valid else self._booster.eval_train)(capture)
+        return captured[0]
 
     def to_bytes(self, n_trees: int) -> ModelBytes:
         text: str = self._booster.model_to_string(num_iteration=n_trees)
@@ -199,9 +201,9 @@ class _Training(Training):
 
 
 def _params(plan: Plan, min_rows: int) -> dict[str, Any]:
-    own = isinstance(plan.objective, str)
+    is_library_objective = isinstance(plan.objective, str)
     return {
-        "objective": plan.objective if own else "none",
+        "objective": plan.objective if is_library_objective else "none",
         "metric": "None",
         "boost_from_average": False,
         "learning_rate": plan.learning_rate,
@@ -215,8 +217,8 @@ def _params(plan: Plan, min_rows: int) -> dict[str, Any]:
         "seed": plan.seed,
         "num_threads": plan.n_threads,
         "deterministic": True,
-        "feature_pre_filter": False,  # few rows may leave no feature, which is an error
-        "force_col_wise": True,  # one order of sums for any number of threads
+        "feature_pre_filter": False,  # with few rows it may remove all features, an error
+        "force_col_wise": True,  # sums have one order for any number of threads
         **_QUIET,
         **plan.options,
     }
@@ -230,7 +232,7 @@ def _dataset(
     params: Mapping[str, Any],
     reference: Any = None,
 ) -> Any:
-    """Make a Dataset; LightGBM's own ranking objectives read rows group by group."""
+    """Return a Dataset; LightGBM's own ranking objectives need rows sorted by group."""
     if grouped:
         part = part.by_group()
     return library.Dataset(
@@ -246,7 +248,7 @@ def _dataset(
 
 
 def _require_values(features: Any) -> None:
-    """Raise where all features are zeros, on which LightGBM ends with an error of its code."""
+    """Raise if all features are zero, which LightGBM reports as an internal error."""
     values = features.data if _check.is_sparse(features) else features
     if values.size == 0 or (values.max() <= _ZERO and values.min() >= -_ZERO):
         raise ArgumentError(
@@ -256,25 +258,25 @@ def _require_values(features: Any) -> None:
 
 
 def _require_known_params(library: Any, params: Mapping[str, Any]) -> None:
-    """Raise what LightGBM raises for a parameter, without the lines that it writes to stderr."""
+    """Raise LightGBM's error for an invalid parameter, without the lines it writes to stderr."""
     with _errors_unwritten():
         library.Dataset(np.zeros((2, 1)), params=dict(params)).construct()
 
 
 @contextlib.contextmanager
 def _errors_unwritten() -> Generator[None]:
-    # LightGBM writes its fatal errors to the process's stderr, which no setting of it prevents.
+    # LightGBM writes fatal errors to the process's stderr, and no setting prevents that.
     with _STDERR:
-        kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        stderr_copy, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(null, 2)
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(stderr_copy, 2)
+            os.close(stderr_copy)
             os.close(null)
 
 
 def _readable(features: Any) -> Any:
-    """Return sparse features as the one sparse class that LightGBM's predict knows; no copy."""
+    """Return sparse features as the one sparse class that LightGBM's predict accepts; no copy."""
     return cast("Any", sparse.csr_matrix)(features) if _check.is_sparse(features) else features

@@ -1,4 +1,4 @@
-"""Any measure as an early-stopping metric of LightGBM and of XGBoost."""
+"""Any measure as an early-stopping metric of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.types import PerGroup, PerRow
 
 
 class MeasureOnRows:
-    """A measure's mean over the groups of fixed rows, without sorting rows into groups anew.
+    """The mean of a measure over the groups of fixed rows; rows are sorted into groups once.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class MeasureOnRows:
     relevance : float64, (n_rows,)
     groups : Groups
     weights : float64, (n_rows,), optional
-        A group weighs as much as the mean of its rows.
+        The weights of rows; a group's weight is the mean weight of its rows.
     min_relevance : float
-        Relevance from which a row counts as positive.
+        The smallest relevance of a positive.
     """
 
     def __init__(
@@ -47,27 +47,27 @@ class MeasureOnRows:
         self._share = None if weights is None else _mean_by_group(weights, groups)
 
     def __call__(self, scores: PerRow) -> float:
-        """Return the mean over the groups where it is defined; nan where there is none."""
-        known = self._ranked
+        """Return the mean over the groups on which it is defined; nan if there is none."""
+        prepared = self._ranked
         ranking = Ranking.from_grouped(
-            known.groups,
+            prepared.groups,
             self._groups.gather(scores),
             self._relevance.copy(),
-            ideal=(known.ideal_offsets, known.ideal),
-            n_items=known.n_items,
-            min_relevance=known.min_relevance,
+            ideal=(prepared.ideal_offsets, prepared.ideal),
+            n_items=prepared.n_items,
+            min_relevance=prepared.min_relevance,
         )
         values = self._measure(ranking)
         if self._share is None:
             return defined_mean(values)
-        counted = ~np.isnan(values) & (self._share > 0)
-        if not counted.any():
+        used = ~np.isnan(values) & (self._share > 0)
+        if not used.any():
             return np.nan
-        return float(np.average(values[counted], weights=self._share[counted]))
+        return float(np.average(values[used], weights=self._share[used]))
 
 
 class _Metric:
-    """What the metrics of both libraries share; picklable and copied without its cache."""
+    """Base of both libraries' metrics; pickles and copies leave out the cache."""
 
     def __init__(self, measure: str | Measure, qid: ArrayLike | None, min_relevance: float) -> None:
         self.measure = parse(measure)
@@ -95,12 +95,12 @@ class _Metric:
 
 
 class LightGBMMetric(_Metric):
-    """What `lightgbm_metric` returns."""
+    """A podium measure as a metric of LightGBM; `lightgbm_metric` returns it."""
 
     def __call__(
         self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
     ) -> tuple[str, float, bool]:
-        """Serve ``(preds, dataset)`` and scikit-learn's ``(y_true, y_pred, weight, group)``."""
+        """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
         if is_data(y_pred):
             value = self._at(y_true, Labels.of(y_pred))
         else:
@@ -109,10 +109,10 @@ class LightGBMMetric(_Metric):
 
 
 class XGBoostMetric(_Metric):
-    """What `xgboost_metric` returns."""
+    """A podium measure as a metric of XGBoost; `xgboost_metric` returns it."""
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Serve ``(preds, dmatrix)`` and scikit-learn's ``(y_true, y_pred, sample_weight)``."""
+        """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
         if is_data(y_pred):
             return self.__name__, self._at(y_true, Labels.of(y_pred))
         return self._at(y_pred, Labels(np.asarray(y_true), sample_weight))
@@ -121,23 +121,23 @@ class XGBoostMetric(_Metric):
 def lightgbm_metric(
     measure: str | Measure, *, qid: ArrayLike | None = None, min_relevance: float = 1.0
 ) -> LightGBMMetric:
-    """Make any podium measure an early-stopping metric of LightGBM.
+    """Return any podium measure as an early-stopping metric of LightGBM.
 
     Parameters
     ----------
     measure : str or Measure
-        For example ``"pap@10"``; its text is the metric's name.
+        A measure, such as ``"pap@10"``; its text is the metric's name.
     qid : (n_rows,), optional
-        Group of each row of the validation data, in any order, where LightGBM has no group.
+        The group of each row of the validation data, in any order, if LightGBM gets no group.
     min_relevance : float
-        Relevance from which a row counts as positive.
+        The smallest relevance of a positive.
 
     Returns
     -------
     callable
-        For ``lgb.train(..., feval=...)`` and ``fit(..., eval_metric=...)``. The value is the
-        mean over the groups where the measure is defined, nan where there is none; a group
-        weighs as much as the mean weight of its rows. Ties count as errors.
+        A metric for ``lgb.train(..., feval=...)`` and ``fit(..., eval_metric=...)``. Its value is
+        the mean over the groups on which the measure is defined, nan if there is none; a group's
+        weight is the mean weight of its rows. Ties count as errors.
 
     Examples
     --------
@@ -150,24 +150,24 @@ def lightgbm_metric(
 def xgboost_metric(
     measure: str | Measure, *, qid: ArrayLike | None = None, min_relevance: float = 1.0
 ) -> XGBoostMetric:
-    """Make any podium measure an early-stopping metric of XGBoost.
+    """Return any podium measure as an early-stopping metric of XGBoost.
 
     Parameters
     ----------
     measure : str or Measure
-        For example ``"pap@10"``; its text is the metric's name.
+        A measure, such as ``"pap@10"``; its text is the metric's name.
     qid : (n_rows,), optional
-        Group of each row of the validation data, in any order, where the DMatrix has none.
+        The group of each row of the validation data, in any order, if the DMatrix has none.
     min_relevance : float
-        Relevance from which a row counts as positive.
+        The smallest relevance of a positive.
 
     Returns
     -------
     callable
-        For ``xgb.train(..., custom_metric=..., maximize=True)``: XGBoost can't be told by the
-        metric that higher is better. With ``xgb.XGBRegressor(eval_metric=...)`` it needs `qid`
-        and ``xgb.callback.EarlyStopping(..., maximize=True)``. XGBRanker averages metrics of
-        single groups, so give those to ``xgb.train`` instead. The value is as in
+        A metric for ``xgb.train(..., custom_metric=..., maximize=True)``; XGBoost's metrics
+        cannot declare that higher is better. With ``xgb.XGBRegressor(eval_metric=...)`` it needs
+        `qid` and ``xgb.callback.EarlyStopping(..., maximize=True)``. XGBRanker evaluates metrics
+        on single groups and averages them, so use ``xgb.train`` instead. The value is that of
         `lightgbm_metric`.
 
     Examples

@@ -1,4 +1,4 @@
-"""Any loss in score space as an objective of LightGBM and of XGBoost."""
+"""Any loss in score space as an objective of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from podium.rankers.objective import Labels as OnRows
 from podium.rankers.objective import defined_mean
 from podium.types import PerRow
 
-GradHess: TypeAlias = tuple[PerRow, PerRow]  # by row, for one round of boosting
+GradHess: TypeAlias = tuple[PerRow, PerRow]  # gradient and Hessian by row, for one boosting round
 
-_BITS = 23  # of a float32's fraction; the libraries keep gradients as float32
+_BITS = 23  # fraction bits of float32, in which the libraries store gradients
 
 
 class ScoreSpace:
     """A loss on fixed rows, as gradient and Hessian for boosting.
 
     Both are those of the mean over groups times the sum of the row weights (without weights:
-    times the number of rows). So each row counts about 1, as the libraries' regularisation
-    presumes, and the pooled logistic loss gives exactly weight * (p - y) and weight * p (1 - p).
+    times the number of rows). Each row then counts about 1, as the libraries' regularisation
+    assumes, and the pooled logistic loss gives exactly weight * (p - y) and weight * p (1 - p).
 
     Gradients are rounded to float32 on one grid for all rows. Sums of up to 2^29 of them are
     then exact in float64, so trees depend neither on threads nor on the order of rows.
@@ -41,12 +41,12 @@ class ScoreSpace:
     Attributes
     ----------
     objective : float
-        Mean loss at the scores of the last call; nan before.
+        The mean loss at the scores of the last call; nan before the first.
 
     Raises
     ------
     ArgumentError
-        For a loss that is defined on no group, or that draws its target anew.
+        If the loss is defined on no group, or draws its target anew.
     """
 
     def __init__(self, loss: Loss, rows: OnRows) -> None:
@@ -72,7 +72,7 @@ class ScoreSpace:
 
 
 def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
-    """Return the objective as a library calls it, with a data set that it does not read."""
+    """Return the objective as a callback with a data set as second argument, which is unused."""
 
     def call(scores: Any, _: Any) -> GradHess:
         return objective(np.asarray(scores, dtype=np.float64).reshape(-1))
@@ -81,7 +81,7 @@ def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
 
 
 class _Objective:
-    """What the objectives of both libraries share; picklable and copied without its cache."""
+    """Base of both libraries' objectives; pickles and copies leave out the cache."""
 
     def __init__(self, loss: str | Loss, qid: ArrayLike | None) -> None:
         self.loss = losses.as_loss(loss)
@@ -106,51 +106,50 @@ class _Objective:
 
 
 class LightGBMObjective(_Objective):
-    """What `lightgbm_objective` returns."""
+    """A podium loss as an objective of LightGBM; `lightgbm_objective` returns it."""
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> GradHess:
-        """Serve ``(preds, dataset)`` and scikit-learn's ``(y_true, y_pred, weight, group)``."""
+        """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
         if is_data(y_pred):
             return self._at(y_true, Labels.of(y_pred))
         return self._at(y_pred, Labels(np.asarray(y_true), weight, group))
 
 
 class XGBoostObjective(_Objective):
-    """What `xgboost_objective` returns."""
+    """A podium loss as an objective of XGBoost; `xgboost_objective` returns it."""
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> GradHess:
-        """Serve ``(preds, dmatrix)`` and scikit-learn's ``(y_true, y_pred, sample_weight)``."""
+        """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
         if is_data(y_pred):
             return self._at(y_true, Labels.of(y_pred))
         return self._at(y_pred, Labels(np.asarray(y_true), sample_weight))
 
 
 def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> LightGBMObjective:
-    """Make any podium loss an objective of LightGBM.
+    """Return any podium loss as an objective of LightGBM.
 
     Parameters
     ----------
     loss : str or Loss
-        For example ``"pap-ramp@10"``.
+        A loss or its name, such as ``"pap-ramp@10"``.
     qid : (n_rows,), optional
-        Group of each row of the training data, in any order, where LightGBM itself is given no
-        `group`.
+        The group of each row of the training data, in any order, if LightGBM gets no `group`.
 
     Returns
     -------
     callable
-        For ``lgb.train({"objective": ...}, ...)`` and for every estimator of LightGBM.
+        An objective for ``lgb.train({"objective": ...}, ...)`` and every estimator of LightGBM.
 
     Raises
     ------
     ArgumentError
-        For an unknown loss; while training, for data without groups or with none that the loss
-        is defined on.
+        If the loss is unknown; in training, if the data have no groups, or the loss is defined
+        on none of them.
 
     Notes
     -----
     LightGBM starts at score 0 unless the data set has an `init_score`. Scales and rounding are
-    those of `ScoreSpace`. Predict with ``raw_score=True``; estimators do so by themselves.
+    those of `ScoreSpace`. Predict with ``raw_score=True``; the estimators do so automatically.
 
     Examples
     --------
@@ -161,30 +160,30 @@ def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> Lig
 
 
 def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBoostObjective:
-    """Make any podium loss an objective of XGBoost.
+    """Return any podium loss as an objective of XGBoost.
 
     Parameters
     ----------
     loss : str or Loss
-        For example ``"pap-ramp@10"``.
+        A loss or its name, such as ``"pap-ramp@10"``.
     qid : (n_rows,), optional
-        Group of each row of the training data, in any order, where the DMatrix has none. The
+        The group of each row of the training data, in any order, if the DMatrix has none. The
         estimators need it: XGBRanker refuses callables, and XGBRegressor passes no groups on.
 
     Returns
     -------
     callable
-        For ``xgb.train(..., obj=...)`` and ``xgb.XGBRegressor(objective=...)``.
+        An objective for ``xgb.train(..., obj=...)`` and ``xgb.XGBRegressor(objective=...)``.
 
     Raises
     ------
     ArgumentError
-        As `lightgbm_objective`.
+        If `lightgbm_objective` would raise it.
 
     Notes
     -----
-    XGBoost starts at score 0.5 with a callable; pass ``base_score=0`` where that matters, as it
-    does for the logistic loss.
+    XGBoost starts at score 0.5 with a callable; pass ``base_score=0`` if that matters, as it does
+    for the logistic loss.
 
     Examples
     --------
@@ -195,7 +194,7 @@ def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBo
 
 
 def _on_grid(values: PerRow, *, positive: bool = False) -> PerRow:
-    """Round to multiples of the float32 spacing of the largest magnitude; at least one if so."""
+    """Round to multiples of the largest value's float32 spacing; at least one if positive."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return values

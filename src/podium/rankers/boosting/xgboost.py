@@ -19,61 +19,63 @@ _RANKING = ("rank:ndcg", "rank:map", "rank:pairwise")
 
 
 class XGBoostRanker(BoostedRanker):
-    """Boosted trees of XGBoost, learned from relevances in groups.
+    """Boosted trees of XGBoost, learned from relevance in groups.
 
-    Needs the extra ``boosting``. Trees grow leaf by leaf, as LightGBM's do.
+    Needs the extra ``boosting``. Trees grow leaf by leaf, as in LightGBM.
 
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"pap-ramp@10"``; `podium.losses.GroupLogistic` without one. For
-        comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"`` and
-        ``"rank:pairwise"``.
+        A loss, or its name, such as ``"pap-ramp@10"``; by default `podium.losses.GroupLogistic`.
+        For comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"``
+        and ``"rank:pairwise"``.
     n_trees : int
-        Trees at most.
+        The maximum number of trees.
     learning_rate : float
-        What each tree is multiplied by.
+        The factor by which each tree's values are multiplied.
     n_leaves : int
-        Leaves of a tree at most, at least 2.
+        The maximum number of leaves per tree, at least 2.
     l2 : float
-        Penalty on the values of leaves, >= 0, in units of rows.
+        The penalty on the values of leaves, >= 0, in units of rows.
     row_share, feature_share : float
-        Share of the rows and of the features that each tree is grown on, drawn anew for it.
-        Rows are drawn by their place in X: in another order, below 1, they give other trees.
+        The shares of rows and features that each tree is grown on, drawn anew for each tree.
+        Rows are drawn by their position in X: if row_share < 1, another order of rows gives other
+        trees.
     min_hessian_in_leaf : float
-        Sum of the Hessian in a leaf at least, in units of rows.
+        The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
-        How much of each label is replaced where `fit` is told the items; 0 learns from labels.
+        The share of each label that is replaced by a pooled one if `fit` gets items; 0 for none.
     start : {"zero", "log-odds", "logistic"}
-        As in `LightGBMRanker`.
+        The score of each row before the first tree, as in `LightGBMRanker`.
     eval_metric : str or Measure
-        What `score` returns and what an `eval_set` is measured by.
+        The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
-        With an `eval_set`: stop after this many trees without a better value. None runs on.
+        The number of trees without a better value on the `eval_set` after which the fit stops.
+        With None it does not stop early.
     random_state : int
-        For the draws of rows and features.
+        The seed of the draws of rows and features.
     n_threads : int, optional
-        None for all cores. Trees do not depend on it. On a busy machine, threads that wait must
-        sleep. podium sets this up, unless scikit-learn was imported before podium: then set
-        ``OMP_WAIT_POLICY=passive`` in the environment.
+        The number of threads; None for all cores. Trees do not depend on it. On a busy machine,
+        waiting threads must sleep. podium sets this up, unless scikit-learn was imported before
+        podium: then set ``OMP_WAIT_POLICY=passive`` in the environment.
     options : mapping, optional
-        Further parameters as XGBoost names them; they win over those above.
+        Further parameters under XGBoost's names; they override those above.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
     Attributes
     ----------
     trees_ : uint8
-        The trees that were kept, as XGBoost's JSON.
+        The kept trees, as XGBoost's JSON.
     start_, objective_, best_iteration_, n_iter_, stop_reason_, history_
-        As in `LightGBMRanker`.
+        The learned attributes, as in `LightGBMRanker`.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
-    Gradients are those of `LightGBMRanker`. Scores have float32's digits. Sparse features are
-    refused, because XGBoost takes what is not stored in them as missing, not as 0.
+    Gradients are those of `LightGBMRanker`. Scores have the precision of float32. Sparse features
+    are refused, because XGBoost treats values that are not stored as missing, not as 0.
 
     Examples
     --------
@@ -141,7 +143,7 @@ class _Training(Training):
         self._data = _matrix(library, plan, train, grouped=grouped)
         self._valid = None if valid is None else _matrix(library, plan, valid, grouped=False)
         sets = [self._data] if self._valid is None else [self._data, self._valid]
-        self._booster = library.Booster(_params(plan), sets)  # which caches their scores
+        self._booster = library.Booster(_params(plan), sets)  # caches the scores of the sets
 
     def step(self) -> bool:
         objective = self._objective
@@ -162,9 +164,9 @@ def _margins(booster: Any, data: Any) -> PerRow:
 
 
 def _params(plan: Plan) -> dict[str, Any]:
-    own = {"objective": plan.objective} if isinstance(plan.objective, str) else {}
+    library_objective = {"objective": plan.objective} if isinstance(plan.objective, str) else {}
     return {
-        **own,
+        **library_objective,
         "disable_default_eval_metric": 1,
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -185,14 +187,14 @@ def _params(plan: Plan) -> dict[str, Any]:
 def _held(library: Any, features: Any, *labels: Any, **more: Any) -> Any:
     try:
         return library.DMatrix(features, *labels, **more)
-    except library.core.XGBoostError as wrong:
+    except library.core.XGBoostError as error:
         raise ArgumentError(
-            f"X can't be held by XGBoost, whose numbers are float32 ({str(wrong).splitlines()[0]})."
+            f"X can't be held by XGBoost, whose numbers are float32 ({str(error).splitlines()[0]})."
         ) from None
 
 
 def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
-    """Make a DMatrix; XGBoost's own ranking objectives read rows, and weights, by group."""
+    """Return a DMatrix; XGBoost's own ranking objectives read rows and weights by group."""
     if grouped:
         part = part.by_group()
     weights, groups = part.weights, part.groups

@@ -1,4 +1,4 @@
-"""A small neural network as a ranker: trained by torch, stored and scored as NumPy arrays."""
+"""A small neural network as a ranker, trained by torch, stored and evaluated as NumPy arrays."""
 
 from podium.rankers.neural._ranker import NeuralRanker
 

@@ -1,4 +1,4 @@
-"""A compiled layer of a network: rows that are equal get the same bits, wherever they stand."""
+"""A compiled network layer; equal rows get the same bits at any position."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from podium._kernels import kernel
 def layer(inputs, weights, biases, out):
     """Write inputs @ weights + biases; each row is summed in the order of its columns.
 
-    BLAS would sum the last rows of a block in another order, and so give equal rows scores that
-    differ in the last digit. The innermost loop runs over the outputs: it vectorises without
-    changing the order of any sum.
+    BLAS would sum the last rows of a block in another order, so that the scores of equal rows
+    could differ in the last digit. The innermost loop runs over the outputs, so it vectorises
+    without changing the order of any sum.
     """
     n_out = biases.size
     for i in range(inputs.shape[0]):

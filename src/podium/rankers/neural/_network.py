@@ -17,7 +17,7 @@ from podium.errors import ArgumentError
 from podium.rankers.objective import Parameters
 from podium.types import PerRow
 
-Matrix: TypeAlias = NDArray[np.float64]  # (n_in, n_out) of a layer, or (n_rows, n_units)
+Matrix: TypeAlias = NDArray[np.float64]  # (n_in, n_out) for a layer, or (n_rows, n_units)
 Activation: TypeAlias = Literal["relu", "tanh", "sigmoid"]
 
 _ACTIVATE: dict[Activation, Callable[[Matrix], Matrix]] = {
@@ -30,12 +30,12 @@ ACTIVATIONS: tuple[Activation, ...] = tuple(_ACTIVATE)
 
 @dataclass(frozen=True)
 class Network:
-    """Layers of ``activation(x @ weights + biases)``, the last one without an activation.
+    """Layers ``activation(x @ weights + biases)``; the last layer has no activation.
 
     Attributes
     ----------
     sizes : tuple of int
-        Features, units of each hidden layer, and 1.
+        The number of features, the units of each hidden layer, and 1.
     activation : {"relu", "tanh", "sigmoid"}
     """
 
@@ -53,18 +53,18 @@ class Network:
     def layers(self, parameters: Any) -> list[tuple[Any, Any]]:
         """Return the weights, (n_in, n_out), and biases of each layer, as views.
 
-        The parameters are a flat array, of NumPy or torch: layer after layer, first weights.
+        The parameters are a flat array of NumPy or torch: layer after layer, weights before biases.
         """
-        found: list[tuple[Any, Any]] = []
-        at = 0
+        views: list[tuple[Any, Any]] = []
+        start = 0
         for n_in, n_out in self._shapes:
-            middle, end = at + n_in * n_out, at + (n_in + 1) * n_out
-            found.append((parameters[at:middle].reshape(n_in, n_out), parameters[middle:end]))
-            at = end
-        return found
+            middle, end = start + n_in * n_out, start + (n_in + 1) * n_out
+            views.append((parameters[start:middle].reshape(n_in, n_out), parameters[middle:end]))
+            start = end
+        return views
 
     def start(self, rng: np.random.Generator) -> Parameters:
-        """Draw first weights, uniform with variance 2 / (n_in + n_out); biases are 0.
+        """Draw the first weights, uniform with variance 2 / (n_in + n_out); biases are 0.
 
         References
         ----------
@@ -77,14 +77,14 @@ class Network:
         return parameters
 
     def penalised(self) -> NDArray[np.float64]:
-        """Return 1 for each weight, 0 for each bias."""
+        """Return the mask of penalised parameters: 1 for weights, 0 for biases."""
         mask = np.zeros(self.n_parameters)
         for weights, _ in self.layers(mask):
             weights[:] = 1.0
         return mask
 
     def scores(self, parameters: Parameters, inputs: Matrix) -> PerRow:
-        """Return the output for each row of the inputs; equal rows get equal bits."""
+        """Return the output for each row of the inputs; equal rows get the same bits."""
         from podium.rankers.neural._kernels import layer
 
         values, activate = inputs, _ACTIVATE[self.activation]
@@ -98,7 +98,7 @@ class Network:
 
 
 def hidden_sizes(hidden: Any) -> tuple[int, ...]:
-    """Return the units of each hidden layer: none for 0 and ()."""
+    """Return the units of each hidden layer; an empty tuple for 0 and ()."""
     if isinstance(hidden, tuple | list):
         return tuple(_check.cutoff(n, name="hidden") for n in cast("tuple[Any, ...]", hidden))
     try:

@@ -1,4 +1,4 @@
-"""A small neural scoring function, trained on any loss in score space."""
+"""A small neural ranker, trained with any loss in score space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from podium.types import PerRow, Progress, RowIndex
 
 
 class NeuralRanker(Ranker):
-    """Scores rows by a small network on standardised features, learned by Adam.
+    """A small network that scores standardised features, trained by Adam.
 
     Minimises the mean group loss plus ``l2 / 2`` times the sum of squared weights. Training needs
     the extra ``podium[torch]``; scoring, saving and loading do not.
@@ -35,68 +35,70 @@ class NeuralRanker(Ranker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name as ``"listmle@10"``; `podium.losses.Logistic` without one.
+        A loss, or its name, such as ``"listmle@10"``; by default `podium.losses.Logistic`.
     hidden : int or tuple of int
-        Units of the hidden layer, or of each; 0 and () make a linear model.
+        The units of the hidden layer, or of each hidden layer; 0 and () give a linear model.
     activation : {"relu", "tanh", "sigmoid"}
-        Of hidden units.
+        The activation of hidden units.
     standardize : bool
-        Learn from features with mean 0 and variance 1 over the training rows, as they weigh.
+        Whether to learn from features with mean 0 and variance 1 over the weighted training rows.
     l2 : float
-        Penalty on the weights, >= 0; biases are free.
+        The penalty on the weights, >= 0; biases are not penalised.
     learning_rate : float
-        Rate of Adam's steps in epoch 1; in epoch t it is ``learning_rate / sqrt(t)``.
+        The rate of Adam's steps in epoch 1; in epoch t it is ``learning_rate / sqrt(t)``.
     batch_size : int
-        Groups of a mini-batch.
+        The number of groups in a mini-batch.
     max_iter : int
-        Epochs at most; each sees every group once.
+        The maximum number of epochs; each epoch uses every group once.
     tol : float
-        Converged once the last ten objectives span no more than this.
+        The range of the last ten objectives at which the fit has converged.
     random_state : int
-        Seed of the first weights, of the order of groups, and of the order in which a loss that
-        draws it puts tied rows: one draw for the fit, or with ties="redrawn" one an epoch.
+        The seed of the first weights, of the order of groups, and of losses that put tied rows in
+        a random order. There is one such order per fit, or with ties="redrawn" one per epoch.
     eval_metric : str or Measure
-        What `score` returns and what an `eval_set` is measured by.
+        The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
-        With an `eval_set`: stop after this many epochs without a better value. None runs on.
+        The number of epochs without a better value on the `eval_set` after which the fit stops.
+        With None it does not stop early.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
     Attributes
     ----------
     coefs_, intercepts_ : list of float64, (n_in, n_out) and (n_out,)
-        Weights and biases of each layer, views of `parameters_`.
+        The weights and biases of each layer, as views of `parameters_`.
     parameters_ : float64, (n_parameters,)
-        All of them, layer after layer, first weights: of the epoch that was best by `eval_set`,
-        or without one by objective.
+        The weights and biases, layer after layer, of the best epoch: by `eval_set`, or without
+        one by objective.
     layer_sizes_ : int64, (n_layers + 1,)
-        Features, units of each hidden layer, and 1.
+        The number of features, the units of each hidden layer, and 1.
     activation_ : str
     mean_, scale_ : float64, (n_features,)
-        What each feature has subtracted and is divided by first.
+        The shift and scale of features: the network reads ``(x - mean_) / scale_``.
     objective_ : float
-        Training objective of the parameters that were kept.
+        The training objective of the kept parameters.
     best_iteration_ : int
-        Epoch, from 0, that they come from.
+        The epoch, from 0, of the kept parameters.
     n_iter_ : int
-        Epochs run.
+        The number of epochs run.
     stop_reason_ : {"converged", "patience", "max_iter", "diverged"}
-        "diverged": scores overflowed; the parameters are of an epoch before that.
+        The reason to stop. "diverged": scores overflowed; the parameters are those of an earlier
+        epoch.
     history_ : dict of float64, (n_iter_,)
-        "objective" at the end of each epoch, and with an eval_set "validation": its mean
-        eval_metric, signed so that higher is better.
+        The values at the end of each epoch: "objective", and with an eval_set "validation", its
+        mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The number and names of features, as in scikit-learn.
 
     Notes
     -----
     With hidden=0 it is the paper's "linear neural network", and a convex loss has the minimum
     that `LinearRanker` finds on standardised features. With hidden units the objective has many
-    minima: compare several values of random_state before believing a difference.
+    minima: try several values of random_state before you trust a difference.
 
-    A refit gives the same bits on the same machine, whatever the number of threads; row order
-    matters as in `LinearRanker`. Sparse features are read as CSR, a batch at a time made dense.
-    Sums are in float64. Equal rows get equal scores. Cost: an epoch is some six products of the
+    A refit gives the same bits on the same machine with any number of threads; the order of rows
+    matters as in `LinearRanker`. Sparse features are read as CSR and made dense batch by batch.
+    Sums are in float64. Equal rows get equal scores. An epoch costs about six products of the
     features with the first layer.
 
     References
@@ -160,16 +162,17 @@ class NeuralRanker(Ranker):
         Raises
         ------
         ArgumentError
-            For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, groups that are read but were not given, no group that
-            the loss can be trained on, or steps so long that scores overflow in the first epoch.
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, the loss needs groups and there are none, the loss
+            can be trained on no group, or steps are so long that scores overflow in the first
+            epoch.
         MissingExtraError
-            Without the extra ``podium[torch]``.
+            If the extra ``podium[torch]`` is not installed.
 
         Warns
         -----
         ConvergenceWarning
-            If scores overflowed later.
+            If scores overflowed in a later epoch.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         parse(self.eval_metric)
@@ -183,14 +186,14 @@ class NeuralRanker(Ranker):
         validate = None if eval_set is None else self._validate(eval_set, problem)
         solution = _training.train(problem, settings, validate, or_silent(progress))
         self._keep(solution, problem)
-        if solution.stop_reason != "max_iter":  # so many epochs were asked for
+        if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning
             text = fitting.trouble(solution, settings, "stochastic")
             if text:
                 warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        """Return the scores, float64, (n_rows,); a higher score ranks first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
         inputs.finite_features(features, None, "X")
@@ -199,23 +202,23 @@ class NeuralRanker(Ranker):
 
     @property
     def coefs_(self) -> list[NDArray[np.float64]]:
-        """Weights of each layer, float64, (n_in, n_out)."""
+        """The weights of each layer, float64, (n_in, n_out)."""
         check_is_fitted(self)
         return [weights for weights, _ in self._network().layers(self.parameters_)]
 
     @property
     def intercepts_(self) -> list[NDArray[np.float64]]:
-        """Biases of each layer, float64, (n_out,)."""
+        """The biases of each layer, float64, (n_out,)."""
         check_is_fitted(self)
         return [biases for _, biases in self._network().layers(self.parameters_)]
 
     def check_restored(self) -> None:
-        """Raise where what a file says of the network does not fit together."""
+        """Raise an ArgumentError unless the attributes read from a file are consistent."""
         _check.choice(self.activation_, "activation_", ACTIVATIONS)
         sizes = self.layer_sizes_.tolist()
         ends = (self.n_features_in_, 1)
-        whole = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
-        if not whole or len(sizes) < 2 or min(sizes) < 1 or (sizes[0], sizes[-1]) != ends:
+        is_int_vector = self.layer_sizes_.dtype.kind == "i" and self.layer_sizes_.ndim == 1
+        if not is_int_vector or len(sizes) < 2 or min(sizes) < 1 or (sizes[0], sizes[-1]) != ends:
             raise ArgumentError(f"layer_sizes_ is {sizes}")
         check_arrays(
             self.__dict__,
@@ -261,8 +264,8 @@ class NeuralRanker(Ranker):
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._judged_rows(features, y, qid)
-        low = problem.loss.min_relevance
-        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=low)
+        min_relevance = problem.loss.min_relevance
+        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=min_relevance)
 
         def validate(parameters: Parameters) -> float:
             return measure(
@@ -288,7 +291,7 @@ class NeuralRanker(Ranker):
         return Network(tuple(self.layer_sizes_.tolist()), activation)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to `inputs`, which names the row, the group and the column.
+        # `inputs` checks for non-finite values; its error names the row, the group and the column.
         return validate_data(
             self,
             X,

@@ -1,4 +1,4 @@
-"""Features as a network reads them: dense, float64 and standardised, some rows at a time."""
+"""The input of a network: features made dense, float64 and standardised, block by block."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ from podium.errors import ArgumentError
 from podium.rankers.objective import transposed_times
 from podium.types import PerRow, RowIndex
 
-_BLOCK = 4096  # rows that are dense at a time
+_BLOCK = 4096  # rows per dense block
 
 PerFeature = NDArray[np.float64]  # (n_features,)
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """What each feature has subtracted and is then divided by."""
+    """The shift and scale of features: the network reads ``(x - mean) / scale``."""
 
     mean: PerFeature
     scale: PerFeature
 
     @classmethod
     def none(cls, n_features: int) -> Standard:
-        """Return one that changes nothing."""
+        """Return the identity."""
         return cls(np.zeros(n_features), np.ones(n_features))
 
     @classmethod
     def of(cls, features: Any, weights: PerRow | None, places: RowIndex) -> Standard:
-        """Return that which gives features mean 0 and variance 1, rows weighed by `weights`.
+        """Return the shift and scale that give features mean 0 and variance 1 under the weights.
 
-        `places` are the rows, in the order of the weights. A feature of one value keeps its
-        unit and becomes 0.
+        `places` are the positions of the rows, in the order of the weights. A constant feature
+        keeps its scale and becomes 0.
 
         Raises
         ------
         ArgumentError
             If the square of a feature overflows.
         """
-        share = np.ones(places.size) if weights is None else weights
-        share = share / share.sum()
+        row_shares = np.ones(places.size) if weights is None else weights
+        row_shares = row_shares / row_shares.sum()
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = transposed_times(features, share, places)
-            counted = np.flatnonzero(share)
-            spread, low, high = _spread(features, share[counted], places[counted], mean)
+            mean = transposed_times(features, row_shares, places)
+            weighted_rows = np.flatnonzero(row_shares)
+            spread, low, high = _spread(
+                features, row_shares[weighted_rows], places[weighted_rows], mean
+            )
         if not np.isfinite(spread).all():
             column = int(np.argmin(np.isfinite(spread)))
             raise ArgumentError(
@@ -57,7 +59,7 @@ class Standard:
         return cls(mean, np.where((low == high) | (spread == 0.0), 1.0, spread))
 
     def dense(self, features: Any, rows: RowIndex | slice) -> NDArray[np.float64]:
-        """Return some rows of dense or CSR features."""
+        """Return the standardised values of some rows of dense or CSR features."""
         chosen = features[rows]
         if _check.is_sparse(chosen):
             chosen = chosen.toarray()
@@ -67,7 +69,7 @@ class Standard:
 def _spread(
     features: Any, share: PerRow, places: RowIndex, mean: PerFeature
 ) -> tuple[PerFeature, PerFeature, PerFeature]:
-    """Return the standard deviation, the least and the largest value, by feature."""
+    """Return the standard deviation, minimum and maximum of each feature."""
     centred = Standard(mean, np.ones(mean.size))
     squares = np.zeros(mean.size)
     low, high = np.full(mean.size, np.inf), np.full(mean.size, -np.inf)
@@ -80,6 +82,6 @@ def _spread(
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Yield slices that cover all rows, few enough to be dense at a time."""
+    """Yield slices that cover all rows, each small enough for a dense block."""
     for start in range(0, n_rows, _BLOCK):
         yield slice(start, min(start + _BLOCK, n_rows))

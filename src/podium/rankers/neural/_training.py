@@ -1,4 +1,4 @@
-"""Training a network with torch: Adam over mini-batches of groups, judged epoch by epoch."""
+"""Training of a network with torch: Adam over mini-batches of groups, measured by epoch."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from podium.rankers.objective import Labels, Parameters, Point, dot, loss_at
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
 from podium.types import PerRow, Progress, RowIndex
 
-_START = int.from_bytes(b"weights")  # keeps the first weights apart from other draws of a seed
+_START = int.from_bytes(b"weights")  # separates the first weights from other draws of a seed
 _NOTHING = np.empty(0)
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # as the paper has them
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # the values of the paper
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is learned, and from what.
+    """The network, loss and data of a training.
 
     Attributes
     ----------
     network : Network
     standard : Standard
-        How it reads `features`.
+        The shift and scale of `features`.
     features : float32 or float64, (n_rows, n_features)
-        C-ordered or CSR.
+        The features, C-ordered or CSR.
     loss : Loss
     target : Any
-        What ``loss.prepare`` returned for all rows.
+        The result of ``loss.prepare`` for all rows.
     labels : Labels
-        What it was prepared from.
+        The data that the target was prepared from.
     places : int64, (n_rows,)
-        Where the rows of the labels are in the features.
+        The positions in the features of the rows of the labels.
     l2 : float
     """
 
@@ -54,7 +54,7 @@ class Problem:
     l2: float
 
     def evaluate(self, parameters: Parameters) -> Point:
-        """Return the objective by its parts, without a gradient; infinite where scores overflow."""
+        """Return the objective by its parts, without a gradient; infinite if scores overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             scores = scores_of(self.network, self.standard, parameters, self.features)
             loss, _ = loss_at(self.loss, self.target, scores[self.places])
@@ -66,7 +66,7 @@ class Problem:
 def scores_of(
     network: Network, standard: Standard, parameters: Parameters, features: Any
 ) -> PerRow:
-    """Return the score of each row, computed some rows at a time."""
+    """Return the score of each row, computed block by block."""
     out = np.empty(int(features.shape[0]))
     for rows in blocks(out.size):
         out[rows] = network.scores(parameters, standard.dense(features, rows))
@@ -74,18 +74,18 @@ def scores_of(
 
 
 def load_torch() -> Any:
-    """Return torch, or say how to install it."""
+    """Return torch, or raise an error with the install command."""
     return _check.extra("torch", "torch", "NeuralRanker")
 
 
 def train(
     problem: Problem, settings: Settings, validate: Validate | None, progress: Progress
 ) -> Solution:
-    """Run epochs until the last ten objectives span at most `tol`, patience ends, or max_iter.
+    """Run epochs until convergence, patience or max_iter; return the best epoch.
 
-    An epoch sees each group once, `batch_size` at a time, and is judged by the weights at its
-    end. Its steps have rate learning_rate / sqrt(epoch), epochs counted from 1. What comes back
-    is of the best epoch.
+    The training has converged when the last ten objectives span at most `tol`. An epoch uses each
+    group once, `batch_size` groups at a time, and is measured with the weights at its end. Its
+    steps have rate learning_rate / sqrt(epoch), with epochs counted from 1.
 
     Raises
     ------
@@ -107,22 +107,22 @@ def train(
                 reason = "converged"
             done = settings.max_iter if reason else len(history.objectives)
             progress(done, settings.max_iter, history.note())
-    kept = history.kept_point
-    if kept is None:
+    best_point = history.kept_point
+    if best_point is None:
         raise ArgumentError(
             f"learning_rate={settings.learning_rate:g} made scores overflow in the first epoch. "
             "Lower it, or scale the features."
         )
     remaining = f"its last {min(len(history.objectives), 10)} objectives span {history.span:.2g}"
     remaining += f" > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+    return Solution(best_point.parameters, best_point.objective, reason, history, remaining)
 
 
 @dataclass
 class Adam:
-    """Means of gradients and of their squares, each a tensor of zeros at first.
+    """The Adam optimiser: the running means of gradients and squares, tensors of zeros at first.
 
-    torch's own optimiser would take as long to load as all of torch.
+    Loading torch's own optimiser would take as long as loading the rest of torch.
 
     References
     ----------
@@ -134,7 +134,7 @@ class Adam:
     n_steps: int = 0
 
     def direction(self, grad: Any) -> Any:
-        """Take a gradient, and return the step to subtract for a rate of 1."""
+        """Update the means with a gradient; return the step to subtract at rate 1."""
         self.n_steps += 1
         self.first += (1.0 - _BETA1) * (grad - self.first)
         self.second += (1.0 - _BETA2) * (grad * grad - self.second)
@@ -144,7 +144,7 @@ class Adam:
 
 
 class _Run:
-    """The weights, and torch's optimiser of them."""
+    """The weights and their optimiser."""
 
     def __init__(self, problem: Problem, settings: Settings, torch: Any) -> None:
         self.problem, self.settings, self.torch = problem, settings, torch
@@ -156,7 +156,7 @@ class _Run:
         self.shifts = not problem.loss.shift_invariant
 
     def epoch(self, number: int) -> Parameters:
-        """See each group once; stop within the epoch where scores overflow."""
+        """Use each group once; stop within the epoch if scores overflow."""
         rate = self.settings.learning_rate / np.sqrt(number)
         for batch in self.batches.epoch(number, self.settings.batch_size):
             if not self._step(batch, rate):
@@ -166,23 +166,23 @@ class _Run:
     def _step(self, batch: Batch, rate: float) -> bool:
         problem = self.problem
         dense = problem.standard.dense(problem.features, problem.places[batch.rows])
-        inputs = self.torch.tensor(dense, device="cpu")  # aligned, for the same bits each time
+        inputs = self.torch.tensor(dense, device="cpu")  # aligned, so that a refit has equal bits
         scores = self._scores(inputs)
         _, by_row = loss_at(problem.loss, batch.target, scores.detach().numpy(), batch.scale)
         if by_row is None:
             return False
-        # A product, as torch would first load SymPy for a gradient that it is given.
+        # The gradient of a product; to pass a gradient to torch would first load SymPy.
         product = scores.dot(self.torch.from_numpy(by_row))
         (grad,) = self.torch.autograd.grad(product, self.parameters)
         with self.torch.no_grad():
             grad += self.decay * self.parameters
             if not self.shifts:
-                grad[-1] = 0.0  # the last bias: rounding is all that moves it
+                grad[-1] = 0.0  # the loss ignores the last bias; only rounding would move it
             self.parameters -= rate * self.adam.direction(grad)
         return True
 
     def _scores(self, inputs: Any) -> Any:
-        """Return what `Network.scores` does, for torch to differentiate."""
+        """Return the scores of `Network.scores` as a tensor that torch can differentiate."""
         activate = getattr(self.torch, self.problem.network.activation)
         values = inputs
         for number, (weights, biases) in enumerate(self.problem.network.layers(self.parameters)):
@@ -191,9 +191,9 @@ class _Run:
 
 
 class _OneTorchThread:
-    """A context in which torch has one thread; of several that overlap, the last one lifts it.
+    """A context in which torch has one thread; the last of several that overlap restores it.
 
-    More threads add in another order, and the limit is one of the whole process.
+    The order of additions depends on the number of threads, which is a setting of the process.
     """
 
     def __init__(self) -> None:
@@ -215,4 +215,4 @@ class _OneTorchThread:
 
 
 one_torch_thread = _OneTorchThread()
-"""The process's one such context."""
+"""The only such context of the process."""

@@ -1,4 +1,4 @@
-"""Solvers: minimise an objective in parameters, and say why they stopped.
+"""Solvers: functions that minimise an objective in parameters and return why they stopped.
 
 A solver is a function (objective, settings, validate, progress) -> Solution in `SOLVERS`.
 """

@@ -25,11 +25,11 @@ from podium.rankers.solvers._requirements import (
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 
-_CAPACITY = 200  # planes at most
-_CUT = 0.1  # where to cut, as a share of the way from the best point to the model's
-_ROUNDING = 1e-14  # of the first objective: a gap this small is none
-_PATIENCE = 20  # iterations in which neither bound moves, after which none will
-_FARTHEST = 2.0**20  # intercepts that are tried to find where the loss rises
+_CAPACITY = 200  # maximum number of planes
+_CUT = 0.1  # the second cut, as a share of the way from the best point to the model's minimiser
+_ROUNDING = 1e-14  # gaps below this share of the first objective count as closed
+_PATIENCE = 20  # iterations without progress of either bound, after which the solver has stalled
+_FARTHEST = 2.0**20  # largest intercept that the search for a rising loss tries
 
 
 def bundle(
@@ -40,24 +40,25 @@ def bundle(
 ) -> Solution:
     """Minimise a convex loss with l2 > 0 by cutting planes, to a known gap.
 
-    The maximum of planes below the loss, plus the penalty, is a model that is nowhere above the
-    objective; its least value, found by a quadratic programme over the planes' weights, is a
-    lower bound. A line search from the best point towards the model's least point gives the next
-    best one, and the loss is cut there and a little further on. Converges once the gap between
-    the best objective and the bound is at most `tol` times the objective. Iterates never get
-    worse, so the last is the best; learning_rate has no effect.
+    The maximum of the planes, which lie below the loss, plus the penalty is a model of the
+    objective that is nowhere above it. The model's minimum, from a quadratic programme over the
+    planes' weights, is a lower bound. A line search from the best point towards the model's
+    minimiser gives the next best point, and planes are added there and a little further on. The
+    solver has converged once the gap between the best objective and the bound is at most `tol`
+    times the objective. Iterates never get worse, so the last is the best; learning_rate has no
+    effect.
 
-    Cost an iteration: two products with the features (three at the start), of which only the
-    first reads rows without a gradient; the loss some ten times, for the line search; a dense
-    quadratic programme of at most 200 variables.
+    An iteration costs two products with the features (three at the start), of which only the
+    first reads rows without a gradient; about ten evaluations of the loss in the line search; and
+    a dense quadratic programme of at most 200 variables.
 
     Raises
     ------
     ArgumentError
-        For a loss that does not declare `convex` or that draws anew in each pass, l2 = 0, a
-        radius, or an intercept in which the loss falls forever.
+        If the loss does not declare `convex` or draws anew in each pass, l2 is 0, there is a
+        radius, or the loss falls without end in the intercept.
     MissingExtraError
-        Without the extra ``podium[qp]``.
+        If the extra ``podium[qp]`` is not installed.
 
     References
     ----------
@@ -70,17 +71,17 @@ def bundle(
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)
-    kept = run.history.choose(objective)
+    point = run.history.choose(objective)
     value = run.best.value
-    share = run.gap / abs(value) if value else np.inf
-    remaining = f"its gap is {share:.2g} of the objective > tol={settings.tol:g}"
+    relative_gap = run.gap / abs(value) if value else np.inf
+    remaining = f"its gap is {relative_gap:.2g} of the objective > tol={settings.tol:g}"
     return Solution(
-        kept.parameters, kept.objective, reason, run.history, remaining, run.lower_bound
+        point.parameters, point.objective, reason, run.history, remaining, run.lower_bound
     )
 
 
 class _Run:
-    """One minimisation: the planes, the best point, and the highest lower bound."""
+    """One minimisation: the planes, the best point and the highest lower bound."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class _Run:
         return self.best.value - self.lower_bound
 
     def reason(self) -> StopReason:
-        """Minimise, and say why it ended."""
+        """Minimise and return the reason to stop."""
         rounding = _ROUNDING * abs(self.best.value)
         reason = self._record()
         if self.objective.has_intercept and reason is None:
@@ -122,48 +123,50 @@ class _Run:
         return reason
 
     def _descend(self, target: Parameters) -> None:
-        """Search the line to the model's least point, and cut beyond the best place on it."""
+        """Search the line to the model's minimiser, and cut at and beyond its best place."""
         direction = target - self.best.parameters
-        ahead = self.objective.scores(direction)
-        line = Line(self.objective, self.best.parameters, direction, self.best.scores, ahead)
+        score_direction = self.objective.scores(direction)
+        line = Line(
+            self.objective, self.best.parameters, direction, self.best.scores, score_direction
+        )
         self.best = lowest(line, self.best)
         if self.best.step:
             self.point, self.unchanged = self._cut(self.best), 0
         else:
             self.unchanged += 1
-        further = line.at(self.best.step + _CUT * (1.0 - self.best.step))
-        if further.by_row is not None:
-            self._cut(further)
+        cut_place = line.at(self.best.step + _CUT * (1.0 - self.best.step))
+        if cut_place.by_row is not None:
+            self._cut(cut_place)
 
     def _raise_bound(self, model: Model) -> None:
         if model.lower_bound > self.lower_bound:
             self.lower_bound, self.unchanged = model.lower_bound, 0
 
     def _record(self) -> StopReason | None:
-        """Take the best place as an iterate."""
+        """Record the best place as an iterate."""
         self.history.add(self.point, self.validate)
         show(self.progress, self.history, self.settings, done=False)
         return self.history.stop_reason(self.settings)
 
     def _cut(self, place: Place) -> Point:
-        """Add the plane that touches the loss there."""
-        penalty, pull = self.objective.penalty(place.parameters)
+        """Add the plane that touches the loss at a place."""
+        penalty, penalty_grad = self.objective.penalty(place.parameters)
         if place.by_row is None:
-            return Point(place.parameters, np.inf, penalty, np.full_like(pull, np.nan))
+            return Point(place.parameters, np.inf, penalty, np.full_like(penalty_grad, np.nan))
         slope = self.objective.pull_back(place.by_row)
         self.planes.add(slope, place.loss - dot(slope, place.parameters))
-        return Point(place.parameters, place.loss, penalty, slope + pull)
+        return Point(place.parameters, place.loss, penalty, slope + penalty_grad)
 
     def _bracket_intercept(self) -> None:
-        """Add planes between whose slopes the intercept's best value lies.
+        """Add planes with intercept slopes of both signs.
 
-        Without a penalty on it, the model has no least point before there is one of each sign.
+        The intercept has no penalty, so without them the model has no minimum.
         """
         for sign in (-1.0, 1.0):
-            moved = sign
-            while sign * self._cut(self._place(self._shifted(moved))).grad[-1] < 0.0:
-                moved *= 4.0
-                if abs(moved) > _FARTHEST:
+            shift = sign
+            while sign * self._cut(self._place(self._shifted(shift))).grad[-1] < 0.0:
+                shift *= 4.0
+                if abs(shift) > _FARTHEST:
                     raise ArgumentError(
                         "solver='bundle' found no intercept at which the loss stops falling. "
                         "Pass fit_intercept=False."

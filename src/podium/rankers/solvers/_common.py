@@ -1,4 +1,4 @@
-"""What all solvers share: what they are told, what they record, and what they return."""
+"""The settings, history and result of solvers, and steps that they share."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ Validate: TypeAlias = Callable[[Parameters], float]  # higher is better
 KEEP: tuple[Keep, ...] = ("best", "best_loss", "last", "average")
 
 _WINDOW = 10  # objectives whose range decides on convergence
-_MIN_ITER = 11  # not decided before this many (the reference implementation's rule)
+_MIN_ITER = 11  # iterations before the first decision (the reference implementation's rule)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a solver may be told; a solver reads what it has a use for.
+    """Settings of solvers; each solver reads those that it needs.
 
     Attributes
     ----------
     learning_rate : float
-        First step length. Of "subgradient" and "stochastic".
+        The first step length, for "subgradient" and "stochastic".
     max_iter : int
-        Iterates at most, the start included; for "stochastic", passes over the groups.
+        The maximum number of iterates, the start included; for "stochastic", of passes over the
+        groups.
     tol : float
-        When it has converged. "subgradient" and "stochastic": once the last ten objectives
-        span no more. "bundle": once the gap is at most this share of the objective. "lbfgs":
-        once no component of the gradient is larger.
+        The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
+        ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
+        objective, and "lbfgs" once no component of the gradient is larger.
     radius : float or None
-        Coefficients stay in a ball of this Euclidean radius. "bundle" and "lbfgs" refuse it.
+        The radius of a Euclidean ball that coefficients stay in. "bundle" and "lbfgs" refuse it.
     patience : int or None
-        With validation: iterations without a better value after which to stop.
+        The number of iterations without a better validation after which the solver stops.
     start : float64, (n_parameters,), or None
-        First iterate; zero without it.
+        The first iterate; None for zero.
     keep : {"best", "best_loss", "last", "average"}
-        Which iterate to return; see `History`.
+        The iterate to return; see `History`.
     batch_size : int
-        Groups of a mini-batch. Of "stochastic".
+        The number of groups in a mini-batch, for "stochastic".
     seed : int
-        The order of groups, and the keys of a loss that draws anew in each pass, come from it
-        and the number of the pass. Of "stochastic".
+        The seed of "stochastic". Together with the number of a pass it determines the order of
+        groups, and the keys of a loss that draws anew in each pass.
     """
 
     learning_rate: float
@@ -64,12 +65,13 @@ class Settings:
 
 @dataclass
 class History:
-    """What was seen at each iteration, and which iterate to keep.
+    """The values of each iteration, and the iterate to keep.
 
-    "best" is the iterate of the highest validation, or without one of the lowest objective.
-    "best_loss" is that of the lowest loss without its penalty (the rule of the paper's reference
-    implementation), "last" the last (the paper's), "average" the mean of all, in which iterate t
-    weighs t + 1. Of equal ones the first is kept. No iterate whose objective is not finite counts.
+    "best" is the iterate with the highest validation, or without one with the lowest objective.
+    "best_loss" is that with the lowest loss without its penalty (the rule of the paper's
+    reference implementation), "last" the last (the paper's rule), and "average" the mean of all,
+    in which iterate t weighs t + 1. Among equals the first is kept. Iterates whose objective is
+    not finite are ignored.
     """
 
     keep: Keep = "best"
@@ -82,7 +84,7 @@ class History:
     _mean: Parameters | None = None
 
     def add(self, point: Point, validate: Validate | None) -> None:
-        """Record an iterate; one whose objective is not finite is not validated nor kept."""
+        """Record an iterate; it is neither validated nor kept if its objective is not finite."""
         finite = bool(np.isfinite(point.objective))
         self.objectives.append(point.objective)
         self.losses.append(point.loss)
@@ -99,7 +101,7 @@ class History:
             self._mean = rising_mean(self._mean, point.parameters, now)
 
     def stop_reason(self, settings: Settings) -> StopReason | None:
-        """Return why to stop after the last iterate, whatever the solver, or None."""
+        """Return the reason to stop after the last iterate, the same for all solvers, or None."""
         if not np.isfinite(self.objectives[-1]):
             return "diverged"
         stale = len(self.objectives) - 1 - self.best
@@ -108,7 +110,7 @@ class History:
         return "max_iter" if len(self.objectives) >= settings.max_iter else None
 
     def settled(self, tol: float) -> bool:
-        """Whether the last ten objectives span at most tol."""
+        """Return whether the last ten objectives span at most tol."""
         return len(self.objectives) >= _MIN_ITER and self.span <= tol
 
     @property
@@ -117,7 +119,7 @@ class History:
         return max(last) - min(last)
 
     def choose(self, objective: LinearObjective) -> Point:
-        """Return the iterate to keep, or their mean."""
+        """Return the iterate to keep, or the mean of the iterates."""
         if self.kept_point is None:
             raise ArgumentError(
                 "start has no finite objective: the scores overflow. Start at 'zero', or scale "
@@ -126,7 +128,7 @@ class History:
         return self.kept_point if self._mean is None else objective.evaluate(self._mean)
 
     def note(self) -> str:
-        """Return the last iterate's figures, for a progress bar."""
+        """Return the objective and validation of the last iterate as text for a progress bar."""
         text = f"objective {self.objectives[-1]:.4g}"
         return text + (f", validation {self.validation[-1]:.4f}" if self.validation else "")
 
@@ -147,20 +149,21 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The kept parameters, and how they were found.
+    """The kept parameters and the course of the minimisation.
 
     Attributes
     ----------
     parameters : float64, (n_parameters,)
     objective : float
-        Of these parameters.
+        The objective of these parameters.
     stop_reason : {"converged", "patience", "max_iter", "stalled", "diverged"}
-        "stalled": rounding leaves no way to a lower objective, short of `tol`.
+        The reason to stop. "stalled": rounding allows no lower objective, although `tol` is not
+        reached.
     history : History
     remaining : str
-        How far the last iterate is from what `tol` asks, in words.
+        A sentence part that compares the last iterate with `tol`.
     lower_bound : float
-        A bound that no parameters' objective is below; nan where the solver knows none.
+        A lower bound of the objective of all parameters; nan if the solver computes none.
     """
 
     parameters: Parameters
@@ -172,7 +175,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """How far the objective can be above its minimum; nan where that is unknown."""
+        """The largest possible distance of the objective from its minimum; nan if unknown."""
         return max(self.objective - self.lower_bound, 0.0) if self._bounded else np.nan
 
     @property
@@ -184,20 +187,20 @@ Solver: TypeAlias = Callable[[LinearObjective, Settings, Validate | None, Progre
 
 
 def start_of(objective: LinearObjective, settings: Settings) -> Parameters:
-    """Return the first iterate, an array of its own."""
+    """Return a copy of the first iterate."""
     if settings.start is None:
         return np.zeros(objective.n_parameters)
     return settings.start.copy()
 
 
 def show(progress: Progress, history: History, settings: Settings, *, done: bool) -> None:
-    """Report an iterate, and the end of the work at the last one."""
+    """Report the last iterate to `progress`; `done` reports the end."""
     count = settings.max_iter if done else len(history.objectives)
     progress(min(count, settings.max_iter), settings.max_iter, history.note())
 
 
 def rising_mean(mean: Parameters | None, new: Parameters, index: int) -> Parameters:
-    """Return the mean of iterates 0 to index in which iterate t weighs t + 1."""
+    """Return the mean of iterates 0 to index, in which iterate t weighs t + 1."""
     if mean is None:
         return new.copy()
     return mean + 2.0 / (index + 2.0) * (new - mean)
@@ -206,14 +209,14 @@ def rising_mean(mean: Parameters | None, new: Parameters, index: int) -> Paramet
 def projected(
     parameters: Parameters, objective: LinearObjective, radius: float | None
 ) -> Parameters:
-    """Return the parameters with coefficients of length at most radius."""
+    """Return the parameters, with the coefficients scaled to a length of at most radius."""
     if radius is None:
         return parameters
     coef = objective.split(parameters)[0]
     largest = float(np.abs(coef).max(initial=0.0))
     if largest == 0.0 or not np.isfinite(largest):
         return parameters
-    scaled = coef / largest  # the squares of large ones would overflow
+    scaled = coef / largest  # the squares of large coefficients would overflow
     length = largest * float(np.sqrt(dot(scaled, scaled)))
     if length > radius:
         coef *= radius / length

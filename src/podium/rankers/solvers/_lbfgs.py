@@ -21,12 +21,12 @@ from podium.rankers.solvers._common import (
 from podium.rankers.solvers._requirements import refuse_radius, refuse_redraws, require
 from podium.types import Progress
 
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative change of the objective that is none
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
 _REASONS: dict[int, StopReason] = {0: "converged", 1: "max_iter"}
 
 
 class _StopError(Exception):
-    """Ends SciPy's loop."""
+    """Stops SciPy's loop."""
 
     def __init__(self, reason: StopReason) -> None:
         super().__init__(reason)
@@ -41,14 +41,15 @@ def lbfgs(
 ) -> Solution:
     """Minimise a smooth loss by SciPy's L-BFGS-B.
 
-    Converges once no component of the gradient exceeds `tol`, or the objective no longer
-    changes within rounding. Sets its own step lengths: learning_rate has no effect. Cost: two
-    products with the features an evaluation, a little more than one evaluation an iteration.
+    The solver has converged once no component of the gradient exceeds `tol`, or the objective
+    changes only by rounding. It sets its own step lengths: learning_rate has no effect. An
+    evaluation costs two products with the features; an iteration takes little more than one
+    evaluation.
 
     Raises
     ------
     ArgumentError
-        For a loss that does not declare `smooth` or that draws anew in each pass, or a radius.
+        If the loss does not declare `smooth` or draws anew in each pass, or there is a radius.
     """
     require(objective.loss, "lbfgs", "smooth")
     refuse_radius(settings.radius, "lbfgs")
@@ -56,14 +57,14 @@ def lbfgs(
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
     show(progress, run.history, settings, done=True)
-    kept = run.history.choose(objective)
+    point = run.history.choose(objective)
     steepest = float(np.abs(run.last.grad).max(initial=0.0))
     remaining = f"its gradient has a component of {steepest:.2g} > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, run.history, remaining)
+    return Solution(point.parameters, point.objective, reason, run.history, remaining)
 
 
 class _Run:
-    """One minimisation: what SciPy calls back, and what was seen."""
+    """One minimisation: SciPy's callbacks and the history."""
 
     def __init__(
         self,
@@ -78,15 +79,15 @@ class _Run:
         self.last: Point = objective.evaluate(start_of(objective, settings))
 
     def reason(self) -> StopReason:
-        """Minimise, and say why it ended."""
+        """Minimise and return the reason to stop."""
         try:
             self._record()
-            # SciPy's sums over ten thousand parameters and more depend on the number of threads.
+            # With 10 000 parameters or more, SciPy's sums depend on the number of threads.
             with one_blas_thread:
-                done = self._minimize()
+                result = self._minimize()
         except _StopError as stopped:
             return stopped.reason
-        return _REASONS.get(done.status, "stalled")
+        return _REASONS.get(result.status, "stalled")
 
     def _minimize(self) -> Any:
         options = {
@@ -95,8 +96,8 @@ class _Run:
             "gtol": self.settings.tol,
             "ftol": _ROUNDING,
         }
-        run: Any = minimize  # its stubs know none of the options of L-BFGS-B
-        return run(
+        minimizer: Any = minimize  # its stubs lack the options of L-BFGS-B
+        return minimizer(
             self._evaluate,
             self.last.parameters,
             jac=True,
@@ -113,7 +114,7 @@ class _Run:
         return self.last.objective, self.last.grad
 
     def _accept(self, parameters: Parameters) -> None:
-        """Take an iterate; the last evaluated point, as a line search ends at it."""
+        """Record an iterate: the last evaluated point, since a line search ends at it."""
         self._evaluate(parameters)
         self._record()
 

@@ -1,4 +1,4 @@
-"""Exact line search on a convex objective, in score space: no product with the features."""
+"""An exact line search on a convex objective in score space, without products with features."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from podium.rankers.objective import LinearObjective, Parameters, dot
 from podium.types import PerRow
 
 _MAX_EVALUATIONS = 12
-_FLAT = 1e-3  # a slope this small beside that at the start counts as 0
+_FLAT = 1e-3  # slopes below this share of the slope at the start count as 0
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A point, a direction, and their scores."""
+    """A point and a direction, with the scores of both."""
 
     objective: LinearObjective
     point: Parameters
@@ -22,14 +22,14 @@ class Line:
     score_direction: PerRow
 
     def at(self, step: float) -> Place:
-        """Return the objective and its slope at a step."""
+        """Return the place at a step, with its objective and slope."""
         scores = self.scores + step * self.score_direction
         parameters = self.point + step * self.direction
         loss, by_row = self.objective.loss_at(scores)
         return self._place(step, parameters, scores, loss, by_row)
 
     def begin(self, known: Place) -> Place:
-        """Return the line's own point, known from the line before, as its place at step 0."""
+        """Return the line's start as a place, from the same point on the line before."""
         return self._place(0.0, known.parameters, known.scores, known.loss, known.by_row)
 
     def _place(
@@ -40,16 +40,16 @@ class Line:
         loss: float,
         by_row: PerRow | None,
     ) -> Place:
-        penalty, pull = self.objective.penalty(parameters)
+        penalty, penalty_grad = self.objective.penalty(parameters)
         if by_row is None:
             return Place(step, parameters, scores, loss, penalty, None, float("inf"))
-        slope = dot(by_row, self.score_direction) + dot(pull, self.direction)
+        slope = dot(by_row, self.score_direction) + dot(penalty_grad, self.direction)
         return Place(step, parameters, scores, loss, penalty, by_row, slope)
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A point of a line: what it is worth, and the slope along the line."""
+    """A point on a line, with its objective and the slope along the line."""
 
     step: float
     parameters: Parameters
@@ -65,32 +65,32 @@ class Place:
 
 
 def lowest(line: Line, start: Place) -> Place:
-    """Return the best of the places that bisection and secants visit, from step 0 on.
+    """Return the best of the places that doubling and secant steps visit, from step 0 on.
 
-    The slope along the line rises, as the objective is convex: its zero lies between a place of
-    negative and one of positive slope.
+    The objective is convex, so its slope rises along the line: the zero of the slope lies between
+    a place of negative and a place of positive slope.
     """
     low = best = line.begin(start)
-    flat, high, step = _FLAT * abs(low.slope), None, 1.0
+    flat_slope, high, step = _FLAT * abs(low.slope), None, 1.0
     for _ in range(_MAX_EVALUATIONS):
-        here = line.at(step)
-        if here.value < best.value:
-            best = here
-        if abs(here.slope) <= flat:
+        place = line.at(step)
+        if place.value < best.value:
+            best = place
+        if abs(place.slope) <= flat_slope:
             break
-        if here.slope > 0.0:
-            high = here
+        if place.slope > 0.0:
+            high = place
         else:
-            low = here
-        # No slope is positive yet: further out. Afterwards, inside the bracket.
+            low = place
+        # Step further out until a slope is positive; afterwards stay inside the bracket.
         step = 2.0 * step if high is None else _between(low, high)
     return best
 
 
 def _between(low: Place, high: Place) -> float:
-    """Return the secant's step, kept off the ends of the bracket, so that this shrinks each time.
+    """Return the secant's step, kept away from the ends of the bracket so that the bracket shrinks.
 
-    Slopes of a piecewise linear loss jump: a secant alone could stay beside a kink.
+    The slope of a piecewise linear loss jumps: a pure secant step could stay beside a kink.
     """
     width = high.step - low.step
     total = high.slope - low.slope

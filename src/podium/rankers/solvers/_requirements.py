@@ -1,4 +1,4 @@
-"""What a solver asks of a loss, and which losses have it."""
+"""Checks that a solver can minimise a loss, and the losses that it can minimise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Declared = Literal["convex", "smooth"]
 
 
 def require(loss: Loss, solver: str, declared: Declared) -> None:
-    """Raise unless the loss declares what the solver needs, naming those that do."""
+    """Raise unless the loss declares what the solver needs; the error lists losses that do."""
     if _declares(loss, declared):
         return
     raise ArgumentError(
@@ -24,7 +24,7 @@ def require(loss: Loss, solver: str, declared: Declared) -> None:
 
 
 def require_penalty(objective: LinearObjective, solver: str) -> None:
-    """Raise where nothing keeps the dual bounded."""
+    """Raise if there is no penalty, since the dual is then unbounded."""
     if objective.l2 <= 0.0:
         raise ArgumentError(
             f"solver={solver!r} needs l2 > 0, got {objective.l2:g}: the gap that it closes is "
@@ -33,7 +33,7 @@ def require_penalty(objective: LinearObjective, solver: str) -> None:
 
 
 def refuse_radius(radius: float | None, solver: str) -> None:
-    """Raise where a solver would leave a constraint out."""
+    """Raise if there is a radius, which this solver would ignore."""
     if radius is not None:
         raise ArgumentError(
             f"solver={solver!r} knows no radius, got {radius:g}. Use l2, or "
@@ -42,7 +42,7 @@ def refuse_radius(radius: float | None, solver: str) -> None:
 
 
 def refuse_redraws(loss: Loss, solver: str) -> None:
-    """Raise where each value of the loss would be of another draw, or of one draw alone."""
+    """Raise if the loss redraws, because it is then not one objective."""
     if loss.redraws:
         name = loss.name
         raise ArgumentError(
@@ -56,13 +56,13 @@ def _declares(loss: Loss, declared: Declared) -> bool:
 
 
 def takers(declared: Declared) -> list[str]:
-    """Return the names of registered losses that declare it, as one writes them."""
-    found: list[str] = []
+    """Return the names of registered losses with this declaration, as a user writes them."""
+    matches: list[str] = []
     for name in losses.REGISTRY:
         try:
             loss = losses.get(name)
-        except ArgumentError:  # it has a cutoff
+        except ArgumentError:  # the loss has a cutoff
             name, loss = f"{name}@k", losses.get(name, k=1)
         if _declares(loss, declared):
-            found.append(repr(name))
-    return found
+            matches.append(repr(name))
+    return matches

@@ -29,15 +29,16 @@ def stochastic(
     validate: Validate | None,
     progress: Progress,
 ) -> Solution:
-    """Descend on mini-batches of `batch_size` groups, each group once in a pass.
+    """Descend on mini-batches of `batch_size` groups, with each group once per pass.
 
-    Update t, from 0, has length learning_rate / sqrt(t + 1). What a pass is judged by, and what
-    is returned, are means of iterates, which move less than the iterates do: the mean of that
-    pass's, or, with keep="average", the mean of all since the start in which iterate t weighs
-    t + 1. Iteration 0 is the start, iteration i > 0 the i-th pass. The order of groups depends
-    on `seed` and the number of the pass alone, and so do the keys of a loss that breaks ties
-    anew in each pass; what judges the passes is one such draw. Cost: two products with the
-    features a pass for its updates, and two to judge it.
+    Update t, from 0, has length learning_rate / sqrt(t + 1). A pass is measured by the mean of its
+    iterates, or with keep="average" by the mean of all iterates since the start, in which iterate
+    t weighs t + 1. The solver returns one of these means, because they vary less than the
+    iterates. Iteration 0 is the start, and iteration i > 0 the i-th pass.
+
+    The order of groups depends only on `seed` and the number of the pass, as do the keys of a loss
+    that breaks ties anew in each pass; all passes are measured with one such draw. A pass costs
+    two products with the features for its updates and two to measure it.
     """
     run = _Updates(objective, settings)
     history = History("last" if settings.keep == "average" else settings.keep)
@@ -52,7 +53,7 @@ def stochastic(
 
 
 class _Updates:
-    """The iterate, and its means."""
+    """The iterate and its means."""
 
     def __init__(self, objective: LinearObjective, settings: Settings) -> None:
         if objective.labels is None:
@@ -67,22 +68,22 @@ class _Updates:
         self.mean: Parameters | None = None
 
     def epoch(self, number: int) -> Parameters:
-        """Run one pass and return the mean that it is judged by."""
-        total, n_before = np.zeros_like(self.parameters), self.n_updates
+        """Run one pass and return the mean of iterates that it is measured by."""
+        sum_of_iterates, n_before = np.zeros_like(self.parameters), self.n_updates
         for batch in self.batches.epoch(number, self.settings.batch_size):
             self._update(batch)
-            total += self.parameters
+            sum_of_iterates += self.parameters
         if self.settings.keep == "average" and self.mean is not None:
             return self.mean
-        return total / max(1, self.n_updates - n_before)
+        return sum_of_iterates / max(1, self.n_updates - n_before)
 
     def _update(self, batch: Batch) -> None:
-        whole = self.objective
-        rows = batch.rows if whole.rows is None else whole.rows[batch.rows]
-        part = replace(whole, rows=rows, target=batch.target, scale=batch.scale)
+        objective = self.objective
+        rows = batch.rows if objective.rows is None else objective.rows[batch.rows]
+        batch_objective = replace(objective, rows=rows, target=batch.target, scale=batch.scale)
         step = self.settings.learning_rate / np.sqrt(self.n_updates + 1)
-        with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective tells
-            moved = self.parameters - step * part.evaluate(self.parameters).grad
-        self.parameters = projected(moved, part, self.settings.radius)
+        with np.errstate(over="ignore", invalid="ignore"):  # the pass's objective shows overflow
+            parameters = self.parameters - step * batch_objective.evaluate(self.parameters).grad
+        self.parameters = projected(parameters, batch_objective, self.settings.radius)
         self.mean = rising_mean(self.mean, self.parameters, self.n_updates)
         self.n_updates += 1

@@ -25,16 +25,16 @@ def subgradient(
     validate: Validate | None,
     progress: Progress,
 ) -> Solution:
-    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, …, into the ball of `radius`.
+    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, …, projected to a ball of `radius`.
 
-    Needs no smoothness and no convexity. Which iterate is returned, `settings.keep` says; the
-    paper returns the last, its reference implementation "best_loss". Cost: two products with
-    the features an iteration, the second with rows that have a gradient.
+    The loss needs to be neither smooth nor convex. `settings.keep` selects the iterate that is
+    returned; the paper returns the last, its reference implementation "best_loss". An iteration
+    costs two products with the features, the second only with rows that have a gradient.
 
     Raises
     ------
     ArgumentError
-        For a loss that draws anew in each pass.
+        If the loss draws anew in each pass.
 
     References
     ----------
@@ -48,7 +48,7 @@ def subgradient(
         history.add(point, validate)
         reason = reason_of(history, settings)
         show(progress, history, settings, done=reason is not None)
-        with np.errstate(over="ignore", invalid="ignore"):  # the next objective tells
+        with np.errstate(over="ignore", invalid="ignore"):  # the next objective shows overflow
             # Algorithm 1: w <- the projection of w - eta / sqrt(t + 1) times the subgradient.
             step = settings.learning_rate / np.sqrt(len(history.objectives))
             parameters = projected(parameters - step * point.grad, objective, settings.radius)
@@ -58,15 +58,15 @@ def subgradient(
 def finish(
     objective: LinearObjective, history: History, reason: StopReason, settings: Settings
 ) -> Solution:
-    """Return what a solver without a gap found."""
-    kept: Point = history.choose(objective)
+    """Return the solution of a solver that computes no gap."""
+    point: Point = history.choose(objective)
     n = min(len(history.objectives), 10)
     remaining = f"its last {n} objectives span {history.span:.2g} > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, history, remaining)
+    return Solution(point.parameters, point.objective, reason, history, remaining)
 
 
 def reason_of(history: History, settings: Settings) -> StopReason | None:
-    """Convergence counts before patience and max_iter, and divergence before all."""
+    """Return the reason to stop: divergence first, then convergence, patience and max_iter."""
     reason = history.stop_reason(settings)
     if reason != "diverged" and history.settled(settings.tol):
         return "converged"

@@ -16,13 +16,14 @@ _ACTIVE = 1e-10  # weights below this count as 0
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The least point of the planes' maximum plus the penalty.
+    """The minimum of the model: the planes' maximum plus the penalty.
 
     Attributes
     ----------
     parameters : float64, (n_parameters,)
+        The minimiser.
     lower_bound : float
-        The dual objective of `weights`: no parameters' objective is below.
+        The dual objective of the weights, a lower bound of the objective of all parameters.
     """
 
     parameters: Parameters
@@ -32,8 +33,8 @@ class Model:
 class Planes:
     """Lower bounds ``slope @ parameters + offset`` of a convex loss, at most `capacity` of them.
 
-    Planes that have not been active for long make place for new ones. What remains of them is
-    their weighted mean in the last solution, which keeps the lower bound from falling.
+    New planes replace those that have not been active for long. The weighted mean of all planes
+    in the last solution is kept as a plane, so that the lower bound does not fall.
     """
 
     def __init__(self, n_features: int, n_parameters: int, l2: float, capacity: int) -> None:
@@ -46,7 +47,7 @@ class Planes:
         self.size = 0
 
     def add(self, slope: Parameters, offset: float) -> None:
-        """Enter a plane."""
+        """Add a plane."""
         if self.size == self.capacity:
             self._make_place()
         m = self.size
@@ -59,11 +60,11 @@ class Planes:
 
     @property
     def finite(self) -> bool:
-        """Whether no slope is so steep that its square overflows."""
+        """Whether the squares of all slopes are finite."""
         return bool(np.isfinite(self.gram[: self.size, : self.size]).all())
 
     def minimise(self) -> Model | None:
-        """Return the least point of the model, or None where rounding leaves none."""
+        """Return the minimum of the model, or None if rounding prevents a solution."""
         solved = self._solve()
         if solved is None:
             return None
@@ -71,8 +72,8 @@ class Planes:
         m, n = self.size, self.n_features
         self.weights[:m] = weights
         self.idle[:m] = np.where(weights > _ACTIVE, 0, self.idle[:m] + 1)
-        # At weights a of the planes (A, b) the least point is -A'a / l2, and the dual objective
-        # a'b - |A'a|**2 / (2 l2) is below the primal one at every point.
+        # At weights a of the planes (A, b) the minimiser is -A'a / l2, and the dual objective
+        # a'b - |A'a|**2 / (2 l2) is below the primal objective at every point.
         slope = np.sum(weights[:, None] * self.slopes[:m], axis=0)
         bound = dot(weights, self.offsets[:m]) - dot(slope[:n], slope[:n]) / (2.0 * self.l2)
         parameters = -slope / self.l2
@@ -84,21 +85,21 @@ class Planes:
         m = self.size
         if not self.finite:
             return None
-        # The dual: minimise a'Ga / 2 - l2 a'b. Scaled, so that the solver's tolerances mean the
-        # same for every data set; a constant in b changes nothing, as weights sum to 1.
+        # The dual: minimise a'Ga / 2 - l2 a'b. It is scaled so that the solver's tolerances mean
+        # the same on all data; a constant in b has no effect, as the weights sum to 1.
         scale = float(np.diagonal(self.gram)[:m].max()) or 1.0
         offsets = self.offsets[:m]
         linear = -self.l2 / scale * (offsets - offsets.max())
-        equal = np.ones((1, m))
-        # An intercept has no penalty: the weighted slopes in it must cancel. The multiplier of
-        # that equation gives the intercept.
+        equality = np.ones((1, m))
+        # The intercept has no penalty, so the weighted slopes in it must sum to 0. The multiplier
+        # of that equation gives the intercept.
         if self.slopes.shape[1] > self.n_features:
-            equal = np.vstack([equal, self.slopes[:m, -1]])
-        result = solve_qp(self.gram[:m, :m] / scale, linear, equal)
+            equality = np.vstack([equality, self.slopes[:m, -1]])
+        result = solve_qp(self.gram[:m, :m] / scale, linear, equality)
         if result is None:
             return None
         weights, multipliers = result
-        weights = np.maximum(weights, 0.0)  # the solver's are off by its tolerance
+        weights = np.maximum(weights, 0.0)  # the solver's weights are within a tolerance of >= 0
         if not weights.sum() > 0.0:
             return None
         slope = -scale / self.l2 * float(multipliers[1]) if multipliers.size > 1 else 0.0
@@ -107,34 +108,39 @@ class Planes:
     def _make_place(self) -> None:
         """Replace the longest idle half of the planes by the weighted mean of all."""
         m = self.size
-        mean = np.sum(self.weights[:m, None] * self.slopes[:m], axis=0)
-        offset = dot(self.weights[:m], self.offsets[:m])
+        mean_slope = np.sum(self.weights[:m, None] * self.slopes[:m], axis=0)
+        mean_offset = dot(self.weights[:m], self.offsets[:m])
         order = np.lexsort((-np.arange(m), -self.weights[:m], self.idle[:m]))
-        kept = np.sort(order[: self.capacity // 2])
+        kept_planes = np.sort(order[: self.capacity // 2])
         for array in (self.slopes, self.offsets, self.weights, self.idle):
-            array[: kept.size] = array[kept]
-        self.gram[: kept.size, : kept.size] = self.gram[np.ix_(kept, kept)]
-        self.size = kept.size
-        self.add(mean, offset)
+            array[: kept_planes.size] = array[kept_planes]
+        self.gram[: kept_planes.size, : kept_planes.size] = self.gram[
+            np.ix_(kept_planes, kept_planes)
+        ]
+        self.size = kept_planes.size
+        self.add(mean_slope, mean_offset)
 
 
 def solve_qp(
     quadratic: NDArray[np.float64], linear: NDArray[np.float64], equal: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return x >= 0 and the multipliers of ``equal @ x = (1, 0)`` that minimise a convex form."""
+    """Return the minimiser x >= 0 of a convex quadratic and the multipliers of its equations.
+
+    The equations are ``equal @ x = (1, 0)``. The result is None if the solver finds no solution.
+    """
     piqp: Any = _check.extra("piqp", "qp", "solver='bundle'")
     solver = piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
     solver.settings.check_duality_gap = True
     solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
-    right = np.zeros(equal.shape[0])
-    right[0] = 1.0
+    right_side = np.zeros(equal.shape[0])
+    right_side[0] = 1.0
     n = linear.size
     solver.setup(
         np.asfortranarray(quadratic),
         linear,
         np.asfortranarray(equal),
-        right,
+        right_side,
         x_l=np.zeros(n),
         x_u=np.full(n, np.inf),
     )
