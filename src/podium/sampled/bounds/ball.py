@@ -19,7 +19,7 @@ _MORE = 5.0  # added users of any rank, so that no outcome is impossible or very
 _ERRORS = 3.0  # standard errors that a function's correlation with the rank must exceed
 _USERS = 20  # the smallest number of users per function
 _MOST = 64  # functions; more would add noise and time without information
-_ALIKE = 0.95  # above this correlation with the rank, functions differ by chance
+_ALIKE = 0.95  # above this correlation with the rank, functions differ only by chance
 _SELDOM = 1e-6  # expected users; for rarer outcomes all functions are 0
 
 

@@ -23,7 +23,7 @@ from podium.sampled.sums import at_places, cell_edges, expected, is_swept
 _FEW = 16  # with more designs, prices are searched for groups of designs of similar size
 _ALIKE = 0.05  # the width of such a group in the log of a size
 _ROUNDS = 12  # in which ranks are added
-_ENOUGH = 1e-6  # the gain of the bound, in the measure, at which adding ranks continues
+_ENOUGH = 1e-6  # the smallest gain of the bound, in the measure, for which ranks are added
 _WARM = 1e-3  # the start temperature of a search that continues an earlier one
 _CELLS = 2**23  # the largest size of tables of the functions' means at all ranks
 _SLACK = 1e-6  # a share of the distance to the nearest mean, if it is outside the ball
