@@ -215,9 +215,9 @@ def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> 
 @register
 @dataclass(frozen=True)
 class CLS(LinearEstimator):
-    """The least bias over equally likely ranks, with values that decrease with the sampled rank.
+    """The least bias over equally likely ranks, with values that never increase with the rank.
 
-    Values may be equal at neighbouring ranks, and they may be negative.
+    The values may be negative.
 
     Notes
     -----
@@ -256,12 +256,16 @@ def _two_values(design: Design, wanted: Floats) -> Floats | None:
     # Normal equations in two unknowns: the drop after rank 1, and the common value of the others.
     gram, right_side = moments(design, None).gram, project(design, wanted, None)
     reduced_gram = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
-    first, others = np.linalg.solve(reduced_gram, np.array([right_side[0], right_side.sum()]))
-    values = np.concatenate([[first + others], np.full(design.n_outcomes - 1, others)])
+    first_drop, common_value = np.linalg.solve(
+        reduced_gram, np.array([right_side[0], right_side.sum()])
+    )
+    values = np.concatenate(
+        [[first_drop + common_value], np.full(design.n_outcomes - 1, common_value)]
+    )
     # A drop raises all values up to its rank equally, so that its gradient is a running sum.
     drop_gradient = np.cumsum(gram @ values - right_side)
     tolerance = _SLACK * np.cumsum(np.abs(gram @ values) + np.abs(right_side))
-    return values if first >= 0 and (drop_gradient >= -tolerance).all() else None
+    return values if first_drop >= 0 and (drop_gradient >= -tolerance).all() else None
 
 
 def _bounded(design: Design, wanted: Measure) -> Floats:

@@ -137,7 +137,9 @@ class _Dual:
     """The dual objective on a grid, which is concave and has one force per observed outcome."""
 
     def __init__(self, likelihood: Likelihood, eta: float, grid: Grid) -> None:
-        part_indices = [np.full(seen.size, i) for i, (_, seen) in enumerate(likelihood.parts)]
+        part_indices = [
+            np.full(observed.size, i) for i, (_, observed) in enumerate(likelihood.parts)
+        ]
         part_of_outcome = np.concatenate(part_indices)
         n_outcomes = np.array([design.n_outcomes for design, _ in likelihood.parts])
         part_shares = np.bincount(part_of_outcome, likelihood.shares)

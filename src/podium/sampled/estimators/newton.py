@@ -150,8 +150,8 @@ class _Search:
         """Return the masses that maximise the quadratic model.
 
         The model is a sum of squares of (mixed after / mixed before - 2), weighted by the shares.
-        As the masses sum to 1, the 2 can be subtracted from each chance, and the constraint on the
-        sum can be dropped.
+        The masses sum to 1, so that the 2 can be subtracted from each chance, and the constraint on
+        the sum can be dropped.
         """
         scale = np.sqrt(self.likelihood.shares)
         chances = self.rows / (self.masses @ self.rows)

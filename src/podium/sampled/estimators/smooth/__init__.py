@@ -66,7 +66,6 @@ class Smooth(Estimator):
 
     Cost: 10 ms, or 0.1 s with history, and the memory of the result, for any n_items. The first
     interval takes three times as long again.
-    interval takes three times as long again.
 
     References
     ----------

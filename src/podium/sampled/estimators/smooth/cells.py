@@ -1,4 +1,4 @@
-"""Cells of neighbouring ranks with equal probabilities: a catalogue in about 300 numbers."""
+"""Cells in which neighbouring ranks are equally likely: a catalogue in about 300 numbers."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ class Cells:
         smallest_width = n_items / _MOST_CELLS
         edges = [0]
         while edges[-1] < middle_rank:
-            last = edges[-1]
-            deviations = _DEVIATIONS * np.sqrt(max(last, 1) * (n_items - last) / n_negatives)
+            last_edge = edges[-1]
+            deviations = _DEVIATIONS * np.sqrt(
+                max(last_edge, 1) * (n_items - last_edge) / n_negatives
+            )
             resolution = max(left * deviations, min(smallest_width, deviations))
-            width = min(_RATIO * last, resolution) if last >= _SINGLE else 1
-            edges.append(last + max(1, int(width)))
+            width = min(_RATIO * last_edge, resolution) if last_edge >= _SINGLE else 1
+            edges.append(last_edge + max(1, int(width)))
         inner_edges = np.array(edges[:-1], dtype=np.int64)
         return cls(np.unique(np.concatenate([inner_edges, n_items - inner_edges])))
 
@@ -105,8 +107,8 @@ class Cells:
         """Return the mean chance of each outcome in each cell: (n_cells, n_outcomes).
 
         Two places with the mean and the variance of a cell's ranks represent all of them. Without
-        replacement, chances exist only at whole ranks, and they differ between neighbours if nearly
-        all items are drawn. In this case every rank is used.
+        replacement, chances exist only at whole ranks. If nearly all items are drawn, they differ
+        between neighbours, and every rank is used.
         """
         if design.replacement:
             offset = np.sqrt((self.sizes**2 - 1.0) / 12.0)
@@ -132,16 +134,16 @@ class Cells:
         """
         sizes = np.diff(self.edges)
         middles = self.middles
-        spread = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
-        steps = np.maximum(np.floor(_STEP * left * spread), 1.0)
+        deviations = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
+        steps = np.maximum(np.floor(_STEP * left * deviations), 1.0)
         n_nodes = np.ceil(self.sizes / steps).astype(np.int64)
         counts = np.minimum(np.maximum(n_nodes, _LEAST_NODES), sizes)
         cell = np.repeat(np.arange(sizes.size), counts)
-        place = np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        distance_from_end = np.minimum(place, counts[cell] - 1 - place)  # for symmetry
+        position = np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        distance_from_end = np.minimum(position, counts[cell] - 1 - position)  # for symmetry
         offset = ((2 * distance_from_end + 1) * sizes[cell]) // (2 * counts[cell])
         ranks = (
-            np.where(place == distance_from_end, offset, sizes[cell] - 1 - offset)
+            np.where(position == distance_from_end, offset, sizes[cell] - 1 - offset)
             + self.edges[:-1][cell]
             + 1
         )

@@ -80,8 +80,8 @@ def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draw
         weights = np.concatenate([weights, weights]) / 2
     n_open = _depth(masses, weights)
     n_uncertain = n_open if states[0].cells.edges[n_open] >= _FIRST else 0
-    unseen = np.max([_unseen(state) for state in states], axis=0)
-    return Draws(_of_users(masses, unseen, n_users, rng), weights, n_uncertain)
+    unseen_variance = np.max([_unseen(state) for state in states], axis=0)
+    return Draws(_of_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
 
 
 def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
@@ -94,13 +94,13 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
 def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw coefficients near each mode, with importance weights."""
     sample = state.sample
-    prior, found, shares = _any_top(state)
+    prior, fitted_modes, shares = _any_top(state)
     work = sample.chances.size * len(sample.counts)
     n = int(np.clip(_WORK // work, _LEAST, _MOST))
     counts = rng.multinomial(n // 2, shares)
     draws_by_mode = [
         _near(mode, prior, penalty, sample, state.shares, int(count), rng)
-        for mode, penalty, count in zip(found, penalties(prior), counts, strict=True)
+        for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
         if count
     ]
     masses = np.concatenate([mass for mass, _ in draws_by_mode])
@@ -117,15 +117,15 @@ def _any_top(state: State) -> tuple[Prior, list[Mode], Floats]:
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
     of the first ranks, so that the density falls more steeply there than below.
     """
-    free = _free(state)
-    free_modes, free_weights = modes(free, state.sample)
+    free_prior = _free(state)
+    free_modes, free_weights = modes(free_prior, state.sample)
     slope = fall(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
     if slope < _STEEP:
-        return free, free_modes, free_weights
-    peaked = with_peak(free, slope)
+        return free_prior, free_modes, free_weights
+    peaked = with_peak(free_prior, slope)
     peaked_modes, peaked_weights = modes(peaked, state.sample)
     if evidence(peaked_modes) < evidence(free_modes) - _AGAINST:
-        return free, free_modes, free_weights
+        return free_prior, free_modes, free_weights
     return peaked, peaked_modes, peaked_weights
 
 

@@ -17,7 +17,7 @@ _EXPECTED = (2.4, 0.5)  # prior mean and standard deviation of its log10, from m
 _MOST_STEPS = 40
 _GAIN = 1e-3  # the gain in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
-_FAR = 0.5  # the squared distance to the mode, in standard deviations, of a failed climb
+_FAR = 0.5  # the squared distance to the mode from which a climb failed
 _FEWER = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
 _TINY = 1e-300
 
