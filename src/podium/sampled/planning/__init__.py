@@ -77,7 +77,9 @@ class Plan:
     @property
     def n_users_needed(self) -> int:
         """The number of users with whom the ranking of all items reaches the goal."""
-        times = min(float(self.everything.std_error) / float(self.goal), 1e9)  # avoids overflow
+        times = min(
+            float(self.everything.std_error) / float(self.goal), 1e9
+        )  # so that it is finite
         return max(1, int(np.ceil(self.n_users * times**2)))
 
     def to_dict(self) -> dict[str, Any]:

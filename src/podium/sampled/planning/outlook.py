@@ -60,7 +60,7 @@ def halfway(measure: Measure, cells: Cells) -> float:
     """Return the value of a measure halfway between chance and perfection on a log scale.
 
     The rank's share of the catalogue then has the distribution Beta(1/2, 1). Recall at k is
-    the square root of k / n_items, which is recall by chance.
+    the square root of k / n_items; by chance it is k / n_items.
     """
     mass = np.diff(np.sqrt(cells.edges / cells.n_items))
     return float(mass @ cells.weights(measure))
