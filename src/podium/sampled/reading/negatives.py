@@ -325,8 +325,9 @@ def read_pair_scores(
         first = int(np.argmax(is_missing))
         raise DataError(
             f"{name} has no score of {int(is_missing.sum())} of the {is_missing.size} "
-            f"pairs in {pairs.file}, first of user {pairs.user[first]} and item {pairs.item[first]}. Users and items "
-            "are numbers there; each target and candidate needs a score."
+            f"pairs in {pairs.file}, first of user {pairs.user[first]} "
+            f"and item {pairs.item[first]}. "
+            "Users and items are numbers there; each target and candidate needs a score."
         )
     return score[rows[position]]
 

@@ -40,7 +40,7 @@ def read_ranks(
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
-    """Read sampled ranks from a table with a column rank, and often user, n_negatives or history.
+    """Read sampled ranks from a table with a column rank and up to three optional columns.
 
     Parameters
     ----------
