@@ -58,7 +58,7 @@ def read_resamples(n_bootstrap: int) -> int:
 def conventions(
     method: Estimator, ranks: SampledRanks, seed: int, n_bootstrap: int | None
 ) -> dict[str, Any]:
-    """Return the method and the design as JSON values; sizes that differ as [least, most]."""
+    """Return the method and the design as JSON values; sizes that differ as [low, high]."""
     return {
         "method": str(method),
         "n_users": ranks.n_users,

@@ -108,10 +108,9 @@ class Resampler:
         first_of_kind = np.unique(kind_of_user, return_index=True)[1]
         parts: list[_Part] = []
         for each, (cells, cell) in zip(samples, cells_of_samples, strict=True):
-            rows = np.flatnonzero(
-                np.isin(each.owner, first_of_kind)
-            )  # rows of one user of each kind
-            # The order is independent of labels, because sums of fractions depend on the order.
+            # The rows of one user of each kind, in an order that is independent of labels, because
+            # sums of fractions depend on the order.
+            rows = np.flatnonzero(np.isin(each.owner, first_of_kind))
             rows = rows[np.lexsort((cell[rows], kind_of_user[each.owner[rows]]))]
             weight = each.weights[rows] * each.n_users
             parts.append(_Part(cells, kind_of_user[each.owner[rows]], cell[rows], weight))
@@ -279,8 +278,8 @@ def _by_posterior(fit: SmoothFit, measure: Measure, level: float, limit: Bounds 
 def _by_bootstrap(mean: float, drawn: Floats, most: float, level: float, n_users: int) -> Found:
     """Return the mean, standard error and interval; symmetric in the log of a positive estimate.
 
-    Estimates of rare events vary more if they are larger, so that the upper ends of intervals
-    symmetric about the mean are too low.
+    Estimates of rare events vary more if they are larger, so that intervals symmetric about the
+    mean are too low.
     """
     std_error = float(np.std(drawn, ddof=1))
     if not (mean > 0 and (drawn >= 0).all()):

@@ -55,7 +55,8 @@ class Difference:
     biased : bool
     interval_of : {"exact", "expectation"}
     error_from : {"users", "bootstrap", "posterior"}
-        As in `Estimate`, like the three attributes before.
+        The source of the standard error. This and the three attributes before are described in
+        `Estimate`.
     sign_probability : float
         The probability that the sign of the difference is right, for the exact means or the
         expectations, according to `interval_of`. It is 0.5 for a difference of 0.

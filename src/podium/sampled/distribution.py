@@ -59,7 +59,7 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
 
 
 def orders(measure: Measure, n_items: int, depth: int) -> bool:
-    """Return whether a measure depends on the order of the first ranks that have a weight."""
+    """Return whether a measure depends on the order of the weighted ranks among the first ones."""
     first_weights = rank_weights(measure, n_items)[:depth]
     return bool(np.unique(first_weights[first_weights != 0.0]).size > 1)
 

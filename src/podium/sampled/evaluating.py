@@ -31,8 +31,8 @@ class Estimate:
     Attributes
     ----------
     mean, std_error : float
-        In units of the measure. The standard error covers the choice of users and the choice of
-        the drawn items together.
+        The estimate and its standard error, in units of the measure. The standard error covers the
+        choice of users and of drawn items together.
     interval : Interval
         The confidence interval of the quantity that `interval_of` names, with coverage `level`.
     level : float

@@ -56,11 +56,11 @@ class Likelihood:
         return all_chances
 
     def slope(self, mixed: Floats) -> Floats:
-        """Return the gain in mean log likelihood of moving mass to each rank: (n_items,).
+        """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
 
-        The gain is the sum over observed outcomes of share / mixed times the outcome's chance at
-        the rank. Its mean under the distribution is 1. At the maximum of the likelihood, it is 1
-        at each rank with mass and at most 1 elsewhere.
+        To first order, this is the sum over observed outcomes of share / mixed times the outcome's
+        chance at the rank. Its mean under the distribution is 1. At the maximum of the likelihood,
+        it is 1 at each rank with mass and at most 1 elsewhere.
 
         Parameters
         ----------
@@ -105,10 +105,10 @@ def _chances(design: Design, seen: Ints, ranks: Floats) -> Floats:
     above = design.above[seen]
     below = design.n_negatives - above
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
-        last = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
-    total = design.n_negatives * np.log(design.n_items - 1.0)
-    return np.exp(first + last + (design.log_ways[seen] - total))
+        log_above = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
+        log_below = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
+    log_total = design.n_negatives * np.log(design.n_items - 1.0)
+    return np.exp(log_above + log_below + (design.log_ways[seen] - log_total))
 
 
 def likelihood(ranks: SampledRanks, weight: Floats | None = None) -> Likelihood:

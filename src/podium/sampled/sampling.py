@@ -171,7 +171,6 @@ def simulate_ranks(
     Returns
     -------
     SampledRanks
-        The result depends on the order of ranks too.
 
     Examples
     --------

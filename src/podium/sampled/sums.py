@@ -1,7 +1,7 @@
 """Sums over the ranks of a catalogue, from all ranks or from a few nodes with weights.
 
-The probability of an outcome is a polynomial in the target's rank and changes smoothly, with the
-square root of the sample size. Nodes lie in cells that are evenly spaced in
+The probability of an outcome is a polynomial in the target's rank. It changes smoothly, at a rate
+that grows with the square root of the sample size. Nodes lie in cells that are evenly spaced in
 arcsin(sqrt(rank / n_items)), so that the probabilities change about equally fast in all cells. In
 a cell, a sum over its ranks is a Gauss rule for the uniform distribution on integers, which is
 exact for polynomials of degree 15.
