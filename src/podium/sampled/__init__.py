@@ -1,11 +1,12 @@
-"""Measures of the whole catalogue's ranking from ranks among sampled items.
+"""Estimates of measures over the whole catalogue, from ranks among sampled items.
 
-`SampledRanks` holds what a sampled evaluation observed. An estimator, made with `get` from a text
-such as ``bv(gamma=0.1)``, turns it into a `RankDistribution`, whose `expect` gives any measure
-that the rank of the target determines, or into the estimate of one measure. `sample_ranks` makes
-sampled ranks from scores, `read` from tables and files; `read_seen` reads what users had seen
-before, which samples leave out. `evaluate` estimates measures of one model, `compare_all` of
-several and their differences, and `plan` finds how many items to sample.
+`SampledRanks` holds the observations of a sampled evaluation. `get` makes an estimator from a text
+such as ``bv(gamma=0.1)``. An estimator turns sampled ranks into a `RankDistribution`, whose
+`expect` gives any measure that the rank of the target determines, or into the estimate of one
+measure. `sample_ranks` makes sampled ranks from scores, and `read` reads them from tables and
+files. `read_seen` reads the items that users had seen before, which samples leave out. `evaluate`
+estimates measures of one model. `compare_all` estimates measures of several models and their
+differences. `plan` finds how many items to sample.
 """
 
 from importlib import import_module
@@ -98,7 +99,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What reads tables imports Polars, which takes its time.
+    # The readers of tables import Polars, which takes time.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("podium.sampled.reading"), name)

@@ -1,4 +1,4 @@
-"""Who is ranked among what: targets, hidden items and keys of users, checked once."""
+"""Checked inputs of draws: the targets, the items that are not candidates, and keys of users."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from podium.errors import ArgumentError
 from podium.sampled.design import Floats, Ints
 from podium.types import Labels
 
-DRAW, THIN = 2, 3  # purpose numbers in a seed; the catalogue's random ties have 1
-_LEAST_SHARE = 1e-6  # of the popularity that a user's candidates must have
+DRAW, THIN = 2, 3  # purpose numbers in a seed; random ties of the catalogue use 1
+_LEAST_SHARE = 1e-6  # the smallest share of the popularity that a user's candidates must have
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Targets of users, and what their candidates may not be.
+    """The targets of users, and the items that cannot be their candidates.
 
     Attributes
     ----------
     labels, keys : (n_users,)
-        Users as the caller names them, and as 64 bits.
+        The labels of users as the caller gives them, and as 64 bits.
     rows, targets : int64, (n_targets,)
-        Places of users, rising, and items.
+        The row of each target's user, in increasing order, and the item.
     hidden : Rows
-        Items that are no candidates, of every user; the target need not be among them.
+        The items of each user that are not candidates. The target need not be among them.
     n_items : int64, (n_targets,)
-        Candidates there are, and the target.
+        The number of possible candidates plus 1 for the target.
     width : int
-        Items of the whole catalogue.
+        The number of items of the whole catalogue.
     """
 
     labels: Labels
@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def sizes(self) -> int | Ints:
-        """n_items as one number where it is the same for all targets."""
+        """n_items, as one number if it is the same for all targets."""
         first = int(self.n_items[0])
         return first if (self.n_items == first).all() else self.n_items
 
@@ -56,31 +56,31 @@ class Plan:
         return self.labels[self.rows]
 
     def part(self, start: int, stop: int) -> slice:
-        """Return the targets of users start .. stop - 1."""
-        first, last = np.searchsorted(self.rows, [start, stop])
-        return slice(int(first), int(last))
+        """Return the slice of the targets of users start .. stop - 1."""
+        first_row, end_row = np.searchsorted(self.rows, [start, stop])
+        return slice(int(first_row), int(end_row))
 
     def need(self, n_negatives: int) -> None:
-        """Raise unless every target has more candidates than are to be drawn, or as many."""
-        short = self.n_items <= n_negatives
-        if short.any():
-            first = int(np.argmax(short))
+        """Raise unless each target has at least n_negatives candidates."""
+        is_short = self.n_items <= n_negatives
+        if is_short.any():
+            first = int(np.argmax(is_short))
             raise ArgumentError(
                 f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
-                f"{int(short.sum())} targets have too few, first user "
+                f"{int(is_short.sum())} targets have too few, first user "
                 f"{_check.label(self.user[first])} with {self.n_items[first]}. Draw fewer, or "
                 "rank all items: podium.catalogue.target_ranks."
             )
 
     def cumulative(self, popularity: ArrayLike | None) -> Floats:
-        """Return the running sum of the items' popularity; nothing for uniform draws."""
+        """Return the running sum of the items' popularity; an empty array for uniform draws."""
         if popularity is None:
             return np.empty(0)
         weights = _check.weights(popularity, self.width, name="popularity")
         total = weights.sum()
-        free = total - self._left_out(weights)
-        if not (free > _LEAST_SHARE * total).all():
-            first = int(np.argmin(free))
+        available = total - self._left_out(weights)
+        if not (available > _LEAST_SHARE * total).all():
+            first = int(np.argmin(available))
             raise ArgumentError(
                 "popularity leaves nothing to draw for user "
                 f"{_check.label(self.user[first])}: all of it lies on the target and on excluded "
@@ -94,7 +94,7 @@ class Plan:
         return hidden[self.rows] + weights[self.targets] * (self.own_gaps > 0)
 
     def own_items(self, history: Any) -> Ints | None:
-        """Return how many of the users' own items are candidates of each target: (n_targets,).
+        """Return the number of the user's own items among each target's candidates: (n_targets,).
 
         Parameters
         ----------
@@ -103,15 +103,15 @@ class Plan:
         if history is None:
             return None
         shape = self.labels.size, self.width
-        own = read_excluded(history, shape, "history")
-        hidden, _ = split_overlap(own, "history", self.hidden, "drop")
-        pairs = np.repeat(np.arange(shape[0]), hidden.sizes) * shape[1] + hidden.items
-        itself = np.isin(self.rows * shape[1] + self.targets, pairs, assume_unique=True)
-        return hidden.sizes[self.rows] - itself
+        own_rows = read_excluded(history, shape, "history")
+        visible, _ = split_overlap(own_rows, "history", self.hidden, "drop")
+        pairs = np.repeat(np.arange(shape[0]), visible.sizes) * shape[1] + visible.items
+        target_is_own = np.isin(self.rows * shape[1] + self.targets, pairs, assume_unique=True)
+        return visible.sizes[self.rows] - target_is_own
 
     @property
     def own_gaps(self) -> Ints:
-        """Return 1 where the target is not among its user's hidden items, else 0."""
+        """1 if the target is not among its user's hidden items, otherwise 0: (n_targets,)."""
         return self.width - self.n_items + 1 - self.hidden.sizes[self.rows]
 
 
@@ -123,41 +123,49 @@ def read_plan(
     others: str,
     users: ArrayLike | None,
 ) -> Plan:
-    """Check targets and what is left out, and name the users."""
+    """Check the targets and the excluded items, and label the users."""
     if not _check.is_sparse(targets) or len(targets.shape) != 2:
-        of = f" of shape {targets.shape}" if hasattr(targets, "shape") else ""
+        shape_note = f" of shape {targets.shape}" if hasattr(targets, "shape") else ""
         raise ArgumentError(
             "targets must be a scipy.sparse matrix of users x items, got "
-            f"{type(targets).__name__}{of}. Wrap it: scipy.sparse.csr_array(targets)."
+            f"{type(targets).__name__}{shape_note}. Wrap it: scipy.sparse.csr_array(targets)."
         )
     shape: tuple[int, int] = targets.shape
-    seen = read_excluded(exclude, shape)
-    wanted, _ = split_overlap(read_relevant(targets, "targets", shape), "targets", seen, overlap)
-    if not wanted.items.size:
+    excluded = read_excluded(exclude, shape)
+    kept_targets, _ = split_overlap(
+        read_relevant(targets, "targets", shape), "targets", excluded, overlap
+    )
+    if not kept_targets.items.size:
         raise ArgumentError("targets must hold at least one user's target, got none.")
     labels = np.arange(shape[0]) if users is None else _check.array(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
             f"users must name each of the {shape[0]} rows, got shape {labels.shape}."
         )
-    rows = np.repeat(np.arange(shape[0]), wanted.sizes)
-    whole = seen.block(0, shape[0])
-    n_items = shape[1] - seen.sizes[rows]
+    rows = np.repeat(np.arange(shape[0]), kept_targets.sizes)
+    hidden = excluded.block(0, shape[0])
+    n_items = shape[1] - excluded.sizes[rows]
     if _check.choice(others, "other_targets", ("keep", "exclude")) == "exclude":
-        whole = _union(whole, wanted.block(0, shape[0]), shape)
-        n_items = shape[1] - whole.sizes[rows] + 1
+        hidden = _union(hidden, kept_targets.block(0, shape[0]), shape)
+        n_items = shape[1] - hidden.sizes[rows] + 1
     return Plan(
-        labels, label_keys(labels), rows, wanted.items.astype(np.int64), whole, n_items, shape[1]
+        labels,
+        label_keys(labels),
+        rows,
+        kept_targets.items.astype(np.int64),
+        hidden,
+        n_items,
+        shape[1],
     )
 
 
 def draw_bits(seed: int, purpose: int = DRAW) -> np.uint64:
-    """Return the 64 bits that candidates are drawn from, or that decide which of them stay."""
+    """Return the 64 random bits for drawing candidates, or for selecting some of them."""
     return np.random.SeedSequence([_check.seed(seed), purpose]).generate_state(1, np.uint64)[0]
 
 
 def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
-    """Return the items of either, rising and distinct within a user."""
+    """Return the items of either, in increasing order and distinct within a user."""
     owners = [np.repeat(np.arange(shape[0]), rows.sizes) for rows in (left, right)]
     pairs = np.unique(np.concatenate(owners) * shape[1] + np.concatenate([left.items, right.items]))
     sizes = np.bincount(pairs // shape[1], minlength=shape[0])

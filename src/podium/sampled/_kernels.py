@@ -1,11 +1,12 @@
 """Compiled draws of candidates, and the rank of a target among them.
 
-Each target has a stream of 64 random bits a draw, which follows from the seed, its user's key
-and its item: neither order nor number of targets changes it. Items that a target's sample may not
-hold (itself, and what is hidden for its user) come as `gaps`: the items, rising, minus their
-places, so that the number of gaps not above i is what has to be added to the i-th item left.
+Each target has a stream of 64 random bits per draw. It depends only on the seed, the key of the
+user and the item, and not on the order or the number of targets. The items that cannot be drawn for
+a target (the target itself, and items hidden for its user) are passed as `gaps`: the items in
+increasing order, minus their positions. The number of gaps that are at most i is then the number to
+add to i for the i-th remaining item.
 
-Numbers above a target are doubled, so that half a tie is a whole number and sums are exact.
+Numbers of items above a target are doubled, so that half a tie is an integer and sums are exact.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NONE = -1
 
 
 class Targets(NamedTuple):
-    """Held-out items: the key of each one's user, its row in scores and hidden items, and it."""
+    """Held-out items, with the key of each user and the user's row in scores and hidden items."""
 
     keys: Any
     rows: Any
@@ -30,10 +31,10 @@ class Targets(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """How candidates are drawn.
+    """The way candidates are drawn.
 
-    `cumulative`, where not empty, makes items as likely as its steps. Items are then drawn from
-    the whole catalogue, and drawn again where they may not be held.
+    If `cumulative` is not empty, an item's probability is proportional to its step in it. Items are
+    then drawn from the whole catalogue, and drawn again if they are not candidates.
     """
 
     bits: Any
@@ -43,21 +44,21 @@ class Draws(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Candidates of target t: ``items[offsets[t] : offsets[t + 1]]``."""
+    """The candidates of each target t: ``items[offsets[t] : offsets[t + 1]]``."""
 
     offsets: Any
     items: Any
 
 
 class Scores(NamedTuple):
-    """Scores of rows x items; or two factors, where `right` is not empty."""
+    """The scores of rows x items, or two factors if `right` is not empty."""
 
     left: Any
     right: Any
 
 
 class Tie(NamedTuple):
-    """How equal scores are ordered, and the bits of random orders."""
+    """The order of equal scores, and the bits of random orders."""
 
     rule: int
     bits: Any
@@ -65,15 +66,15 @@ class Tie(NamedTuple):
 
 @kernel
 def _fill_gaps(hidden, target, gaps):
-    """Write the gaps of the hidden items, which rise, and the target; return how many."""
+    """Write the gaps of the sorted hidden items and the target; return the number of gaps."""
     n = 0
     has_target = False
     for h in range(hidden.size):
-        if not has_target and hidden[h] >= target:  # the target's place among the hidden items
+        if not has_target and hidden[h] >= target:  # the target's position among hidden items
             gaps[n] = target - n
             n += 1
             has_target = True
-            if hidden[h] == target:  # it is hidden itself, and counts once
+            if hidden[h] == target:  # the target is also hidden and counts once
                 continue
         gaps[n] = hidden[h] - n
         n += 1
@@ -85,7 +86,7 @@ def _fill_gaps(hidden, target, gaps):
 
 @kernel
 def _count_up_to(values, n, limit):
-    """Return how many of the first n rising values are not above `limit`, by bisection."""
+    """Return the number of the first n sorted values that are at most `limit`, by bisection."""
     low, high = 0, n
     while low < high:
         middle = (low + high) // 2
@@ -98,13 +99,13 @@ def _count_up_to(values, n, limit):
 
 @kernel
 def _unit(stream, turn):
-    """Return the turn-th number of a stream, in [0, 1): SplitMix64's, of which 53 bits stay."""
+    """Return the turn-th number of a stream, in [0, 1): 53 bits of a SplitMix64 number."""
     return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
 
 
 @kernel
 def _is_gap(item, gaps, n_gaps):
-    """Return whether an item is left out, by bisection: gaps[p] + p is the p-th one that is."""
+    """Return whether an item is excluded, by bisection: gaps[p] + p is the p-th such item."""
     low, high = 0, n_gaps
     while low < high:
         place = (low + high) // 2
@@ -119,22 +120,22 @@ def _is_gap(item, gaps, n_gaps):
 def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
     """Draw the next item; return it and the stream's turn.
 
-    `marks`, where not empty, has `mark` for the items that were drawn before: without
-    replacement they are drawn again. Each target has a mark of its own, so that no target has to
-    clear what the one before it marked.
+    Without replacement, `marks` is not empty and has the value `mark` for the items that were
+    drawn before, which are drawn again. Each target has another mark, so that `marks` need not be
+    cleared between targets.
     """
     while True:
         turn += 1
         unit = _unit(stream, turn)
         if cumulative.size:
-            # The inverse of the distribution; the last step is left out of the search, so that a
-            # product that rounds up to the total still gives an item.
+            # The inverse of the distribution function. The search leaves out the last step, so that
+            # a product that rounds up to the total still gives an item.
             item = _count_up_to(cumulative, cumulative.size - 1, unit * cumulative[-1])
             if _is_gap(item, gaps, n_gaps):
                 continue
         else:
-            # A place among the items left, which no rounding may carry beyond the last, and then
-            # the item at that place.
+            # A position among the remaining items, limited against rounding, and then the item at
+            # that position.
             place = min(np.int64(unit * (n_items - n_gaps)), n_items - n_gaps - 1)
             item = place + _count_up_to(gaps, n_gaps, place)
         if marks.size:
@@ -146,13 +147,13 @@ def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
 
 @kernel
 def _stream(bits, key, target):
-    """Return the first state of the stream that seed, user and target determine."""
+    """Return the first state of the stream for a seed, a user and a target."""
     return mix(mix(bits ^ mix(key)) ^ np.uint64(target))
 
 
 @kernel
 def draw_items(draws, targets, hidden, n_negatives, out):
-    """Write the candidates of each target; `hidden` are `podium.catalogue.sparse.Rows`."""
+    """Write the candidates of each target; `hidden` is a `podium.catalogue.sparse.Rows`."""
     bits, n_items, replacement, cumulative = draws
     keys, rows, target_items = targets
     hidden_offsets, hidden_items, _ = hidden
@@ -181,7 +182,7 @@ def _score(left, right, row, item):
 
 @kernel
 def _compare(score, target_score, item, target, rule, tie_stream):
-    """Return twice what a candidate adds to the target's rank: 2 above, 1 for half a tie."""
+    """Return twice the contribution of a candidate to the target's rank; half a tie gives 1."""
     if score > target_score:
         return 2
     if score < target_score or rule == BEST:
@@ -195,9 +196,9 @@ def _compare(score, target_score, item, target, rule, tie_stream):
 
 @kernel
 def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes):
-    """Draw candidates and write twice the number above each target, and how many were drawn.
+    """Draw candidates; write the doubled number above each target and the number drawn.
 
-    A target's sample grows from one of the rising `stages` to the next while the target comes
+    A target's sample grows from one of the increasing `stages` to the next while the target comes
     first in it (li2023). Returns the (row, item) of the first score that is not finite, or
     (-1, -1).
     """
@@ -214,8 +215,8 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
             return row, target
         excluded = hidden_items[hidden_offsets[row] : hidden_offsets[row + 1]]
         n_gaps = _fill_gaps(excluded, target, gaps)
-        # Ties are ordered by user and item alone, as in the catalogue: a target that is ranked
-        # among all items has the same rank either way.
+        # Random ties depend only on the user and the item, as in the catalogue. A target ranked
+        # among all items therefore has the same rank here and there.
         stream, tie_stream = _stream(bits, keys[t], target), mix(tie.bits ^ mix(keys[t]))
         turn = above = n_drawn = 0
         for s in range(stages.size):
@@ -235,9 +236,9 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
 
 @kernel
 def rank_given(scores, tie, targets, first, which, given, doubled_above):
-    """Write twice the number of given candidates above some of the targets, as `rank_drawn`.
+    """Write the doubled number of given candidates above some of the targets, as `rank_drawn` does.
 
-    `which` are the targets whose users have their rows here; rows count from `first`.
+    `which` contains the targets whose users have their rows here; rows are counted from `first`.
     """
     left, right = scores
     keys, rows, target_items = targets
@@ -261,9 +262,9 @@ def rank_given(scores, tie, targets, first, which, given, doubled_above):
 
 @kernel
 def thin(bits, targets, given, weights, least, kept):
-    """Write which candidates stay, each with the chance least / weight.
+    """Write which candidates are kept, each with the probability least / weight.
 
-    An item that is drawn in proportion to its weight then stays with the same chance as any other.
+    Items that were drawn in proportion to their weights are then all equally likely.
     """
     keys, _, target_items = targets
     offsets, items = given
@@ -275,6 +276,6 @@ def thin(bits, targets, given, weights, least, kept):
 
 @kernel
 def units(bits, keys, targets, out):
-    """Write a number in [0, 1) for each target that seed, user and target determine."""
+    """Write a number in [0, 1) per target that depends on the seed, the user and the target."""
     for t in range(out.size):
         out[t] = _unit(_stream(bits, keys[t], targets[t]), 1)

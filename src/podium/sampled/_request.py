@@ -1,4 +1,4 @@
-"""What is asked of sampled ranks: estimator and measures that fit them, and the record of both."""
+"""Checks of the arguments of estimates: estimator, measures and samples, and a record of them."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def read_request(
     measures: str | Measure | Iterable[str | Measure],
     samples: Sequence[SampledRanks],
 ) -> tuple[Estimator, list[Measure]]:
-    """Return the estimator and the measures, or say why these cannot be estimated so."""
+    """Return the estimator and the measures, or raise if they do not fit the samples."""
     method = get(estimator)
-    wanted = [read_measure(each) for each in listed_measures(measures)]
-    if not wanted:
+    parsed = [read_measure(measure) for measure in listed_measures(measures)]
+    if not parsed:
         raise ArgumentError("measures must name at least one measure, as ['ndcg@10'].")
-    for i, each in enumerate(wanted):
-        if each in wanted[:i]:
-            raise ArgumentError(f"measures names {each} twice. Keep one.")
+    for i, measure in enumerate(parsed):
+        if measure in parsed[:i]:
+            raise ArgumentError(f"measures names {measure} twice. Keep one.")
     for ranks in samples:
         method.check(ranks)
         smallest = int(np.min(ranks.n_items))
-        for each in wanted:
-            if np.isnan(rank_weights(each, smallest)).any():
+        for measure in parsed:
+            if np.isnan(rank_weights(measure, smallest)).any():
                 raise ArgumentError(
-                    f"{each} is undefined in a catalogue of {smallest} items. Lower its cutoff."
+                    f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
                 )
-    return method, wanted
+    return method, parsed
 
 
 def read_resamples(n_bootstrap: int) -> int:
-    """Return a number of resamples that has a variance."""
+    """Return a number of resamples of at least 2, so that it has a variance."""
     if _check.cutoff(n_bootstrap, name="n_bootstrap") < 2:
         raise ArgumentError(f"n_bootstrap must be >= 2, got {n_bootstrap}.")
     return int(n_bootstrap)
@@ -58,7 +58,7 @@ def read_resamples(n_bootstrap: int) -> int:
 def conventions(
     method: Estimator, ranks: SampledRanks, seed: int, n_bootstrap: int | None
 ) -> dict[str, Any]:
-    """Return method and design as JSON can hold them; sizes that differ as [least, most]."""
+    """Return the method and the design as JSON values; sizes that differ as [low, high]."""
     return {
         "method": str(method),
         "n_users": ranks.n_users,
@@ -73,7 +73,7 @@ def conventions(
 
 
 def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
-    """Return whether histories are part of the estimate, or None if there are none."""
+    """Return whether the estimate uses histories, or None if there are none."""
     if ranks.history is None:
         return None
     used = method.reads_history and not likelihood(ranks).is_exact and has_history(ranks)
@@ -86,7 +86,7 @@ def _extent(size: int | Ints) -> int | list[int]:
 
 
 def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
-    """Return both if they are of the same users and catalogue."""
+    """Return both samples if they have the same users and the same catalogue."""
     a, b = same_users((a, b), ("a", "b"))
     if a.most_items != b.most_items:
         raise ArgumentError(
@@ -103,30 +103,35 @@ def comparable(
     *,
     noun: str = "sample",
 ) -> list[SampledRanks]:
-    """Return samples with users' labels of one type, if their models can be compared.
+    """Return samples whose users' labels have one type, if their models can be compared.
 
     Parameters
     ----------
     samples : sequence of SampledRanks
-        One for each model.
+        One sample per model.
     names : sequence of str
-        What messages call the samples.
+        The names of the samples in messages.
     estimator : str or Estimator
-        Where it reads histories, all samples must have one or none.
+        The method. If it reads histories, either all samples or none must have them.
     noun : str
-        What messages call a sample.
+        The word for a sample in messages.
+
+    Returns
+    -------
+    list of SampledRanks
 
     Raises
     ------
     ArgumentError
-        If one sample has users and another has none, if their users differ, or the numbers of
-        rows where there are no users; if a history is read that others lack.
+        If one sample has users and another has none, if the users differ, or if there are no users
+        and the numbers of rows differ. If the method reads histories and only some samples have
+        them.
     """
     method = get(estimator)
-    without = [name for name, ranks in zip(names, samples, strict=True) if ranks.history is None]
-    if method.reads_history and 0 < len(without) < len(samples):
+    lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.history is None]
+    if method.reads_history and 0 < len(lacking) < len(samples):
         raise ArgumentError(
-            f"{', '.join(without)}: no column of users' history, and other {noun}s have one, which "
+            f"{', '.join(lacking)}: no column of users' history, and other {noun}s have one, which "
             f"{method.name} reads. Add it, or leave it out of all {noun}s."
         )
     return same_users(samples, names, noun=noun)
@@ -135,32 +140,32 @@ def comparable(
 def same_users(
     samples: Sequence[SampledRanks], names: Sequence[str], *, noun: str = "sample"
 ) -> list[SampledRanks]:
-    """Return samples with users' labels of one type, if they are of the same users."""
-    without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
-    if without and len(without) < len(samples):
+    """Return samples whose users' labels have one type, if they have the same users."""
+    lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
+    if lacking and len(lacking) < len(samples):
         raise ArgumentError(
-            f"{without[0]} has no column of users, and another {noun} has one. {_WHY}: add it, or "
+            f"{lacking[0]} has no column of users, and another {noun} has one. {_WHY}: add it, or "
             "name it by columns['user']."
         )
-    if without:
+    if lacking:
         _refuse_lengths(samples, names)
         return list(samples)
-    alike = _labels_alike(samples)
-    users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in alike]
-    for there, name in zip(users[1:], names[1:], strict=True):
-        _refuse_others(users[0], names[0], there, name, noun)
-        _refuse_others(there, name, users[0], names[0], noun)
-    return alike
+    relabelled = _labels_alike(samples)
+    users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in relabelled]
+    for others, name in zip(users[1:], names[1:], strict=True):
+        _refuse_others(users[0], names[0], others, name, noun)
+        _refuse_others(others, name, users[0], names[0], noun)
+    return relabelled
 
 
 def _labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
-    """Return samples whose users are text in all where they are text in one: 7 is '7'."""
+    """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
-    if len({each.dtype.kind in "iu" for each in labels}) == 1:
+    if len({user.dtype.kind in "iu" for user in labels}) == 1:
         return list(samples)
     return [
-        replace(ranks, user=each.astype(np.str_))
-        for ranks, each in zip(samples, labels, strict=True)
+        replace(ranks, user=user.astype(np.str_))
+        for ranks, user in zip(samples, labels, strict=True)
     ]
 
 
@@ -177,10 +182,10 @@ def _refuse_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> No
 def _refuse_others(
     users: NDArray[Any], name: str, others: NDArray[Any], other: str, noun: str
 ) -> None:
-    """Refuse users that the other sample lacks."""
-    lost = users[~np.isin(users, others)]
-    if lost.size:
+    """Raise for users that the other sample lacks."""
+    missing = users[~np.isin(users, others)]
+    if missing.size:
         raise ArgumentError(
-            f"{other} lacks {lost.size} of the {users.size} users of {name}, first "
-            f"{_check.label(lost[0])}. {_WHY}: keep those that all {noun}s have."
+            f"{other} lacks {missing.size} of the {users.size} users of {name}, first "
+            f"{_check.label(missing[0])}. {_WHY}: keep those that all {noun}s have."
         )

@@ -1,4 +1,4 @@
-"""Estimates of several measures at once, and how they vary with users and with what was drawn."""
+"""Estimates of several measures, and their variation with users and with the drawn items."""
 
 from __future__ import annotations
 
@@ -30,21 +30,25 @@ IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
 
 class Tally(SampledRanks):
-    """Sampled ranks whose rows stand for any number of users, or for a part of one.
+    """Sampled ranks whose rows stand for any number of users, or for a fraction of a user.
 
-    The users' histories are not told apart: who reads these is not fitted to resamples.
-    Estimators read it as they read rows that are repeated, at the cost of the distinct rows.
+    Histories are not kept, because estimators that read them are not fitted to resamples.
+    Estimators treat a `Tally` like repeated rows, at the cost of the distinct rows.
     """
 
     def __init__(self, rows: SampledRanks, counts: Floats) -> None:
-        kept = np.flatnonzero(counts > 0)
+        kept_rows = np.flatnonzero(counts > 0)
         sizes = {"n_negatives": rows.n_negatives, "n_items": rows.n_items}
-        cut = {name: size if isinstance(size, int) else size[kept] for name, size in sizes.items()}
+        kept_sizes = {
+            name: size if isinstance(size, int) else size[kept_rows] for name, size in sizes.items()
+        }
         design = {"replacement": rows.replacement, "stages": rows.stages}
-        users = {"user": None, "history": None, "_total": round(float(counts.sum()))}
-        weights = counts[kept] / counts.sum()
-        # What was checked of the rows holds of some of them.
-        self.__dict__.update(ranks=rows.ranks[kept], weights=weights, **cut, **design, **users)
+        totals = {"user": None, "history": None, "_total": round(float(counts.sum()))}
+        weights = counts[kept_rows] / counts.sum()
+        # A subset of checked rows needs no new checks.
+        self.__dict__.update(
+            ranks=rows.ranks[kept_rows], weights=weights, **kept_sizes, **design, **totals
+        )
 
     @property
     def n_users(self) -> int:
@@ -53,7 +57,7 @@ class Tally(SampledRanks):
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One sample's distinct rows, and what a user of each kind adds to them."""
+    """One sample's distinct rows, and the contribution of a user of each kind to them."""
 
     cells: SampledRanks
     kind: Ints
@@ -61,20 +65,20 @@ class _Part:
     weight: Floats
 
     def tally(self, users: Ints) -> Tally:
-        """Return the rows of so many users of each kind."""
-        added = users[self.kind] * self.weight
-        counts = np.bincount(self.cell, added, self.cells.n_rows)
+        """Return the rows of the given number of users of each kind."""
+        added_users = users[self.kind] * self.weight
+        counts = np.bincount(self.cell, added_users, self.cells.n_rows)
         return Tally(self.cells, counts.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Users of one or several samples, those who observed the same counted together.
+    """The users of one or several samples; users with the same observations form one kind.
 
     Attributes
     ----------
     counts : int64, (n_kinds,)
-        Users of each kind.
+        The number of users of each kind.
     """
 
     counts: Ints
@@ -82,57 +86,61 @@ class Resampler:
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Resampler:
-        """Gather the users of samples that have the same users.
+        """Group the users of samples that have the same users.
 
         Parameters
         ----------
         samples : sequence of SampledRanks
-            Users are matched by `SampledRanks.owner`.
+            The samples. Their users are matched by `SampledRanks.owner`.
         """
-        found = [_cells(each) for each in samples]
-        observed = list(
+        cells_of_samples = [_cells(each) for each in samples]
+        kinds_of_users = list(
             zip(
-                *(_by_user(each, cell) for each, (_, cell) in zip(samples, found, strict=True)),
+                *(
+                    _by_user(each, cell)
+                    for each, (_, cell) in zip(samples, cells_of_samples, strict=True)
+                ),
                 strict=True,
             )
         )
-        place = {kind: i for i, kind in enumerate(sorted(set(observed)))}
-        kinds = np.array([place[each] for each in observed])
-        first = np.unique(kinds, return_index=True)[1]
+        kind_number = {kind: i for i, kind in enumerate(sorted(set(kinds_of_users)))}
+        kind_of_user = np.array([kind_number[each] for each in kinds_of_users])
+        first_of_kind = np.unique(kind_of_user, return_index=True)[1]
         parts: list[_Part] = []
-        for each, (cells, cell) in zip(samples, found, strict=True):
-            rows = np.flatnonzero(np.isin(each.owner, first))  # of one user of each kind
-            # In an order that labels do not change, since sums of fractions depend on it.
-            rows = rows[np.lexsort((cell[rows], kinds[each.owner[rows]]))]
+        for each, (cells, cell) in zip(samples, cells_of_samples, strict=True):
+            # The rows of one user of each kind, in an order that is independent of labels, because
+            # sums of fractions depend on the order.
+            rows = np.flatnonzero(np.isin(each.owner, first_of_kind))
+            rows = rows[np.lexsort((cell[rows], kind_of_user[each.owner[rows]]))]
             weight = each.weights[rows] * each.n_users
-            parts.append(_Part(cells, kinds[each.owner[rows]], cell[rows], weight))
-        return cls(np.bincount(kinds), tuple(parts))
+            parts.append(_Part(cells, kind_of_user[each.owner[rows]], cell[rows], weight))
+        return cls(np.bincount(kind_of_user), tuple(parts))
 
     def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
-        """Yield n times as many users as there are, drawn with replacement, sample by sample."""
+        """Yield n resamples with as many users, drawn with replacement, as one tally per sample."""
         rng = np.random.default_rng([_check.seed(seed), *b"users"])
-        total = int(self.counts.sum())
+        n_users = int(self.counts.sum())
         for _ in range(n):
-            users = rng.multinomial(total, self.counts / total)
-            yield tuple(part.tally(users) for part in self.parts)
+            n_users_of_kind = rng.multinomial(n_users, self.counts / n_users)
+            yield tuple(part.tally(n_users_of_kind) for part in self.parts)
 
 
 def _by_user(ranks: SampledRanks, cell: Ints) -> list[bytes]:
-    """Return what each user observed, as text that sorts as the cells do."""
+    """Return the observations of each user as bytes that sort like the cells."""
     order = np.lexsort((cell, ranks.owner))
-    text = cell[order].astype(">i8").tobytes()
-    ends = 8 * np.cumsum(np.bincount(ranks.owner))
-    return [text[a:b] for a, b in pairwise([0, *ends.tolist()])]
+    text_of_rows = cell[order].astype(">i8").tobytes()
+    text_ends = 8 * np.cumsum(np.bincount(ranks.owner))
+    return [text_of_rows[a:b] for a, b in pairwise([0, *text_ends.tolist()])]
 
 
 def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
-    """Return the distinct rows, and which of them each row is."""
-    sizes, items = (
+    """Return the distinct rows, and the number of the distinct row that equals each row."""
+    sizes, catalogue_sizes = (
         np.broadcast_to(np.asarray(size), ranks.n_rows)
         for size in (ranks.n_negatives, ranks.n_items)
     )
-    rows, place = np.unique(
-        np.column_stack([ranks.ranks, sizes, items]), axis=0, return_inverse=True
+    rows, cell_of_row = np.unique(
+        np.column_stack([ranks.ranks, sizes, catalogue_sizes]), axis=0, return_inverse=True
     )
     cells = SampledRanks(
         rows[:, 0],
@@ -141,18 +149,18 @@ def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
         replacement=ranks.replacement,
         stages=ranks.stages or None,
     )
-    return cells, place.reshape(-1).astype(np.int64)
+    return cells, cell_of_row.reshape(-1).astype(np.int64)
 
 
 class Found(NamedTuple):
-    """One measure's mean and how sure it is; the rest of an `Estimate` is the same for all.
+    """One measure's mean with its uncertainty; other fields of an `Estimate` are common to all.
 
     Attributes
     ----------
     mean, std_error : float
     interval : Interval
     prior_decides : bool
-        Whether the method's prior decides more than the sample, as it says itself.
+        Whether the method's prior decides more than the sample, according to the method.
     """
 
     mean: float
@@ -162,41 +170,41 @@ class Found(NamedTuple):
 
 
 class _Exact(LinearEstimator):
-    """What a consistent estimator is where all items were drawn: the measure of the rank."""
+    """The measure of the rank, which is the consistent estimator if all items were drawn."""
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         return all_rank_weights(read_measure(measure), design.n_items)
 
 
 def linear_form(estimator: Estimator, ranks: SampledRanks) -> LinearEstimator | None:
-    """Return the estimator as a mean of a value of each outcome, if that is what it is here."""
+    """Return the estimator as a mean of outcome values, or None if it has no such form here."""
     if estimator.consistent and is_exact(ranks):
         return _Exact()
     return estimator if isinstance(estimator, LinearEstimator) else None
 
 
 def is_exact(ranks: SampledRanks) -> bool:
-    """Whether all items were drawn, so that sampled ranks are ranks among all items."""
+    """Return whether all items were drawn, so that sampled ranks are ranks among all items."""
     return likelihood(ranks).is_exact
 
 
 def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
     """Return each user's value, whose mean is the estimate: float64, (n_users,)."""
-    rows = np.empty(ranks.n_rows)
-    for design, mine in ranks.design_rows:
-        rows[mine] = estimator.values(design, measure)[ranks.outcomes[mine]]
-    shares = rows * ranks.weights * ranks.n_users
-    return np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
+    row_values = np.empty(ranks.n_rows)
+    for design, rows in ranks.design_rows:
+        row_values[rows] = estimator.values(design, measure)[ranks.outcomes[rows]]
+    weighted_values = row_values * ranks.weights * ranks.n_users
+    return np.bincount(ranks.owner, weighted_values, ranks.n_users).astype(np.float64)
 
 
 def estimates(
     estimator: Estimator, ranks: SampledRanks, measures: Sequence[str | Measure]
 ) -> Floats:
-    """Estimate all measures, from one fit where the method gives a distribution."""
+    """Estimate all measures, from a single fit if the method gives a distribution."""
     if isinstance(estimator, LinearEstimator) or not estimator.gives_distribution:
-        return np.array([estimator.estimate(ranks, each) for each in measures])
-    found = estimator.fit(ranks)
-    return np.array([found.expect(each) for each in measures])
+        return np.array([estimator.estimate(ranks, measure) for measure in measures])
+    distribution = estimator.fit(ranks)
+    return np.array([distribution.expect(measure) for measure in measures])
 
 
 def resampled(
@@ -206,15 +214,17 @@ def resampled(
     n_bootstrap: int,
     seed: int,
 ) -> Floats:
-    """Estimate from users drawn again: float64, (n_bootstrap, n_samples, n_measures).
+    """Estimate from resampled users: float64, (n_bootstrap, n_samples, n_measures).
 
-    Samples are of the same users, who are drawn together; nan with one user, who tells nothing
-    of others.
+    The samples have the same users, who are drawn together. The result is nan with one user, who
+    gives no information about others.
     """
     if samples[0].n_users < 2:
         return np.full((n_bootstrap, len(samples), len(measures)), np.nan)
-    drawn = Resampler.of(samples).draw(n_bootstrap, seed)
-    return np.array([[estimates(estimator, one, measures) for one in each] for each in drawn])
+    resamples = Resampler.of(samples).draw(n_bootstrap, seed)
+    return np.array(
+        [[estimates(estimator, tally, measures) for tally in resample] for resample in resamples]
+    )
 
 
 def errors(
@@ -226,14 +236,14 @@ def errors(
     seed: int,
     limits: Sequence[Bounds | None],
 ) -> tuple[list[Found], ErrorFrom]:
-    """Return each measure's mean, standard error and interval, and where the error is from.
+    """Return each measure's mean, standard error and interval, and the source of the error.
 
-    With one user, who tells nothing of others, errors and intervals are nan. `limits` are the
-    identification bounds, at which intervals of the exact mean end.
+    With one user, who gives no information about others, errors and intervals are nan. `limits` are
+    the identification bounds, at which intervals for the exact mean end.
     """
     linear = linear_form(method, ranks)
     if linear is not None:
-        each = (user_values(linear, ranks, one) for one in measures)
+        each = (user_values(linear, ranks, measure) for measure in measures)
         sums = [stats.summarize(values, level=level) for values in each]
         return [Found(s.mean, s.std_error, s.interval) for s in sums], "users"
     if isinstance(method, Smooth):
@@ -241,17 +251,21 @@ def errors(
         pairs = zip(measures, limits, strict=True)
         return [_by_posterior(fit, each, level, limit) for each, limit in pairs], "posterior"
     means = estimates(method, ranks, measures)
-    drawn = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
+    resampled_means = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
     return [
         _by_bootstrap(
-            mean, drawn[:, i], float(rank_weights(m, ranks.most_items).max()), level, ranks.n_users
+            mean,
+            resampled_means[:, i],
+            float(rank_weights(m, ranks.most_items).max()),
+            level,
+            ranks.n_users,
         )
         for i, (mean, m) in enumerate(zip(means.tolist(), measures, strict=True))
     ], "bootstrap"
 
 
 def _by_posterior(fit: SmoothFit, measure: Measure, level: float, limit: Bounds | None) -> Found:
-    """Return mean, standard error and interval as the smooth fit knows them."""
+    """Return the mean, standard error and interval of the smooth fit."""
     mean = fit.expect(measure)
     if limit is not None:
         mean = min(max(mean, limit.low), limit.high)
@@ -262,18 +276,18 @@ def _by_posterior(fit: SmoothFit, measure: Measure, level: float, limit: Bounds 
 
 
 def _by_bootstrap(mean: float, drawn: Floats, most: float, level: float, n_users: int) -> Found:
-    """Return mean, standard error and interval: of a positive estimate, one of its logarithm.
+    """Return the mean, standard error and interval; symmetric in the log of a positive estimate.
 
-    Estimates of rare events vary more where they come out larger, so that intervals symmetric
-    about the mean end too low.
+    Estimates of rare events vary more if they are larger, so that intervals symmetric about the
+    mean are too low.
     """
-    error = float(np.std(drawn, ddof=1))
+    std_error = float(np.std(drawn, ddof=1))
     if not (mean > 0 and (drawn >= 0).all()):
-        return Found(mean, error, t_interval(mean, error, n_users, level))
-    low, high = t_interval(0.0, error / mean, n_users, level)
-    with np.errstate(over="ignore"):  # no more than the most that a measure can be
-        ends = mean * float(np.exp(low)), min(mean * float(np.exp(high)), most)
-    return Found(mean, error, Interval(*ends))
+        return Found(mean, std_error, t_interval(mean, std_error, n_users, level))
+    low, high = t_interval(0.0, std_error / mean, n_users, level)
+    with np.errstate(over="ignore"):  # the end is limited to the largest value of the measure
+        limits = mean * float(np.exp(low)), min(mean * float(np.exp(high)), most)
+    return Found(mean, std_error, Interval(*limits))
 
 
 def covariances(
@@ -283,17 +297,19 @@ def covariances(
     n_bootstrap: int,
     seed: int,
 ) -> Floats:
-    """Return covariances of samples' estimates over users drawn again, measure by measure.
+    """Return the covariances of samples' estimates over resampled users, by measure.
 
     float64, (n_measures, n_samples, n_samples); nan with one user.
     """
     n = len(samples)
-    drawn = resampled(method, samples, measures, n_bootstrap, seed)
-    return np.array([np.cov(drawn[:, :, i].T).reshape(n, n) for i in range(len(measures))])
+    resampled_means = resampled(method, samples, measures, n_bootstrap, seed)
+    return np.array(
+        [np.cov(resampled_means[:, :, i].T).reshape(n, n) for i in range(len(measures))]
+    )
 
 
 def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[bool, IntervalOf]:
-    """Return whether the method is biased here, and what its interval is for."""
+    """Return whether the method is biased here, and the quantity that its interval is for."""
     exact = method.consistent and all(is_exact(ranks) for ranks in samples)
     biased = method.biased and not exact
     return biased, "expectation" if biased and not isinstance(method, Smooth) else "exact"
@@ -301,13 +317,13 @@ def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[b
 
 @contextmanager
 def said_once() -> Generator[None]:
-    """Give each different warning of podium's once, however many fits say it."""
+    """Emit each distinct warning of podium once, even if several fits raise it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    seen: set[str] = set()
-    for each in caught:
-        text = str(each.message)
-        if text not in seen or not issubclass(each.category, PodiumWarning):
-            warnings.warn(text, each.category, stacklevel=4)
-        seen.add(text)
+    shown_texts: set[str] = set()
+    for warning in caught:
+        text = str(warning.message)
+        if text not in shown_texts or not issubclass(warning.category, PodiumWarning):
+            warnings.warn(text, warning.category, stacklevel=4)
+        shown_texts.add(text)

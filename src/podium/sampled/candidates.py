@@ -20,7 +20,7 @@ from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import from_twice, parts, refuse_score, tie_rule
 from podium.types import Labels, Offsets, Ties
 
-_TELLING = 10  # repeated items to be expected, before their absence says something
+_TELLING = 10  # with more expected repeats than this, the absence of repeats is evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +30,23 @@ class Candidates:
     Attributes
     ----------
     user : (n,)
-        Whose target it is, integers or strings.
+        The user of each target, integers or strings.
     row : int64, (n,)
         The user's row of scores.
     target : int64, (n,)
         The held-out item.
     offsets : int64, (n + 1,)
-        Bounds of each target's candidates.
+        The bounds of each target's candidates in `items`.
     items : int64, (offsets[-1],)
+        The candidates of all targets.
     n_items : int or int64, (n,)
-        Items that the candidates were drawn from, and the target.
+        The number of items that the candidates were drawn from, including the target.
     replacement : bool
         Whether an item could be drawn twice.
     popularity : float64, (n_items,), or None
-        What items' chances were in proportion to; None for equal chances.
+        The weights that items were drawn in proportion to; None for equal probabilities.
     history : int64, (n,), or None
-        How many of the user's own items could be candidates; see `SampledRanks`.
+        The number of the user's own items that could be candidates; see `SampledRanks`.
     """
 
     user: Labels
@@ -60,26 +61,28 @@ class Candidates:
 
     @property
     def n_negatives(self) -> int | Ints:
-        """Candidates of a target: one number where all have as many."""
+        """The number of candidates per target: one number if it is the same for all."""
         sizes = np.diff(self.offsets)
         first = int(sizes[0])
         return first if (sizes == first).all() else sizes
 
     @property
     def repeated(self) -> tuple[Ints, Ints]:
-        """Targets and items of candidates that are among the target's candidates before."""
+        """The targets and items of candidates that repeat an earlier one of the same target."""
         owner = np.repeat(np.arange(self.target.size), np.diff(self.offsets))
         order = np.lexsort((self.items, owner))
-        a, b = order[:-1], order[1:]
-        again = a[(owner[a] == owner[b]) & (self.items[a] == self.items[b])]
-        return owner[again], self.items[again]
+        earlier, later = order[:-1], order[1:]
+        repeats = earlier[
+            (owner[earlier] == owner[later]) & (self.items[earlier] == self.items[later])
+        ]
+        return owner[repeats], self.items[repeats]
 
     @property
     def lacks_repeats(self) -> bool:
-        """Whether no candidate is repeated, although draws with replacement repeat some."""
+        """Whether no candidate is repeated although draws with replacement would repeat some."""
         sizes = np.diff(self.offsets).astype(float)
-        expected = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
-        return self.replacement and expected > _TELLING and not self.repeated[0].size
+        expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
+        return self.replacement and expected_repeats > _TELLING and not self.repeated[0].size
 
     def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its candidates.
@@ -87,14 +90,18 @@ class Candidates:
         Parameters
         ----------
         scores : (n_users, n_items), or pair (user_factors, item_factors)
-            As in `podium.catalogue.rank_blocks`.
+            The scores, in the forms of `podium.catalogue.rank_blocks`.
         ties, seed
-            As in `sample_ranks`.
+            The treatment of ties, as in `sample_ranks`.
+
+        Returns
+        -------
+        SampledRanks
 
         Raises
         ------
         ArgumentError
-            For candidates that were drawn by popularity: see `uniform`.
+            If the candidates were drawn by popularity; see `uniform`.
         """
         if self.popularity is not None:
             raise ArgumentError(
@@ -105,24 +112,24 @@ class Candidates:
             )
         source = read(scores)
         self._require_inside(*source.shape)
-        twice = np.empty(self.target.size, np.int64)
-        tie = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
+        doubled_above = np.empty(self.target.size, np.int64)
+        tie_order = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
         for start, left, right in parts(scores, source):
             ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
             row, item = _kernels.rank_given(
                 _kernels.Scores(left, right),
-                tie,
+                tie_order,
                 self._targets,
                 start,
                 order[ends[0] : ends[1]],
                 _kernels.Given(self.offsets, self.items),
-                twice,
+                doubled_above,
             )
             if row >= 0:
                 refuse_score(source, start, (left, right), row, item)
         return from_twice(
-            twice,
+            doubled_above,
             self.n_negatives,
             self.n_items,
             replacement=self.replacement,
@@ -131,57 +138,63 @@ class Candidates:
         )
 
     def uniform(self, seed: int = 0) -> Candidates:
-        """Thin out candidates drawn by popularity, to some drawn with equal chances.
+        """Thin candidates drawn by popularity to candidates with equal probabilities.
 
-        Each stays with a chance in inverse proportion to its popularity, so that all items are
-        equally likely among those that stay. Their number differs between targets and has
-        nothing to do with scores; targets left without a candidate are dropped, which biases
-        nothing.
+        Each candidate is kept with a probability inversely proportional to its popularity, so
+        that all items are equally likely among the kept ones. The number of kept candidates
+        differs between targets but is independent of the scores. Targets without any candidate
+        left are dropped, which introduces no bias.
+
+        Returns
+        -------
+        Candidates
 
         Raises
         ------
         ArgumentError
-            If an item has no popularity, and so could never be drawn.
+            If an item has popularity 0 and could therefore never be drawn.
 
         Notes
         -----
-        The share that stays is the smallest popularity over the mean one: next to nothing for
-        counts of interactions, most of it for popularities that differ by a factor of two.
+        The kept share is the smallest popularity divided by the mean. It is close to 0 for counts
+        of interactions, and large for popularities that differ by a factor of two.
         """
         if self.popularity is None:
             return self
-        least = float(self.popularity.min())
-        if least <= 0:
+        lowest = float(self.popularity.min())
+        if lowest <= 0:
             raise ArgumentError(
                 f"popularity is 0 for {int((self.popularity == 0).sum())} items, first item "
                 f"{int(np.argmin(self.popularity))}: they were never drawn, and what is above "
                 "the target among them cannot be told. Draw with a popularity above 0."
             )
-        kept = np.empty(self.items.size, np.bool_)
-        given = _kernels.Given(self.offsets, self.items)
-        _kernels.thin(draw_bits(seed, THIN), self._targets, given, self.popularity, least, kept)
-        return replace(self.without(~kept), popularity=None)
+        is_kept = np.empty(self.items.size, np.bool_)
+        candidates = _kernels.Given(self.offsets, self.items)
+        _kernels.thin(
+            draw_bits(seed, THIN), self._targets, candidates, self.popularity, lowest, is_kept
+        )
+        return replace(self.without(~is_kept), popularity=None)
 
     @property
     def _targets(self) -> _kernels.Targets:
         return _kernels.Targets(label_keys(self.user), self.row, self.target)
 
     def without(self, dropped: NDArray[np.bool_]) -> Candidates:
-        """Return what is left without some candidates, and without targets that have none."""
-        before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
-        some = np.diff(before) > 0
-        if not some.any():
+        """Return the remaining candidates, and only targets that still have one."""
+        n_left_before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
+        has_candidates = np.diff(n_left_before) > 0
+        if not has_candidates.any():
             raise ArgumentError("candidates: none is left of any target. Draw more.")
-        sizes = np.diff(before)[some]
+        sizes = np.diff(n_left_before)[has_candidates]
         return replace(
             self,
-            user=self.user[some],
-            row=self.row[some],
-            target=self.target[some],
+            user=self.user[has_candidates],
+            row=self.row[has_candidates],
+            target=self.target[has_candidates],
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             items=self.items[~dropped],
-            n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[some],
-            history=None if self.history is None else self.history[some],
+            n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[has_candidates],
+            history=None if self.history is None else self.history[has_candidates],
         )
 
     def _require_inside(self, n_users: int, n_items: int) -> None:
@@ -207,22 +220,26 @@ def draw_candidates(
     history: Any = None,
     seed: int = 0,
 ) -> Candidates:
-    """Draw the items that each target is to be ranked among, from all others.
+    """Draw the items that each target is to be ranked among, from all other items.
 
     Parameters
     ----------
     targets, replacement, exclude, overlap, other_targets, users, history, seed
-        As in `sample_ranks`, which draws the same items and does not keep them.
+        The parameters of `sample_ranks`, which draws the same items but does not keep them.
     n_negatives : int
-        Items drawn beside each target.
+        The number of items drawn beside each target.
     popularity : float64, (n_items,), optional
-        What the items' chances are in proportion to; equal chances without it. Only with
-        replacement. Ranks among such candidates cannot be corrected: see `Candidates.uniform`.
+        The weights that items are drawn in proportion to; by default they are equal. It requires
+        replacement. Ranks among such candidates cannot be corrected; see `Candidates.uniform`.
+
+    Returns
+    -------
+    Candidates
 
     Raises
     ------
     ArgumentError
-        Where fewer items can be drawn than n_negatives.
+        If fewer than n_negatives items can be drawn.
 
     Examples
     --------
@@ -232,25 +249,25 @@ def draw_candidates(
     [0, 2, 3]
     """
     plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
-    n = _check.cutoff(n_negatives, name="n_negatives")
-    plan.need(n)
+    n_drawn = _check.cutoff(n_negatives, name="n_negatives")
+    plan.need(n_drawn)
     if popularity is not None and not _check.flag(replacement, "replacement"):
         raise ArgumentError(
             "popularity needs replacement=True: without replacement the chances of items change "
             "with every draw, and candidates could not be made uniform."
         )
-    drawn = np.empty((plan.targets.size, n), np.int64)
+    items = np.empty((plan.targets.size, n_drawn), np.int64)
     replacement = _check.flag(replacement, "replacement")
     draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, plan.cumulative(popularity))
-    held_out = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets)
-    _kernels.draw_items(draws, held_out, plan.hidden, n, drawn)
+    targets_of_users = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets)
+    _kernels.draw_items(draws, targets_of_users, plan.hidden, n_drawn, items)
     weights = None if popularity is None else _check.weights(popularity, plan.width)
     return Candidates(
         plan.user,
         plan.rows,
         plan.targets,
-        np.arange(plan.targets.size + 1) * n,
-        drawn.ravel(),
+        np.arange(plan.targets.size + 1) * n_drawn,
+        items.ravel(),
         plan.sizes,
         replacement,
         weights,

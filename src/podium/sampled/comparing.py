@@ -1,4 +1,4 @@
-"""Models by sampled ranks of the same users: how they differ, and how sure that is."""
+"""Comparisons of models by sampled ranks of the same users, with the error of each difference."""
 
 from __future__ import annotations
 
@@ -38,32 +38,34 @@ from podium.types import Progress
 
 @dataclass(frozen=True)
 class Difference:
-    """How much higher a measure of b is than that of a, on the same users.
+    """The difference of a measure between models b and a, on the same users.
 
     Attributes
     ----------
     a, b : float
-        The estimates.
+        The estimates of the two models.
     difference, std_error : float
-        b - a, in units of the measure.
+        The difference b - a and its standard error, in units of the measure.
     interval : Interval
-        Of what `interval_of` says, with coverage `level`.
+        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
     level : float
     n_groups : int
-        Users.
+        The number of users.
     method : str
     biased : bool
     interval_of : {"exact", "expectation"}
     error_from : {"users", "bootstrap", "posterior"}
-        These are as in `Estimate`.
+        The source of the standard error. This and the three attributes before are described in
+        `Estimate`.
     sign_probability : float
-        Probability that the sign of the difference is right: of the exact means, or of the
-        expectations, whichever `interval_of` says. From 0.5, for a difference of 0.
+        The probability that the sign of the difference is right, for the exact means or the
+        expectations, according to `interval_of`. It is 0.5 for a difference of 0.
     bounds : Bounds or None
-        Smallest and largest difference of exact means that the observed ranks allow. The
-        default's interval lies inside.
+        The smallest and the largest difference of exact means that the observed ranks allow. The
+        interval of the default estimator lies inside.
     prior_decides : bool
-        Whether the method's prior decides more than the ranks of either model, as in `Estimate`.
+        Whether the method's prior decides more than the ranks for at least one of the models; see
+        `Estimate`.
     """
 
     a: float
@@ -83,13 +85,13 @@ class Difference:
 
     @property
     def either_sign(self) -> bool | None:
-        """Whether the observed ranks allow either model to be the better one; None unasked."""
+        """Whether the observed ranks allow either model to be better; None without bounds."""
         return None if self.bounds is None else self.bounds.low < 0 < self.bounds.high
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form in JSON: None for nan, a list for an interval."""
-        found = {name: number(value) for name, value in asdict(self).items()}
-        return found | {"either_sign": self.either_sign}
+        """Return the JSON form: None for nan, a list for an interval."""
+        values = {name: number(value) for name, value in asdict(self).items()}
+        return values | {"either_sign": self.either_sign}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +101,9 @@ class SampledComparison:
     Attributes
     ----------
     differences : dict of str to Difference
-        By the text of the measure.
+        The differences by the text of the measure.
     conventions : dict of str to dict
-        Method and design of "a" and "b", for the record.
+        The method and the design of "a" and "b", for the record.
     """
 
     differences: dict[str, Difference]
@@ -111,7 +113,7 @@ class SampledComparison:
         object.__setattr__(self, "differences", ByMeasure(self.differences))
 
     def summary(self, measure: str | Measure) -> Difference:
-        """Return the difference by one measure."""
+        """Return the difference in one measure."""
         name = str(read_measure(measure))
         if name not in self.differences:
             raise ArgumentError(
@@ -120,33 +122,43 @@ class SampledComparison:
         return self.differences[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form in JSON; nan becomes None."""
+        """Return the JSON form; nan becomes None."""
         return {
-            "measures": {name: found.to_dict() for name, found in self.differences.items()},
-            "conventions": {name: dict(each) for name, each in self.conventions.items()},
+            "measures": {
+                name: difference.to_dict() for name, difference in self.differences.items()
+            },
+            "conventions": {
+                name: dict(convention) for name, convention in self.conventions.items()
+            },
         }
 
     def __str__(self) -> str:
         lines: list[str] = []
-        for name, d in self.differences.items():
-            open_ = {None: "", True: ", either sign is possible", False: ", no other is possible"}
+        for name, difference in self.differences.items():
+            bounds_notes = {
+                None: "",
+                True: ", either sign is possible",
+                False: ", no other is possible",
+            }
             lines.append(
-                f"{name:20s} {d.difference:+.4f}  [{d.interval[0]:+.4f}, {d.interval[1]:+.4f}]  "
-                f"sign right with {d.sign_probability:.3f}{open_[d.either_sign]}"
+                f"{name:20s} {difference.difference:+.4f}  "
+                f"[{difference.interval[0]:+.4f}, {difference.interval[1]:+.4f}]  "
+                f"sign right with {difference.sign_probability:.3f}"
+                f"{bounds_notes[difference.either_sign]}"
             )
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledComparisons:
-    """Estimates of several models, and how each but the first differs from the first.
+    """Estimates of several models, and the difference of each from the first.
 
     Attributes
     ----------
     evaluations : dict of str to SampledEvaluation
-        By the model's name; the first is the baseline.
+        The estimates by the name of the model; the first is the baseline.
     comparisons : dict of str to SampledComparison
-        Of the baseline, as "a", with each of the others, as "b".
+        The comparison of the baseline, as "a", with each other model, as "b".
     """
 
     evaluations: dict[str, SampledEvaluation]
@@ -158,31 +170,33 @@ class SampledComparisons:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate-comparison.json); nan becomes None."""
-        means = {name: each.to_dict()["measures"] for name, each in self.evaluations.items()}
-        tests = {name: each.to_dict() for name, each in self.comparisons.items()}
-        first = next(iter(tests.values()))["conventions"]["a"]
+        estimates = {
+            name: result.to_dict()["measures"] for name, result in self.evaluations.items()
+        }
+        differences = {name: result.to_dict() for name, result in self.comparisons.items()}
+        first_convention = next(iter(differences.values()))["conventions"]["a"]
         return {
-            "runs": list(means),
+            "runs": list(estimates),
             "baseline": self.baseline,
             "measures": {
                 measure: {
-                    "higher_is_better": True,  # as all measures are that a rank determines
-                    "means": {name: each[measure] for name, each in means.items()},
+                    "higher_is_better": True,  # true of all measures that a rank determines
+                    "means": {name: result[measure] for name, result in estimates.items()},
                     "differences": [
-                        self._difference(name, each["measures"][measure])
-                        for name, each in tests.items()
+                        self._difference(name, result["measures"][measure])
+                        for name, result in differences.items()
                     ],
                 }
-                for measure in means[self.baseline]
+                for measure in estimates[self.baseline]
             },
-            "conventions": {self.baseline: first}
-            | {name: each["conventions"]["b"] for name, each in tests.items()},
+            "conventions": {self.baseline: first_convention}
+            | {name: result["conventions"]["b"] for name, result in differences.items()},
         }
 
     def _difference(self, run: str, test: dict[str, Any]) -> dict[str, Any]:
-        """Name both models; their estimates stand among the means."""
-        rest = {key: value for key, value in test.items() if key not in ("a", "b")}
-        return {"run": run, "baseline": self.baseline, **rest}
+        """Return a difference with the names of both models and without their estimates."""
+        fields = {key: value for key, value in test.items() if key not in ("a", "b")}
+        return {"run": run, "baseline": self.baseline, **fields}
 
 
 def compare(
@@ -201,27 +215,33 @@ def compare(
     Parameters
     ----------
     a, b : SampledRanks
-        Of the same users: by their labels if they have any, else row by row. The samples may be
-        of different sizes, and share their items or not. Histories are read as in `evaluate`.
+        The ranks of both models for the same users. Users are matched by their labels if they
+        have any, otherwise by row. The samples may differ in size, and need not share their
+        items. Histories are read as in `evaluate`.
     measures, estimator, level, n_bootstrap, bounds, seed
-        As in `evaluate`.
+        The options of `evaluate`.
+
+    Returns
+    -------
+    SampledComparison
 
     Raises
     ------
     ArgumentError
-        If users or catalogues differ, and for what `evaluate` refuses.
+        If users or catalogues differ, or for a reason listed in `evaluate`.
 
     Notes
     -----
-    Users are drawn together for both models, so that what makes some users easy for both does
-    not count as an error of the difference. An estimator with standard errors of its own
-    (`Smooth`) has these in place of the variances, and what the users share from how each moves
-    the estimates, without fitting again; what samples leave open is then taken as independent
-    between the models, though models of the same kind share some of it.
-    The difference is bounded by the bounds of either model, each at the level (1 + level) / 2.
+    Users are resampled together for both models. Variation between users that affects both models
+    therefore does not count as an error of the difference. For an estimator with its own standard
+    errors (`Smooth`), the variances are the squares of these, and the covariance is computed from
+    the influence of each user on both estimates, without new fits. The uncertainty that samples
+    leave is then treated as independent between the models, although similar models share part
+    of it.
+    The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
     With one user there is no standard error, as in `evaluate`.
-    Bounds that allow either sign mean that no estimator can tell which model is better from such
-    ranks alone: a probability near 1 is then one by what the estimator assumes.
+    If the bounds allow either sign, no estimator can determine from these ranks alone which model
+    is better. A sign probability near 1 then rests on the assumptions of the estimator.
 
     Examples
     --------
@@ -231,31 +251,49 @@ def compare(
     >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
     (True, True, True)
     """
-    method, wanted = read_request(estimator, measures, (a, b))
+    method, parsed = read_request(estimator, measures, (a, b))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
     pair = same_catalogue(a, b)
     with _uncertainty.said_once():
-        means, deviations, source, prior = _differences(method, pair, wanted, n_bootstrap, seed)
-        limits = [_bounds(pair, each, level) if bounds else None for each in wanted]
-    about = (level, a.n_users, str(method), *_uncertainty.interval_kind(method, pair), source)
-    found: dict[str, Difference] = {}
-    for each, (mean_a, mean_b), error, limit, assumed in zip(
-        wanted, means.tolist(), deviations.tolist(), limits, prior, strict=True
-    ):
-        gain = mean_b - mean_a
-        right = 1.0 - t_p_value(t_statistic(gain, error), a.n_users) / 2
-        interval = t_interval(gain, error, a.n_users, level)
-        if limit is not None and source == "posterior":
-            interval = Interval(max(interval.low, limit.low), min(interval.high, limit.high))
-        found[str(each)] = Difference(
-            mean_a, mean_b, gain, error, interval, *about, right, limit, assumed
+        means, deviations, source, prior_decides = _differences(
+            method, pair, parsed, n_bootstrap, seed
         )
-    drawn = n_bootstrap if source == "bootstrap" else None
+        all_bounds = [_bounds(pair, each, level) if bounds else None for each in parsed]
+    shared_fields = (
+        level,
+        a.n_users,
+        str(method),
+        *_uncertainty.interval_kind(method, pair),
+        source,
+    )
+    differences: dict[str, Difference] = {}
+    for each, (mean_a, mean_b), std_error, measure_bounds, decided in zip(
+        parsed, means.tolist(), deviations.tolist(), all_bounds, prior_decides, strict=True
+    ):
+        difference = mean_b - mean_a
+        sign_probability = 1.0 - t_p_value(t_statistic(difference, std_error), a.n_users) / 2
+        interval = t_interval(difference, std_error, a.n_users, level)
+        if measure_bounds is not None and source == "posterior":
+            interval = Interval(
+                max(interval.low, measure_bounds.low), min(interval.high, measure_bounds.high)
+            )
+        differences[str(each)] = Difference(
+            mean_a,
+            mean_b,
+            difference,
+            std_error,
+            interval,
+            *shared_fields,
+            sign_probability,
+            measure_bounds,
+            decided,
+        )
+    recorded_resamples = n_bootstrap if source == "bootstrap" else None
     return SampledComparison(
-        found,
+        differences,
         {
-            name: conventions(method, each, seed, drawn)
+            name: conventions(method, each, seed, recorded_resamples)
             for name, each in zip("ab", pair, strict=True)
         },
     )
@@ -273,62 +311,73 @@ def compare_all(
     Parameters
     ----------
     models : mapping of str to SampledRanks
-        Two or more, by name, of the same users.
+        Two or more samples of the same users, by the name of the model.
     measures : str, Measure, or several
     progress : callable, optional
-        Called with (done, total, name) before each model's turn.
+        A function that is called with (done, total, name) before each model.
     **options
-        As in `evaluate`: estimator, level, n_bootstrap, bounds, seed.
+        The options of `evaluate`: estimator, level, n_bootstrap, bounds, seed.
+
+    Returns
+    -------
+    SampledComparisons
 
     Raises
     ------
     ArgumentError
-        As `comparable` and `compare`; if there is one model.
+        If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
     if len(models) < 2:
         raise ArgumentError(f"models must be at least two, got {len(models)}. See evaluate.")
-    alike = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
-    named = dict(zip(models, alike, strict=True))
-    asked, show = listed_measures(measures), or_silent(progress)
-    baseline, *_ = named
+    samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
+    samples_by_name = dict(zip(models, samples, strict=True))
+    parsed, show = listed_measures(measures), or_silent(progress)
+    baseline, *_ = samples_by_name
     evaluations: dict[str, SampledEvaluation] = {}
     comparisons: dict[str, SampledComparison] = {}
-    for done, (name, ranks) in enumerate(named.items()):
-        show(done, len(named), name)
-        evaluations[name] = evaluate(ranks, asked, **options)
+    for n_done, (name, ranks) in enumerate(samples_by_name.items()):
+        show(n_done, len(samples_by_name), name)
+        evaluations[name] = evaluate(ranks, parsed, **options)
         if name != baseline:
-            comparisons[name] = compare(named[baseline], ranks, asked, **options)
+            comparisons[name] = compare(samples_by_name[baseline], ranks, parsed, **options)
     return SampledComparisons(evaluations, comparisons)
 
 
 def _differences(
     method: Estimator, pair: Pair, measures: Sequence[Measure], n_bootstrap: int, seed: int
 ) -> tuple[Floats, Floats, ErrorFrom, list[bool]]:
-    """Return means, (n_measures, 2), standard errors of differences, and where these are from.
+    """Return means, (n_measures, 2), standard errors of differences, and their source.
 
-    And whether the method's prior decides more than the ranks, measure by measure.
+    The last value says for each measure whether the method's prior decides more than the ranks.
     """
-    no = [False] * len(measures)
-    linear = [_uncertainty.linear_form(method, ranks) for ranks in pair]
-    first, second = linear
-    if first is not None and second is not None:
+    no_prior = [False] * len(measures)
+    linear_forms = [_uncertainty.linear_form(method, ranks) for ranks in pair]
+    linear_a, linear_b = linear_forms
+    if linear_a is not None and linear_b is not None:
         values = [
             (
-                _uncertainty.user_values(first, pair[0], m),
-                _uncertainty.user_values(second, pair[1], m),
+                _uncertainty.user_values(linear_a, pair[0], m),
+                _uncertainty.user_values(linear_b, pair[1], m),
             )
             for m in measures
         ]
-        gains = [stats.summarize(after - before).std_error for before, after in values]
-        means = np.array([[before.mean(), after.mean()] for before, after in values])
-        return means, np.array(gains), "users", no
+        std_errors = [
+            stats.summarize(values_b - values_a).std_error for values_a, values_b in values
+        ]
+        means = np.array([[values_a.mean(), values_b.mean()] for values_a, values_b in values])
+        return means, np.array(std_errors), "users", no_prior
     if isinstance(method, Smooth):
         fits = [method.posterior(ranks) for ranks in pair]
-        prior = [any(fit.prior_decides(each) for fit in fits) for each in measures]
-        return *_by_posteriors(method, pair, fits, measures), "posterior", prior
+        prior_decides = [any(fit.prior_decides(measure) for fit in fits) for measure in measures]
+        return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
     means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
-    spread = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    return means, _of_difference(np.einsum("mii->mi", spread), spread[:, 0, 1]), "bootstrap", no
+    covariances = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
+    return (
+        means,
+        _of_difference(np.einsum("mii->mi", covariances), covariances[:, 0, 1]),
+        "bootstrap",
+        no_prior,
+    )
 
 
 def _of_difference(variances: Floats, shared: Floats) -> Floats:
@@ -341,32 +390,32 @@ def _by_posteriors(
 ) -> tuple[Floats, Floats]:
     """Return means, (n_measures, 2), and standard errors of differences.
 
-    Variances are the estimator's own, or those over users where all items were drawn; what the
-    models share is how users move both estimates, to first order.
+    Variances are the estimator's own, or those over users if all items were drawn. The covariance
+    of the two estimates is the first-order effect of the choice of users on both.
     """
-    means = np.array([[fit.expect(each) for fit in fits] for each in measures])
-    own = np.array([[fit.std_error(each) for fit in fits] for each in measures])
-    spread = np.array([_of_users(method, pair, fits, each) for each in measures])
-    variances = np.maximum(np.einsum("mii->mi", spread), own**2)
-    return means, _of_difference(variances, spread[:, 0, 1])
+    means = np.array([[fit.expect(measure) for fit in fits] for measure in measures])
+    own_errors = np.array([[fit.std_error(measure) for fit in fits] for measure in measures])
+    covariances = np.array([_of_users(method, pair, fits, measure) for measure in measures])
+    variances = np.maximum(np.einsum("mii->mi", covariances), own_errors**2)
+    return means, _of_difference(variances, covariances[:, 0, 1])
 
 
 def _of_users(method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Measure) -> Floats:
-    """Return how the users, as some of many, let both estimates vary: (2, 2)."""
+    """Return the covariance of both estimates over the choice of users: (2, 2)."""
     n = pair[0].n_users
     if n < 2:
         return np.full((2, 2), np.nan)
-    moved: list[Floats] = []
+    contributions: list[Floats] = []
     for ranks, fit in zip(pair, fits, strict=True):
-        exact = _uncertainty.linear_form(method, ranks)
-        if exact is not None:
-            moved.append(_uncertainty.user_values(exact, ranks, measure) / n)
+        linear = _uncertainty.linear_form(method, ranks)
+        if linear is not None:
+            contributions.append(_uncertainty.user_values(linear, ranks, measure) / n)
         else:
             shares = fit.influences(measure) * ranks.weights * n
-            moved.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
-    return n * np.cov(np.array(moved))
+            contributions.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
+    return n * np.cov(np.array(contributions))
 
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
-    a, b = (identification_bounds(each, measure, confidence=(1 + level) / 2) for each in pair)
+    a, b = (identification_bounds(ranks, measure, confidence=(1 + level) / 2) for ranks in pair)
     return Bounds(b.low - a.high, b.high - a.low)

@@ -1,7 +1,7 @@
-"""The design of a sample: how many of a catalogue's items a target was ranked among, and how.
+"""The design of a sample: how many items a target was ranked among, and how they were drawn.
 
-What an estimator may use of a target is the outcome of its sample. A design says which outcomes
-there are and how likely each is for a target of a given rank in the whole catalogue.
+An estimator uses only the outcome of a target's sample. The design defines the possible outcomes,
+and the probability of each for a target with a given rank in the whole catalogue.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from podium.errors import ArgumentError
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-MOST_ITEMS = 10**8  # beyond it, numbers by rank don't fit in memory
+MOST_ITEMS = 10**8  # with more items, arrays over all ranks do not fit in memory
 
-_CELLS = 2**20  # of a block of probabilities: 8 MiB
+_CELLS = 2**20  # the numbers in a block of probabilities: 8 MiB
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,23 @@ class Design:
     Parameters
     ----------
     n_negatives : int
-        Sampled items beside the target, at most n_items - 1; the last size if it grows.
+        The number of sampled items beside the target, at most n_items - 1. For a sample that
+        grows, the last size.
     n_items : int
-        Items of the catalogue, the target among them.
+        The number of items of the catalogue, including the target.
     replacement : bool
         Whether an item can be drawn twice.
     stages : tuple of int
-        Rising sizes that end in n_negatives. A sample of one of these sizes is final unless the
-        target comes first in it; otherwise items are added up to the next size. Empty, or one
-        size, for a fixed size.
+        Increasing sizes that end in n_negatives. A sample of one of these sizes is final unless
+        the target comes first in it; otherwise it grows to the next size. An empty tuple or one
+        size means a fixed size.
 
     Notes
     -----
-    Outcomes are numbered from 0 to n_negatives. With a fixed size the number is the sampled rank
-    minus 1. In a design that grows, outcome 0 is a target that was first to the end, and any
-    other is the size before the last addition plus the number of items found above the target.
+    Outcomes are numbered from 0 to n_negatives. If the size is fixed, the number is the sampled
+    rank minus 1. In a design that grows, outcome 0 is a target that was first at every size. The
+    number of any other outcome is the size before the last addition plus the number of items
+    above the target.
 
     References
     ----------
@@ -95,72 +97,78 @@ class Design:
         return len(self.stages) > 1
 
     def outcomes(self, ranks: ArrayLike, sizes: ArrayLike | None = None) -> Ints:
-        """Number the outcomes of samples.
+        """Return the numbers of the outcomes of samples.
 
         Parameters
         ----------
         ranks : int, (n,)
             Sampled ranks, from 1.
         sizes : int, (n,), optional
-            Items that each sample ended with, each of them one of `stages`; the last without it.
+            The size at which each sample ended, one of `stages`; by default the last one.
+
+        Returns
+        -------
+        int64, (n,)
         """
         above = np.asarray(ranks, dtype=np.int64) - 1
         ends = np.asarray(self.stages)
-        last = np.searchsorted(ends, self.n_negatives if sizes is None else np.asarray(sizes))
-        before = np.concatenate([[0], ends[:-1]])
-        return np.where(above == 0, 0, before[last] + above)
+        stage = np.searchsorted(ends, self.n_negatives if sizes is None else np.asarray(sizes))
+        size_before = np.concatenate([[0], ends[:-1]])
+        return np.where(above == 0, 0, size_before[stage] + above)
 
     @cached_property
     def above(self) -> Ints:
-        """Items found above the target, by outcome: int64, (n_outcomes,)."""
+        """The number of items above the target, by outcome: int64, (n_outcomes,)."""
         outcome = np.arange(self.n_outcomes)
         return outcome - self._before
 
     @cached_property
     def sizes(self) -> Ints:
-        """Items that a sample ends with, by outcome: int64, (n_outcomes,)."""
+        """The size at which a sample ends, by outcome: int64, (n_outcomes,)."""
         ends = np.asarray(self.stages)
-        last = np.searchsorted(ends, np.arange(self.n_outcomes))
-        return np.concatenate([[self.n_negatives], ends[last[1:]]])
+        stage = np.searchsorted(ends, np.arange(self.n_outcomes))
+        return np.concatenate([[self.n_negatives], ends[stage[1:]]])
 
     @cached_property
     def _before(self) -> Ints:
         """The size before the last addition, by outcome; 0 for outcome 0."""
         ends = np.concatenate([[0], np.asarray(self.stages)])
-        last = np.searchsorted(ends[1:], np.arange(self.n_outcomes))
-        return np.concatenate([[0], ends[last[1:]]])
+        stage = np.searchsorted(ends[1:], np.arange(self.n_outcomes))
+        return np.concatenate([[0], ends[stage[1:]]])
 
     @cached_property
     def log_ways(self) -> Floats:
-        """Log of the number of orders in which an outcome can come: float64, (n_outcomes,)."""
+        """The log of the number of orders that give an outcome: float64, (n_outcomes,)."""
         size = np.where(self.above > 0, self.sizes - self._before, 0)
         return gammaln(size + 1) - gammaln(self.above + 1) - gammaln(size - self.above + 1)
 
     def probabilities(self, ranks: ArrayLike | None = None) -> Floats:
-        """Return how likely each outcome is for a target of each rank.
+        """Return the probability of each outcome for a target of each rank.
 
         Parameters
         ----------
         ranks : int, (n,), optional
-            Ranks in the whole catalogue, from 1 to n_items; all of them without it, which takes
-            n_items x n_outcomes numbers: see `blocks`.
+            Ranks in the whole catalogue, from 1 to n_items. The default is all ranks, which takes
+            n_items x n_outcomes numbers; see `blocks`.
 
         Returns
         -------
         float64, (n, n_outcomes)
-            Rows sum to 1.
+            The probabilities. Each row sums to 1.
 
         Notes
         -----
-        With replacement, the number above the target is binomial with the chance
-        (rank - 1) / (n_items - 1); without, hypergeometric.
+        The number of items above the target is binomial with probability
+        (rank - 1) / (n_items - 1) with replacement, and hypergeometric without.
 
         References
         ----------
         jin2021, equation 16.
         """
-        asked = np.arange(1, self.n_items + 1) if ranks is None else _check.array(ranks, "ranks")
-        better = asked.astype(np.float64) - 1.0
+        full_ranks = (
+            np.arange(1, self.n_items + 1) if ranks is None else _check.array(ranks, "ranks")
+        )
+        better = full_ranks.astype(np.float64) - 1.0
         worse = self.n_items - 1.0 - better
         below = self.sizes - self.above
         with np.errstate(divide="ignore"):
@@ -170,39 +178,41 @@ class Design:
         return np.exp(logs, out=logs)
 
     def _powers(self, base: Floats, exponents: Ints) -> Floats:
-        """Return logs of base ** exponent, or of base (base - 1) ... to as many factors."""
+        """Return logs of base ** exponent, or of base (base - 1) ... without replacement."""
         if self.replacement:
             with np.errstate(invalid="ignore"):  # 0 ** 0 is 1, set below
                 logs: Floats = np.log(base)[:, None] * exponents.astype(np.float64)
             logs[:, exponents == 0] = 0.0
             return logs
-        steps = np.arange(int(exponents.max(initial=0)), dtype=np.float64)
-        factors = np.log(np.maximum(base[:, None] - steps, 0.0))
-        sums = np.concatenate([np.zeros((base.size, 1)), np.cumsum(factors, axis=1)], axis=1)
-        return sums[:, exponents]
+        subtracted = np.arange(int(exponents.max(initial=0)), dtype=np.float64)
+        factors = np.log(np.maximum(base[:, None] - subtracted, 0.0))
+        log_products = np.concatenate(
+            [np.zeros((base.size, 1)), np.cumsum(factors, axis=1)], axis=1
+        )
+        return log_products[:, exponents]
 
     def blocks(self, n_ranks: int | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Yield the probabilities of ranks 1 .. n_ranks in blocks of at most 8 MiB, or one rank.
+        """Yield the probabilities of ranks 1 .. n_ranks in blocks of 8 MiB at most, or one rank.
 
         Parameters
         ----------
         n_ranks : int, optional
-            All ranks without it.
+            The number of ranks; by default all.
 
         Yields
         ------
         slice, float64 (n, n_outcomes)
-            Places of the block's ranks, from 0, and their probabilities.
+            The positions of the block's ranks, from 0, and their probabilities.
         """
         stop = self.n_items if n_ranks is None else min(n_ranks, self.n_items)
-        step = max(1, _CELLS // self.n_outcomes)
-        for start in range(0, stop, step):
-            end = min(start + step, stop)
-            yield slice(start, end), self.probabilities(np.arange(start + 1, end + 1))
+        block_size = max(1, _CELLS // self.n_outcomes)
+        for start in range(0, stop, block_size):
+            block_end = min(start + block_size, stop)
+            yield slice(start, block_end), self.probabilities(np.arange(start + 1, block_end + 1))
 
 
 def refuse_large(n_items: int) -> None:
-    """Raise for a catalogue of more ranks than fit in memory."""
+    """Raise if the catalogue has more ranks than fit in memory."""
     if n_items > MOST_ITEMS:
         raise ArgumentError(
             f"n_items must be at most {MOST_ITEMS:,}, since numbers are held for each rank, got "
@@ -211,7 +221,7 @@ def refuse_large(n_items: int) -> None:
 
 
 def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
-    """Return rising sizes of a sample that grows; none for None or an empty sequence."""
+    """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
     sizes = tuple(_check.cutoff(size, name="stages") for size in stages or ())
     if any(b <= a for a, b in pairwise(sizes)):
         raise ArgumentError(f"stages must rise, as (100, 200, 400), got {sizes}.")

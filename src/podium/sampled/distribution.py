@@ -14,10 +14,10 @@ from podium.metrics import Measure, parse
 from podium.sampled.design import Floats
 
 RANK_AUC = "rank_auc"
-"""Weight (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
+"""The measure (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
 
-_FAR = 1e-6  # by which the sum may differ from 1
-_BELOW = -1e-12  # rounding, not a negative probability
+_FAR = 1e-6  # the tolerance of the sum of the probabilities
+_BELOW = -1e-12  # lower values are negative probabilities, and not rounding errors
 
 
 def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
@@ -26,32 +26,32 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
     Raises
     ------
     ArgumentError
-        For a measure that is not known, needs more than ranks, or is given k twice.
+        If the measure is unknown, if it needs more than ranks, or if k is given twice.
     """
     if k is not None:
         if "@" in str(measure):
             raise ArgumentError(f"k is given twice: in {str(measure)!r} and as {k}. Keep one.")
         measure = f"{measure}@{_check.cutoff(k)}"
-    name, at, cutoff = str(measure).strip().partition("@")
+    name, at_sign, cutoff = str(measure).strip().partition("@")
     if name.strip() == RANK_AUC:
-        return Measure(RANK_AUC, parse(f"recall{at}{cutoff}").k)
-    found = parse(measure)
-    if found.metric.rank_weights is None:
+        return Measure(RANK_AUC, parse(f"recall{at_sign}{cutoff}").k)
+    parsed = parse(measure)
+    if parsed.metric.rank_weights is None:
         metrics.rank_weights(
-            found, 2 * (found.k or 1) + 1
-        )  # raises where ranks do not determine it
-    return found
+            parsed, 2 * (parsed.k or 1) + 1
+        )  # raises if ranks do not determine the measure
+    return parsed
 
 
 def rank_weights(measure: Measure, n_items: int) -> Floats:
-    """Return what a target at each rank is worth: float64, (min(k, n_items),), 0 below."""
+    """Return the value of a target at each rank: float64, (min(k, n_items),); 0 below."""
     if measure.name != RANK_AUC:
         return metrics.rank_weights(measure, n_items)
     return metrics.rank_weights(parse("auc"), n_items)[: measure.k]
 
 
 def all_rank_weights(measure: Measure, n_items: int) -> Floats:
-    """Return `rank_weights` of every rank: float64, (n_items,)."""
+    """Return `rank_weights` for every rank: float64, (n_items,)."""
     weights = np.zeros(n_items)
     top = rank_weights(measure, n_items)
     weights[: top.size] = top
@@ -59,26 +59,26 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
 
 
 def orders(measure: Measure, n_items: int, depth: int) -> bool:
-    """Whether a measure depends on the order of those of the first ranks that it counts."""
-    first = rank_weights(measure, n_items)[:depth]
-    return bool(np.unique(first[first != 0.0]).size > 1)
+    """Return whether a measure depends on the order of the weighted ranks among the first ones."""
+    first_weights = rank_weights(measure, n_items)[:depth]
+    return bool(np.unique(first_weights[first_weights != 0.0]).size > 1)
 
 
 @dataclass(frozen=True, eq=False)
 class RankDistribution:
-    """How likely the target has each rank among all items.
+    """The probability of each rank of the target among all items.
 
     Parameters
     ----------
     probabilities : float64, (n_items,)
-        Of ranks 1 .. n_items; the sum is 1. Some estimators solve linear equations and get
-        negative ones: such a distribution is not `proper`, but its expectations are what the
-        estimator says.
+        The probabilities of ranks 1 .. n_items; they sum to 1. Estimators that solve linear
+        equations may give negative ones. Such a distribution is not `proper`, but its
+        expectations are the estimates of that estimator.
 
     Raises
     ------
     ArgumentError
-        For values that are not finite, or do not sum to 1.
+        If a value is not finite, or if the values do not sum to 1.
 
     Examples
     --------
@@ -100,25 +100,38 @@ class RankDistribution:
     def of_ranks(
         cls, ranks: ArrayLike, n_items: int, *, weights: ArrayLike | None = None
     ) -> RankDistribution:
-        """Return the distribution of ranks that are known, from 1 to n_items.
+        """Return the distribution of known ranks from 1 to n_items.
 
         Parameters
         ----------
         ranks : int, (n,)
-            Ranks among all items, as of `podium.catalogue.target_ranks`. A rank that ends in one
-            half (ties="average") counts half at each of its neighbours.
+            Ranks among all items, such as those of `podium.catalogue.target_ranks`. A rank that
+            ends in one half (ties="average") counts one half at each neighbouring rank.
         n_items : int
-            Items of the catalogue.
+            The number of items of the catalogue.
         weights : float64, (n,), optional
-            What each counts, >= 0; all the same without it.
+            The weight of each rank, >= 0; by default all weights are equal.
+
+        Returns
+        -------
+        RankDistribution
+
+        Raises
+        ------
+        ArgumentError
+            If there are no ranks, or if a rank is not between 1 and n_items.
         """
-        exact = _check.column(ranks, "ranks")
-        total = _check.cutoff(n_items, name="n_items")
-        if not exact.size or not (exact >= 1).all() or not (exact <= total).all():
-            raise ArgumentError(f"ranks must hold ranks from 1 to n_items = {total}.")
-        share = np.ones(exact.size) if weights is None else _check.weights(weights, exact.size)
-        both = np.concatenate([np.floor(exact), np.ceil(exact)]).astype(np.int64) - 1
-        counts = np.bincount(both, np.concatenate([share, share]), total)
+        full_ranks = _check.column(ranks, "ranks")
+        n_ranks = _check.cutoff(n_items, name="n_items")
+        if not full_ranks.size or not (full_ranks >= 1).all() or not (full_ranks <= n_ranks).all():
+            raise ArgumentError(f"ranks must hold ranks from 1 to n_items = {n_ranks}.")
+        shares = (
+            np.ones(full_ranks.size)
+            if weights is None
+            else _check.weights(weights, full_ranks.size)
+        )
+        places = np.concatenate([np.floor(full_ranks), np.ceil(full_ranks)]).astype(np.int64) - 1
+        counts = np.bincount(places, np.concatenate([shares, shares]), n_ranks)
         return cls(counts / counts.sum())
 
     def __repr__(self) -> str:
@@ -136,30 +149,35 @@ class RankDistribution:
 
     @cached_property
     def cdf(self) -> Floats:
-        """Probability of a rank of at most 1 .. n_items, which is recall at it: (n_items,)."""
+        """The probability of a rank of at most r, for r = 1 .. n_items; recall@r: (n_items,)."""
         return np.cumsum(self.probabilities)
 
     def expect(self, metric: str | Measure, k: int | None = None) -> float:
-        """Return the mean of a measure over users whose target has a rank of this distribution.
+        """Return the mean of a measure over users whose target's rank has this distribution.
 
         Parameters
         ----------
         metric : str or Measure
-            As ``ndcg@10``, or a name together with k: recall, precision, hit_rate, ndcg, dcg,
-            ap, rr, rbp, r_precision, auc, pap, pauc, with their options; and rank_auc, the
-            weight (n_items - rank) / (n_items - 1) down to the cutoff.
+            A measure such as ``ndcg@10``, or a name together with k. Supported are recall,
+            precision, hit_rate, ndcg, dcg, ap, rr, rbp, r_precision, auc, pap and pauc, with
+            their options, and rank_auc, the weight (n_items - rank) / (n_items - 1) down to the
+            cutoff.
         k : int, optional
-            Cutoff in items, where the text has none.
+            The cutoff in items, if the text has none.
+
+        Returns
+        -------
+        float
 
         Raises
         ------
         ArgumentError
-            For a measure that is not known or needs more than the target's rank.
+            If the measure is unknown or needs more than the target's rank.
 
         Notes
         -----
-        There is one relevant item, of grade 1: the value is what the measure of that name gives
-        a whole ranking of such a user.
+        There is one relevant item, of grade 1: the value is that of the measure on a whole ranking
+        of such a user.
 
         References
         ----------

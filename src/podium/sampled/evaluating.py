@@ -1,4 +1,4 @@
-"""Measures of the whole ranking from sampled ranks, each with how sure it is."""
+"""Estimates of measures over the whole ranking from sampled ranks, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -21,42 +21,47 @@ from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.ranks import SampledRanks
 
 N_BOOTSTRAP = 200
-"""Fits to users drawn again: a standard error is then known to some 5 %."""
+"""The number of bootstrap fits. It determines a standard error to about 5 %."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measure's estimated mean over users, and how sure it is.
+    """An estimate of a measure's mean over users, with its uncertainty.
 
     Attributes
     ----------
     mean, std_error : float
-        In units of the measure. The standard error is of users and of the items drawn together.
+        The estimate and its standard error, in units of the measure. The standard error covers the
+        choice of users and of drawn items together.
     interval : Interval
-        Of what `interval_of` says, with coverage `level`.
+        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
     level : float
     n_groups : int
-        Users.
+        The number of users.
     method : str
-        The estimator, as `get` reads it.
+        The estimator, as a text that `get` reads.
     biased : bool
-        Whether its expectation differs from the exact mean however many users there are.
+        Whether the expectation of the estimator differs from the exact mean for any number of
+        users.
     interval_of : {"exact", "expectation"}
-        The exact mean, as ranking all items would give it; or, for a biased method that knows
-        nothing of its bias, the method's own expectation, which may be far from the exact mean.
+        "exact" is the mean that a ranking of all items would give. "expectation" is the
+        expectation of the method, which may be far from the exact mean; it is used for biased
+        methods without an account of their bias.
     error_from : {"users", "bootstrap", "posterior"}
-        The variance of users' values, where the estimate is their mean; fits to users drawn
-        again; or the method's own account, which includes what a sample leaves open.
+        "users" is the variance of users' values, if the estimate is their mean. "bootstrap" is
+        the variance of fits to resampled users. "posterior" is the method's own standard error,
+        which includes the uncertainty that a sample leaves.
     bounds : Bounds or None
-        Smallest and largest exact mean that the observed ranks allow; see
-        `identification_bounds`. The default's interval lies inside.
+        The smallest and the largest exact mean that the observed ranks allow; see
+        `identification_bounds`. The interval of the default estimator lies inside.
     prior_decides : bool
-        Whether the method's prior decides more of the estimate than the ranks, which leave the
-        share of users at the top open by a factor of 20 or more. The interval is then all that
-        the ranks allow there. `Smooth` alone says so.
+        Whether the estimate depends more on the method's prior than on the ranks, because the
+        ranks leave the share of users at the top uncertain by a factor of 20 or more. The
+        interval then covers all that the ranks allow there. Only `Smooth` sets it.
     order_assumed : bool
-        Whether the measure depends on the order of the first n_items / n_negatives ranks, whatever
-        the method. Samples hardly tell these apart: a peak at rank 1 is assumed, not observed.
+        Whether the measure depends on the order of the first n_items / n_negatives ranks, for
+        any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
+        observed.
     """
 
     mean: float
@@ -73,9 +78,10 @@ class Estimate:
     order_assumed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form in JSON: None for nan, a list for an interval."""
-        found = {name: number(value) for name, value in asdict(self).items()}
-        return {**found, "n_undefined": 0}  # every target has a rank; as of an `Evaluation`
+        """Return the JSON form: None for nan, a list for an interval."""
+        values = {name: number(value) for name, value in asdict(self).items()}
+        # `Evaluation` has the same key. Here every target has a rank.
+        return {**values, "n_undefined": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +91,9 @@ class SampledEvaluation:
     Attributes
     ----------
     estimates : dict of str to Estimate
-        By the text of the measure.
+        The estimates by the text of the measure.
     conventions : dict
-        Method and design, for the record.
+        The method and the design, for the record.
     """
 
     estimates: dict[str, Estimate]
@@ -103,7 +109,7 @@ class SampledEvaluation:
     @property
     def means(self) -> dict[str, float]:
         """The estimate of each measure."""
-        return ByMeasure({name: found.mean for name, found in self.estimates.items()})
+        return ByMeasure({name: estimate.mean for name, estimate in self.estimates.items()})
 
     def summary(self, measure: str | Measure) -> Estimate:
         """Return the estimate of one measure."""
@@ -115,22 +121,29 @@ class SampledEvaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
         return {
-            "measures": {name: found.to_dict() for name, found in self.estimates.items()},
+            "measures": {name: values.to_dict() for name, values in self.estimates.items()},
             "conventions": dict(self.conventions),
         }
 
     def __str__(self) -> str:
         lines = [f"{self.conventions['n_users']} users, {self.conventions['method']}"]
-        for name, e in self.estimates.items():
-            of = "" if e.interval_of == "exact" else f" (for what {e.method} gives on average)"
-            open_ = "" if e.bounds is None else f", possible {_span(e.bounds)}"
-            prior = ", the prior decides" if e.prior_decides else ""
-            lines.append(f"{name:20s} {e.mean:.4f}  {_span(e.interval)}{of}{open_}{prior}")
+        for name, estimate in self.estimates.items():
+            interval_note = (
+                ""
+                if estimate.interval_of == "exact"
+                else f" (for what {estimate.method} gives on average)"
+            )
+            bounds_note = "" if estimate.bounds is None else f", possible {_span(estimate.bounds)}"
+            prior_note = ", the prior decides" if estimate.prior_decides else ""
+            lines.append(
+                f"{name:20s} {estimate.mean:.4f}  {_span(estimate.interval)}"
+                f"{interval_note}{bounds_note}{prior_note}"
+            )
         return "\n".join(lines)
 
 
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
-    """Return where the standard error of an estimate comes from, as in `Estimate.error_from`."""
+    """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
     method = get(estimator)
     if _uncertainty.linear_form(method, ranks) is not None:
         return "users"
@@ -147,49 +160,59 @@ def evaluate(
     bounds: bool = True,
     seed: int = 0,
 ) -> SampledEvaluation:
-    """Estimate measures of the whole catalogue's ranking, with errors and what stays open.
+    """Estimate measures over the whole catalogue's ranking, with errors and bounds.
 
     Parameters
     ----------
     ranks : SampledRanks
-        Every user counts once. Their history is read by `Smooth` alone, and only where it tells
-        users apart and not all items were drawn; the conventions say whether it was.
+        The observed ranks. Each user counts once. Only `Smooth` reads users' histories, and only
+        if these differ between users and not all items were drawn. The conventions of the result
+        say whether the histories were read.
     measures : str, Measure, or several
-        That the target's rank determines; see `RankDistribution.expect`.
+        The measures to estimate. The target's rank must determine them; see
+        `RankDistribution.expect`.
     estimator : str or Estimator
-        See `get`; "auto" is the smooth density of log-ranks.
+        The method; see `get`. "auto" is the smooth density of log-ranks.
     level : float
-        Coverage of intervals and bounds, between 0 and 1.
+        The coverage of intervals and bounds, between 0 and 1.
     n_bootstrap : int
-        Fits to users drawn again, for methods without another account of their error; at
-        least 2.
+        The number of fits to resampled users, at least 2. It applies to methods without another
+        account of their error.
     bounds : bool
-        Whether to compute identification bounds: up to a second a measure, and some seconds for
-        samples of thousands of items.
+        Whether to compute identification bounds. They take up to a second per measure, and some
+        seconds for samples of thousands of items.
     seed : int
-        Of the bootstrap.
+        The seed of the bootstrap.
+
+    Returns
+    -------
+    SampledEvaluation
 
     Raises
     ------
     ArgumentError
-        For an unknown estimator or measure, a measure that needs more than ranks or that is
-        undefined in this catalogue, a design that the estimator cannot read.
+        If the estimator or a measure is unknown, if a measure needs more than ranks or is
+        undefined in this catalogue, or if the estimator does not support the design.
 
     Notes
     -----
-    Users are taken as a sample of more users like them, and drawn items as one of many draws.
-    The variance of a mean of users' values, or over users drawn again, has both in it.
-    `Smooth` has standard errors of its own, in which what the sample leaves open is too; its
-    intervals are for the exact mean, and lie inside the bounds. Where the ranks say next to
-    nothing of the top, `prior_decides` is true, and bounds are computed whatever `bounds` says.
-    Those of the others are for what the method gives on average, and say nothing of its bias:
-    `interval_of` tells which. Where all items were drawn, ranks are known, and intervals are
-    those of `podium.evaluation`.
-    Intervals from the bootstrap are symmetric in the logarithm of the estimate where it is
-    positive, users drawn again or not: MLE's of recall@10 on MovieLens 1M, 1,500 users and 99
-    negatives, hold its expectation in 94 % of 120 simulations, symmetric ones in 91 %.
-    With one user there is no standard error and no interval (nan), whatever the method: one user
-    tells nothing of others. `Smooth.posterior` has those of that one user.
+    Users are treated as a sample from a population of similar users, and the drawn items as one
+    of many possible draws. The variance of a mean of users' values, and the variance over
+    resampled users, include both.
+    `Smooth` has its own standard errors, which also include the uncertainty that the sample
+    leaves. Its intervals are for the exact mean and lie inside the bounds. If the ranks hold
+    almost no information about the top, `prior_decides` is true, and bounds are computed even
+    with ``bounds=False``.
+    The intervals of the other methods are for the expectation of the method and do not include
+    its bias; `interval_of` says which of the two applies. If all items were drawn, the ranks are
+    exact, and the intervals are those of `podium.evaluation`.
+    Bootstrap intervals are symmetric in the logarithm of the estimate if the estimate is positive
+    and no resampled estimate is negative. In 120 simulations of recall@10 with MLE (MovieLens
+    1M, 1,500 users, 99 negatives), 94 % of them contain the expectation, against 91 % of
+    symmetric intervals.
+    With one user, the standard error and the interval are undefined (nan) for every method,
+    because one user gives no information about others. `Smooth.posterior` has the standard
+    error and the interval of that one user.
 
     Examples
     --------
@@ -199,33 +222,35 @@ def evaluate(
     >>> low < found["recall@10"].mean < high, found["recall@10"].interval_of
     (True, 'expectation')
     """
-    method, wanted = read_request(estimator, measures, (ranks,))
+    method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
     with _uncertainty.said_once():
         limits = [
-            identification_bounds(ranks, each, confidence=level) if bounds else None
-            for each in wanted
+            identification_bounds(ranks, measure, confidence=level) if bounds else None
+            for measure in parsed
         ]
-        found, source = _uncertainty.errors(method, ranks, wanted, level, n_bootstrap, seed, limits)
-    about = (
+        summaries, source = _uncertainty.errors(
+            method, ranks, parsed, level, n_bootstrap, seed, limits
+        )
+    shared_fields = (
         level,
         ranks.n_users,
         str(method),
         *_uncertainty.interval_kind(method, (ranks,)),
         source,
     )
-    n_alike = min(design.n_items // design.n_negatives for design, _ in ranks.designs)
+    n_indistinguishable = min(design.n_items // design.n_negatives for design, _ in ranks.designs)
     return SampledEvaluation(
         {
-            str(each): Estimate(
-                *one[:3],
-                *about,
+            str(measure): Estimate(
+                *summary[:3],
+                *shared_fields,
                 limit,
-                one.prior_decides,
-                orders(each, ranks.most_items, n_alike),
+                summary.prior_decides,
+                orders(measure, ranks.most_items, n_indistinguishable),
             )
-            for each, one, limit in zip(wanted, found, limits, strict=True)
+            for measure, summary, limit in zip(parsed, summaries, limits, strict=True)
         },
         conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
     )

@@ -12,25 +12,24 @@ from podium.sampled.sums import Grid, expected, grid
 
 Part = tuple[Design, Ints]
 
-_FEWEST = 50  # steps that the grid is made for, at least
-_FAR = 1e-9  # by which the probabilities' sum may miss 1
-_FINER = 4  # times as many factors: twice as many nodes
-_EMPTY = 690.0  # logs below the largest: probabilities that are 0 to a double
+_FEWEST = 50  # the smallest number of steps that a grid is made for
+_FAR = 1e-9  # the tolerance of the sum of the probabilities
+_FINER = 4  # the growth of the number of factors, which doubles the number of nodes
+_EMPTY = 690.0  # logs lower than the largest by this much are probabilities of 0 in doubles
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """What was observed, and how likely it is for a target of each rank.
+    """The observed outcomes, and their probabilities for a target of each rank.
 
     Attributes
     ----------
     parts : tuple of (Design, int64 array)
-        Each design and its outcomes that were observed; an outcome that nobody had does not
-        enter the likelihood.
+        Each design with its observed outcomes. Other outcomes do not enter the likelihood.
     shares : float64, (n_seen,)
-        The users' share of each observed outcome, of all parts one after the other; > 0.
+        The share of users with each observed outcome, for all parts in sequence; > 0.
     n_items : int
-        Ranks go from 1 to it: the items of the largest catalogue.
+        The number of ranks, which is the number of items of the largest catalogue.
     """
 
     parts: tuple[Part, ...]
@@ -38,54 +37,56 @@ class Likelihood:
     n_items: int
 
     def rows(self, ranks: Floats) -> Floats:
-        """Return how likely each observed outcome is at ranks, or between: (n, n_seen).
+        """Return the chance of each observed outcome at ranks, or between ranks: (n, n_seen).
 
-        A target has no rank beyond its own catalogue: where that is smaller, the chance is 0.
+        A target has no rank beyond its own catalogue: there the chance is 0.
         """
         if len(self.parts) == 1:
-            design, seen = self.parts[0]
+            design, observed = self.parts[0]
             chances = design.probabilities(ranks)
-            return chances if seen.size == design.n_outcomes else chances[:, seen]
-        found = np.zeros((ranks.size, self.shares.size))
-        place = 0
-        for design, seen in self.parts:
+            return chances if observed.size == design.n_outcomes else chances[:, observed]
+        all_chances = np.zeros((ranks.size, self.shares.size))
+        first_outcome = 0
+        for design, observed in self.parts:
             inside = ranks <= design.n_items
-            found[inside, place : place + seen.size] = _chances(design, seen, ranks[inside])
-            place += seen.size
-        return found
+            all_chances[inside, first_outcome : first_outcome + observed.size] = _chances(
+                design, observed, ranks[inside]
+            )
+            first_outcome += observed.size
+        return all_chances
 
     def slope(self, mixed: Floats) -> Floats:
-        """Return the gain in mean log likelihood of moving mass to each rank: (n_items,).
+        """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
 
-        The sum over observed outcomes of share / mixed times the outcome's chance at the rank.
-        Its mean under the distribution is 1; at the maximum of the likelihood it is 1 wherever
-        there is mass, and nowhere above.
+        To first order, this is the sum over observed outcomes of share / mixed times the outcome's
+        chance at the rank. Its mean under the distribution is 1. At the maximum of the likelihood,
+        it is 1 at each rank with mass and at most 1 elsewhere.
 
         Parameters
         ----------
         mixed : float64, (n_seen,)
-            The distribution's chance of each observed outcome.
+            The chance of each observed outcome under the distribution.
         """
-        total = np.zeros(self.n_items)
-        ratios, place = self.shares / mixed, 0
-        for design, seen in self.parts:
+        gain = np.zeros(self.n_items)
+        ratios, first_outcome = self.shares / mixed, 0
+        for design, observed in self.parts:
             values = np.zeros(design.n_outcomes)
-            values[seen] = ratios[place : place + seen.size]
-            total[: design.n_items] += expected(design, values)
-            place += seen.size
-        return total
+            values[observed] = ratios[first_outcome : first_outcome + observed.size]
+            gain[: design.n_items] += expected(design, values)
+            first_outcome += observed.size
+        return gain
 
     def grid(self, n_factors: int) -> Grid:
-        """Return nodes on which products of so many probabilities can be summed."""
+        """Return nodes for sums of products of `n_factors` probabilities."""
         sizes = [design.n_negatives for design, _ in self.parts]
-        exact = [0 if design.replacement else design.n_negatives for design, _ in self.parts]
+        margins = [0 if design.replacement else design.n_negatives for design, _ in self.parts]
         smallest = min(design.n_items for design, _ in self.parts)
-        ends = self.n_items - smallest  # chances break off at the end of each catalogue
-        return grid(self.n_items, max(sizes), n_factors, max(*exact, ends, 0))
+        size_range = self.n_items - smallest  # chances drop to 0 at the end of each catalogue
+        return grid(self.n_items, max(sizes), n_factors, max(*margins, size_range, 0))
 
     @property
     def is_exact(self) -> bool:
-        """Whether samples are the whole catalogue: ranks are then known."""
+        """Whether the samples are the whole catalogue, so that the ranks are exact."""
         return all(
             not design.replacement
             and not design.grows
@@ -95,51 +96,54 @@ class Likelihood:
 
 
 def _chances(design: Design, seen: Ints, ranks: Floats) -> Floats:
-    """Return the chances of some outcomes: where every user has a catalogue, of one or two."""
+    """Return the chances of some outcomes, without computing those of the others.
+
+    If users have separate catalogues, a design has only one or two observed outcomes.
+    """
     if design.grows or not design.replacement:
         return design.probabilities(ranks)[:, seen]
     above = design.above[seen]
     below = design.n_negatives - above
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
-        last = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
-    total = design.n_negatives * np.log(design.n_items - 1.0)
-    return np.exp(first + last + (design.log_ways[seen] - total))
+        log_above = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
+        log_below = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
+    log_total = design.n_negatives * np.log(design.n_items - 1.0)
+    return np.exp(log_above + log_below + (design.log_ways[seen] - log_total))
 
 
 def likelihood(ranks: SampledRanks, weight: Floats | None = None) -> Likelihood:
-    """Gather what was observed, every user counting once.
+    """Collect the observed outcomes; each user counts once.
 
     Parameters
     ----------
     ranks : SampledRanks
-    weight : float64, optional
-        What each outcome counts, for samples of one design: shares are multiplied by it and then
-        divided by their sum.
+    weight : float64, (n_outcomes,), optional
+        The weight of each outcome, for samples of one design. Shares are multiplied by it and
+        then divided by their sum.
     """
     parts: list[Part] = []
     shares: list[Floats] = []
     for design, counts in ranks.designs:
-        counted = counts if weight is None else counts * weight
-        seen = np.flatnonzero(counted > 0)
-        parts.append((design, seen))
-        shares.append(counted[seen])
-    together = np.concatenate(shares)
-    return Likelihood(tuple(parts), together / together.sum(), ranks.most_items)
+        weighted_counts = counts if weight is None else counts * weight
+        observed = np.flatnonzero(weighted_counts > 0)
+        parts.append((design, observed))
+        shares.append(weighted_counts[observed])
+    all_shares = np.concatenate(shares)
+    return Likelihood(tuple(parts), all_shares / all_shares.sum(), ranks.most_items)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What a number of steps came to.
+    """The result of a number of steps.
 
     Attributes
     ----------
     probabilities : float64, (n_items,)
     log_likelihood : float64, (n_steps,)
-        The mean over users before each step; it never falls.
+        The mean over users before each step. It never decreases.
     defect : float
-        By how much the probabilities missed a sum of 1, which they have if every sum over ranks
-        was exact. They were divided by it.
+        The difference of the probabilities' sum from 1, before they were divided by that sum. It
+        is 0 if each sum over ranks was exact.
     """
 
     probabilities: Floats
@@ -148,14 +152,14 @@ class Steps:
 
 
 def em(likelihood: Likelihood, n_steps: int) -> Steps:
-    """Make a number of steps from the uniform distribution.
+    """Make a number of EM steps from the uniform distribution.
 
     Notes
     -----
-    After t steps the probability of a rank is a product of t polynomials in the rank, so that
-    sums over ranks are sums over the nodes of a grid. The logs at the nodes are carried to all
-    ranks at the end. A sum over all ranks shows whether the grid was fine enough; otherwise a
-    finer one is taken, at last every rank.
+    After t steps, the probability of a rank is a product of t polynomials in the rank, so that
+    sums over ranks can be computed as sums over the nodes of a grid. At the end, the logs at the
+    nodes are interpolated to all ranks. The sum over all ranks shows whether the grid was fine
+    enough. If it was not, a finer grid is used, and finally every rank.
 
     References
     ----------
@@ -163,46 +167,49 @@ def em(likelihood: Likelihood, n_steps: int) -> Steps:
     """
     n_factors = max(n_steps, _FEWEST)
     while True:
-        found = _on_grid(likelihood, n_steps, likelihood.grid(n_factors))
-        if found.defect <= _FAR or likelihood.grid(n_factors).is_whole:
-            return found
+        result = _on_grid(likelihood, n_steps, likelihood.grid(n_factors))
+        if result.defect <= _FAR or likelihood.grid(n_factors).is_whole:
+            return result
         n_factors *= _FINER
 
 
 def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
     chances = likelihood.rows(grid.ranks)
-    back = np.ascontiguousarray(chances.T)
+    transposed = np.ascontiguousarray(chances.T)
     mass = grid.weights / grid.n_items
-    start = mass.copy()
-    values = np.empty(n_steps)
+    initial_mass = mass.copy()
+    log_likelihood = np.empty(n_steps)
     for step in range(n_steps):
-        # Equation 21: the chance of each outcome under the distribution (18), its share in the
-        # log likelihood (19), and the new mass. Chances are transposed once, as both products
-        # then read them row by row.
-        mixed = back @ mass
-        values[step] = likelihood.shares @ np.log(mixed)
+        # Equation 21: the chance of each outcome under the distribution (18), its part of the log
+        # likelihood (19), and the new mass. A transposed copy of the chances exists so that both
+        # products read their matrix row by row.
+        mixed = transposed @ mass
+        log_likelihood[step] = likelihood.shares @ np.log(mixed)
         mass *= chances @ (likelihood.shares / mixed)
-    probabilities = _everywhere(likelihood, n_steps, grid, mass / start)
+    probabilities = _everywhere(likelihood, n_steps, grid, mass / initial_mass)
     total = float(probabilities.sum())
-    return Steps(probabilities / total, values, abs(total - 1.0))
+    return Steps(probabilities / total, log_likelihood, abs(total - 1.0))
 
 
 def _everywhere(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floats) -> Floats:
-    """Carry the growth of the mass at the nodes to all ranks."""
+    """Interpolate the growth of the mass from the nodes to all ranks."""
     if grid.is_whole:
         return growth / grid.n_items
-    edge = _Edge.of(likelihood, n_steps)
+    edge_factors = _Edge.of(likelihood, n_steps)
     logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
-    alive = grid.cells_above(logs, float(logs.max()) - _EMPTY)
-    found = grid.spread(logs - edge.at(grid.ranks)) + edge.at(np.arange(1.0, grid.n_items + 1))
-    return np.where(alive, np.exp(np.minimum(found, _EMPTY)), 0.0) / grid.n_items
+    is_nonzero = grid.cells_above(logs, float(logs.max()) - _EMPTY)
+    log_probabilities = grid.spread(logs - edge_factors.at(grid.ranks)) + edge_factors.at(
+        np.arange(1.0, grid.n_items + 1)
+    )
+    return np.where(is_nonzero, np.exp(np.minimum(log_probabilities, _EMPTY)), 0.0) / grid.n_items
 
 
 @dataclass(frozen=True)
 class _Edge:
-    """The mass's zeros at the first and the last rank, which no polynomial's log can follow.
+    """The zeros of the mass at the first and the last rank, which no polynomial can follow in logs.
 
-    One a step for each sampled item that is above the target in every outcome, or below it.
+    The order of a zero is the number of steps times the number of sampled items that are above the
+    target in every outcome (first rank), or below it (last rank).
     """
 
     above: int
@@ -211,13 +218,19 @@ class _Edge:
 
     @classmethod
     def of(cls, likelihood: Likelihood, n_steps: int) -> _Edge:
-        above = [int(design.above[seen].min()) for design, seen in likelihood.parts]
+        above = [int(design.above[observed].min()) for design, observed in likelihood.parts]
         below = [
-            int((design.sizes - design.above)[seen].min()) for design, seen in likelihood.parts
+            int((design.sizes - design.above)[observed].min())
+            for design, observed in likelihood.parts
         ]
         return cls(min(above) * n_steps, min(below) * n_steps, likelihood.n_items)
 
     def at(self, ranks: Floats) -> Floats:
-        """Return the log of the factor: (n,)."""
-        near, far = np.maximum(ranks - 1.0, 0.5), np.maximum(self.n_items - ranks, 0.5)
-        return self.above * np.log(near / self.n_items) + self.below * np.log(far / self.n_items)
+        """Return the log of the factor with these zeros: (n,)."""
+        above_target, below_target = (
+            np.maximum(ranks - 1.0, 0.5),
+            np.maximum(self.n_items - ranks, 0.5),
+        )
+        return self.above * np.log(above_target / self.n_items) + self.below * np.log(
+            below_target / self.n_items
+        )

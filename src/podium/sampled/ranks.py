@@ -1,4 +1,4 @@
-"""What a sampled evaluation observed: the rank of each held-out item among sampled ones."""
+"""Observations of a sampled evaluation: the rank of each held-out item among sampled items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.errors import ArgumentError
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
 
-_HIGHEST = 2**53 - 1  # the largest that float64 tells from its neighbours
+_HIGHEST = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,39 +24,40 @@ class SampledRanks:
     Parameters
     ----------
     ranks : int, (n,)
-        From 1 to n_negatives + 1.
+        The ranks, from 1 to n_negatives + 1.
     n_negatives : int or int, (n,)
-        Sampled items beside the target. Samples of several sizes have to be said to be such: one
-        number means that all have that size, an array gives the size of each.
+        The number of sampled items beside the target. One number is the size of all samples. An
+        array gives the size of each and is required if sizes differ.
     n_items : int or int, (n,)
-        Items that the sample is drawn from, the target among them; of each target where users'
-        catalogues differ because seen items were left out.
+        The number of items that the sample is drawn from, including the target. Pass an array
+        with one number per target if users' catalogues differ because seen items were left out.
     replacement : bool
         Whether an item could be drawn twice.
     user : (n,), optional
-        Whose target it is, integers or strings: every user counts once, with equal weights for
-        the user's targets. Without it each target is a user of its own.
+        The user of each target, integers or strings. Each user counts once, and the targets of a
+        user have equal weights. By default each target is a separate user.
     stages : sequence of int, optional
-        Sizes at which a growing sample could end, because the target was not first in it; the
-        last is the largest. Then n_negatives is the size that each sample ended with.
+        The sizes at which a growing sample could end because the target was not first; the last
+        one is the largest. n_negatives is then the size at which each sample ended.
     history : int, (n,), optional
-        How many of the user's own (training) items, the target not counted, are among the items
-        that the sample is drawn from: 0 where seen items were left out. Most models rank these
-        first, of which `Smooth` makes use; no other estimator reads it.
+        The number of the user's own (training) items among the items that the sample is drawn
+        from, without the target; 0 if seen items were left out. Most models rank these items
+        first. Only `Smooth` reads it.
 
     Raises
     ------
     ArgumentError
-        For a rank below 1 or above n_negatives + 1, n_negatives of n_items or more, more than
-        10 ** 8 items, no ranks,
-        columns of different lengths, numbers that are not whole; for a history below 0 or above
-        n_items - 1; for stages that do not rise, and for a rank that a sample that grows in
-        these stages cannot end with.
+        If there are no ranks, if columns differ in length, or if numbers are not integers.
+        If a rank is below 1 or above n_negatives + 1, if n_negatives is n_items or more, or if
+        n_items is above 10 ** 8.
+        If a history is below 0 or above n_items - 1.
+        If stages do not increase, or if a sample that grows in these stages cannot end with one
+        of the ranks.
 
     Notes
     -----
-    A user's targets are cases of their own: each stands for a ranking in which the user's other
-    targets are not candidates, or count as any other item.
+    The targets of a user are separate cases: each stands for a ranking in which the user's other
+    targets are either left out of the candidates or count like any other item.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class SampledRanks:
         observed = _integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
-        found = {
+        fields = {
             "ranks": observed,
             "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
             "n_items": _sizes(n_items, "n_items", observed.size),
@@ -97,10 +98,10 @@ class SampledRanks:
             "user": _users(user, observed.size),
             "stages": read_stages(stages),
         }
-        for name, value in found.items():
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
-        own = _own_items(history, self.n_items, self.n_rows)
-        object.__setattr__(self, "history", own)
+        own_items = _own_items(history, self.n_items, self.n_rows)
+        object.__setattr__(self, "history", own_items)
         refuse_large(self.most_items)
         self._refuse_too_many()
         self._refuse_outside()
@@ -124,12 +125,12 @@ class SampledRanks:
 
     @property
     def most_items(self) -> int:
-        """Items of the largest catalogue: ranks in the whole catalogue go from 1 to it."""
+        """The number of items of the largest catalogue, which is also the largest full rank."""
         return int(np.max(self.n_items))
 
     @cached_property
     def weights(self) -> PerRow:
-        """What each rank counts: 1 / n_users over the number of its user's ranks; the sum is 1."""
+        """The weight of each rank: 1 / (n_users * number of the user's ranks). They sum to 1."""
         if self.user is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         owner, sizes = self._users_rows
@@ -137,15 +138,15 @@ class SampledRanks:
 
     @cached_property
     def owner(self) -> Ints:
-        """The user's number of each row, from 0 to n_users - 1: int64, (n,)."""
+        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
         return np.arange(self.n_rows) if self.user is None else self._users_rows[0]
 
     @property
     def counts(self) -> Floats:
-        """How many users had each outcome of a common design: float64, (n_negatives + 1,).
+        """The number of users with each outcome of a common design: float64, (n_negatives + 1,).
 
-        A user of m targets counts 1 / m for each, so that the sum is n_users. With a fixed size,
-        outcome r - 1 is rank r.
+        A user with m targets counts 1 / m for each of them, so that the sum is n_users. If the
+        sample size is fixed, outcome r - 1 is rank r.
 
         Raises
         ------
@@ -156,45 +157,47 @@ class SampledRanks:
 
     @property
     def design(self) -> Design:
-        """The design that all samples have.
+        """The common design of all samples.
 
         Raises
         ------
         ArgumentError
-            If there are several; see `designs`.
+            If the samples have several designs; see `designs`.
         """
         return self._single()[0]
 
     @cached_property
     def designs(self) -> tuple[tuple[Design, Floats], ...]:
-        """Each design and how many users had each of its outcomes, as in `counts`."""
-        found: list[tuple[Design, Floats]] = []
+        """Each design with the number of users per outcome, as in `counts`."""
+        designs: list[tuple[Design, Floats]] = []
         for design, rows in self.design_rows:
             users = self.weights[rows] * self.n_users
             counts = np.bincount(self.outcomes[rows], users, design.n_outcomes)
-            found.append((design, counts.astype(np.float64)))
-        return tuple(found)
+            designs.append((design, counts.astype(np.float64)))
+        return tuple(designs)
 
     @cached_property
     def outcomes(self) -> Ints:
-        """The outcome of each row in its design, from 0: int64, (n,); see `Design`."""
-        found = np.empty(self.n_rows, np.int64)
+        """The outcome of each row in its design, counted from 0: int64, (n,); see `Design`."""
+        outcomes = np.empty(self.n_rows, np.int64)
         for design, rows in self.design_rows:
             sizes = np.broadcast_to(self.n_negatives, self.n_rows)[rows]
-            found[rows] = design.outcomes(self.ranks[rows], sizes if self.stages else None)
-        return found
+            outcomes[rows] = design.outcomes(self.ranks[rows], sizes if self.stages else None)
+        return outcomes
 
     @cached_property
     def design_rows(self) -> tuple[tuple[Design, Ints], ...]:
-        """Each design, and the rows that have it, rising."""
+        """Each design with the rows that have it, in increasing order."""
         size = self.stages[-1] if self.stages else self.n_negatives
         span = self.most_items + 1
         keys = np.broadcast_to(np.asarray(size) * span + np.asarray(self.n_items), self.n_rows)
-        kinds, place = np.unique(keys, return_inverse=True)
-        rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+        distinct_keys, group_of_row = np.unique(keys, return_inverse=True)
+        row_groups = np.split(
+            np.argsort(group_of_row, kind="stable"), np.cumsum(np.bincount(group_of_row))[:-1]
+        )
         return tuple(
-            (Design(kind // span, kind % span, self.replacement, self.stages), mine)
-            for kind, mine in zip(kinds.tolist(), rows, strict=True)
+            (Design(key // span, key % span, self.replacement, self.stages), rows)
+            for key, rows in zip(distinct_keys.tolist(), row_groups, strict=True)
         )
 
     def _single(self) -> tuple[Design, Floats]:
@@ -209,15 +212,15 @@ class SampledRanks:
 
     @cached_property
     def _users_rows(self) -> tuple[Ints, Ints]:
-        """Return each row's user as a number, and the rows of each user."""
+        """Return the number of each row's user, and each user's number of rows."""
         labels: NDArray[Any] = np.asarray(self.user)
-        found = np.unique(labels, return_inverse=True, return_counts=True)
-        return found[1].astype(np.int64), found[2].astype(np.int64)
+        unique = np.unique(labels, return_inverse=True, return_counts=True)
+        return unique[1].astype(np.int64), unique[2].astype(np.int64)
 
     def _refuse_too_many(self) -> None:
-        many = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
-        if many.any():
-            row = int(np.argmax(many))
+        is_too_large = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
+        if is_too_large.any():
+            row = int(np.argmax(is_too_large))
             n, items = (
                 int(np.broadcast_to(v, self.n_rows)[row]) for v in (self.n_negatives, self.n_items)
             )
@@ -227,13 +230,13 @@ class SampledRanks:
             )
 
     def _refuse_outside(self) -> None:
-        bad = (self.ranks < 1) | (self.ranks > self.n_negatives + 1)
-        if bad.any():
-            row = int(np.argmax(bad))
-            most = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
+        is_outside = (self.ranks < 1) | (self.ranks > self.n_negatives + 1)
+        if is_outside.any():
+            row = int(np.argmax(is_outside))
+            highest = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
             raise ArgumentError(
-                f"ranks must lie from 1 to n_negatives + 1 = {most}, got {self.ranks[row]}"
-                f"{self._where(row)} ({int(bad.sum())} such). Ranks count from 1, and "
+                f"ranks must lie from 1 to n_negatives + 1 = {highest}, got {self.ranks[row]}"
+                f"{self._where(row)} ({int(is_outside.sum())} such). Ranks count from 1, and "
                 "n_negatives does not count the target."
             )
 
@@ -242,12 +245,12 @@ class SampledRanks:
             return
         ends = np.asarray(self.stages)
         sizes = np.broadcast_to(self.n_negatives, self.n_rows)
-        place = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
-        batch = ends[place] - np.concatenate([[0], ends[:-1]])[place]
-        early = (self.ranks == 1) & (place < ends.size - 1)
-        bad = (ends[place] != sizes) | early | (self.ranks > batch + 1)
-        if bad.any():
-            row = int(np.argmax(bad))
+        stage = np.minimum(np.searchsorted(ends, sizes), ends.size - 1)
+        last_addition = ends[stage] - np.concatenate([[0], ends[:-1]])[stage]
+        is_early = (self.ranks == 1) & (stage < ends.size - 1)
+        is_off_stage = (ends[stage] != sizes) | is_early | (self.ranks > last_addition + 1)
+        if is_off_stage.any():
+            row = int(np.argmax(is_off_stage))
             raise ArgumentError(
                 f"stages {self.stages} do not allow rank {self.ranks[row]} among {sizes[row]} "
                 f"sampled items{self._where(row)}: a sample ends at one of these sizes, as soon "
@@ -261,16 +264,16 @@ class SampledRanks:
 
 
 def _integers(values: ArrayLike, name: str) -> Ints:
-    """Return whole numbers as int64."""
+    """Return integers as int64, or raise for other numbers."""
     array = _check.array(values, name)
     if array.dtype.kind in "iu":
         numbers = _check.one_dimensional(array, name)
-        whole = numbers <= _HIGHEST
+        is_whole = numbers <= _HIGHEST
     else:
         numbers = _check.column(values, name)
-        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _HIGHEST)  # False for nan
-    if not whole.all():
-        row = int(np.argmin(whole))
+        is_whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _HIGHEST)  # False for nan
+    if not is_whole.all():
+        row = int(np.argmin(is_whole))
         limit = " below 2 ** 53" if np.abs(numbers[row]) > _HIGHEST else ""
         raise ArgumentError(
             f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
@@ -279,22 +282,22 @@ def _integers(values: ArrayLike, name: str) -> Ints:
 
 
 def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
-    """Return one size >= 1, or one of each row."""
+    """Return one size of at least 1, or one per row."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
-    found = _integers(values, name)
-    if found.size != n_rows:
+    sizes = _integers(values, name)
+    if sizes.size != n_rows:
         raise ArgumentError(
-            f"{name} must be one number or one for each of the {n_rows} ranks, got {found.size}."
+            f"{name} must be one number or one for each of the {n_rows} ranks, got {sizes.size}."
         )
-    if found.min() < 1:
-        row = int(np.argmin(found))
-        raise ArgumentError(f"{name} must be >= 1, got {found[row]} at row {row}.")
-    return found
+    if sizes.min() < 1:
+        row = int(np.argmin(sizes))
+        raise ArgumentError(f"{name} must be >= 1, got {sizes[row]} at row {row}.")
+    return sizes
 
 
 def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """Return a label of each row, or None."""
+    """Return a label for each row, or None."""
     if user is None:
         return None
     labels = _check.one_dimensional(_check.array(user, "user").copy(), "user")
@@ -310,26 +313,26 @@ def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
 
 
 def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
-    """Return each row's number of the user's own items, all of them other than the target."""
+    """Return each row's number of the user's own items, not counting the target."""
     if history is None:
         return None
-    found = _integers(history, "history")
-    if found.size != n_rows:
+    counts = _integers(history, "history")
+    if counts.size != n_rows:
         raise ArgumentError(
-            f"history must have one number for each of the {n_rows} ranks, got {found.size}."
+            f"history must have one number for each of the {n_rows} ranks, got {counts.size}."
         )
-    most = np.broadcast_to(n_items, n_rows) - 1
-    bad = (found < 0) | (found > most)
-    if bad.any():
-        row = int(np.argmax(bad))
+    highest = np.broadcast_to(n_items, n_rows) - 1
+    is_outside = (counts < 0) | (counts > highest)
+    if is_outside.any():
+        row = int(np.argmax(is_outside))
         raise ArgumentError(
-            f"history must lie from 0 to n_items - 1 = {most[row]}, got {found[row]} at row {row}: "
-            "it counts the user's own items in the catalogue, without the target."
+            f"history must lie from 0 to n_items - 1 = {highest[row]}, got {counts[row]} "
+            f"at row {row}: it counts the user's own items in the catalogue, without the target."
         )
-    return found
+    return counts
 
 
 def _span(values: int | Ints) -> str:
-    """Return one size, or the least and the largest, as text."""
+    """Return one size, or the smallest and the largest, as text."""
     low, high = int(np.min(values)), int(np.max(values))
     return str(low) if low == high else f"{low} .. {high}"

@@ -41,48 +41,56 @@ def sample_ranks(
     Parameters
     ----------
     scores : (n_users, n_items), or pair (user_factors, item_factors)
-        As in `podium.catalogue.rank_blocks`. Of factors, the products of the drawn items alone are
-        taken.
+        The scores, in the forms of `podium.catalogue.rank_blocks`. For a pair of factors, only
+        the products of the drawn items are computed.
     targets : scipy.sparse matrix, (n_users, n_items)
-        The stored pairs are the held-out items, one or several of a user.
+        The held-out items as stored entries, one or several per user.
     n_negatives : int or sequence of int
-        Items drawn beside a target; or rising sizes, as ``(100, 200, 400)``, of a sample that
-        grows to the next one while the target comes first in it.
+        The number of items drawn beside a target. A sequence of increasing sizes, such as
+        ``(100, 200, 400)``, gives a sample that grows to the next size while the target comes
+        first in it.
     replacement : bool
         Whether an item can be drawn twice.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
-        Items that are not drawn for a user: every stored entry. Each user's catalogue is then
-        what is left, and n_items of the result has one size for each target.
+        The items that are not drawn for a user, as stored entries. The user's catalogue consists
+        of the other items, and n_items of the result then has one size per target.
     overlap : {"error", "drop"}
-        What to do about targets that are in exclude.
+        The treatment of targets that are in exclude.
     other_targets : {"keep", "exclude"}
         Whether the other targets of a user are candidates.
     ties : {"worst", "best", "average", "id", "random"}
-        What equal scores count for, as in `podium.catalogue.target_ranks`: under "random" they are
-        in the order that it gives them with the same seed. Under "average" a target that a half
-        is left over for counts half at each of the two ranks.
+        The order of equal scores, as in `podium.catalogue.target_ranks`, which gives the same
+        order under "random" with the same seed. With "average", a target whose average rank ends
+        in one half counts one half at each of the two neighbouring ranks.
     users : (n_users,), optional
-        Labels of the rows, integers or strings; row numbers without it.
+        The labels of the rows, integers or strings; by default row numbers.
     history : scipy.sparse matrix, (n_users, n_items), optional
-        Users' own (training) items: every stored entry. How many of them are candidates of a
-        target, excluded ones not counted, is `SampledRanks.history`.
+        The users' own (training) items as stored entries. `SampledRanks.history` of the result is
+        the number of them that are candidates of a target, without excluded items.
     seed : int
-        A target's sample depends on seed, its user's label and its item alone: neither order nor
-        number of users changes it.
+        The seed. A target's sample depends only on the seed, the user's label and the item, not
+        on the order or the number of users.
+
+    Returns
+    -------
+    SampledRanks
+        One rank per target; with ``ties="average"``, two for a target between two ranks.
 
     Raises
     ------
     ArgumentError
-        As `podium.catalogue.rank_blocks`; and where fewer items can be drawn than n_negatives.
+        If fewer than n_negatives items can be drawn, or for a reason listed in
+        `podium.catalogue.rank_blocks`.
 
     Notes
     -----
-    Cost: of a matrix, one look-up for each drawn item; of factors, n_factors products. A sample
-    of all items (n_negatives = n_items - 1 without replacement) has the exact rank.
+    Cost: one look-up per drawn item of a matrix, n_factors products per drawn item of a pair of
+    factors. A sample of all items (n_negatives = n_items - 1 without replacement) gives the exact
+    rank.
 
     References
     ----------
-    krichene2020; li2023 (samples that grow).
+    krichene2020; li2023 (growing samples).
 
     Examples
     --------
@@ -95,38 +103,38 @@ def sample_ranks(
     source = read(scores)
     plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
     require_shape(source, (plan.labels.size, plan.width))
-    own = plan.own_items(history)
+    own_counts = plan.own_items(history)
     stages = _stages(n_negatives)
-    largest, growing = stages[-1], len(stages) > 1
-    plan.need(largest)
-    tie = _kernels.Tie(tie_rule(ties, growing=growing), random_bits(seed))
+    last_size, grows = stages[-1], len(stages) > 1
+    plan.need(last_size)
+    tie_order = _kernels.Tie(tie_rule(ties, growing=grows), random_bits(seed))
     replacement = _check.flag(replacement, "replacement")
     draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, np.empty(0))
-    twice, sizes = np.empty((2, plan.targets.size), np.int64)
+    doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
     for start, left, right in parts(scores, source):
         stop = start + left.shape[0]
-        part = plan.part(start, stop)
-        rows = plan.rows[part]
+        targets_slice = plan.part(start, stop)
+        rows = plan.rows[targets_slice]
         row, item = _kernels.rank_drawn(
             _kernels.Scores(left, right),
             draws,
-            tie,
-            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part]),
+            tie_order,
+            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[targets_slice]),
             plan.hidden.block(start, stop),
             np.asarray(stages),
-            twice[part],
-            sizes[part],
+            doubled_above[targets_slice],
+            sizes[targets_slice],
         )
         if row >= 0:
             refuse_score(source, start, (left, right), row, item)
     return from_twice(
-        twice,
-        sizes if growing else largest,
+        doubled_above,
+        sizes if grows else last_size,
         plan.sizes,
         replacement=replacement,
         user=plan.user,
-        stages=stages if growing else (),
-        history=own,
+        stages=stages if grows else (),
+        history=own_counts,
     )
 
 
@@ -142,23 +150,27 @@ def simulate_ranks(
 ) -> SampledRanks:
     """Draw sampled ranks of targets whose ranks in the whole catalogue are known.
 
-    It has the distribution of `sample_ranks` without a score being looked at: a repeat of a
-    sampled evaluation costs one random number a user.
+    The result has the same distribution as that of `sample_ranks`, without scores. A repetition
+    of a sampled evaluation costs one random number per user.
 
     Parameters
     ----------
     ranks : int, (n,)
-        From 1 to n_items.
+        The ranks in the whole catalogue, from 1 to n_items.
     n_items : int
-        Items of the catalogue.
+        The number of items of the catalogue.
     n_negatives, replacement
-        As in `sample_ranks`.
+        The design, as in `sample_ranks`.
     user : (n,), optional
-        Whose target it is, where users have several.
+        The user of each target, if users have several targets.
     history : int, (n,), optional
-        As in `SampledRanks`.
+        The numbers of own items, as in `SampledRanks`.
     seed : int
-        The result depends on the order of ranks too.
+        The seed. The result also depends on the order of ranks.
+
+    Returns
+    -------
+    SampledRanks
 
     Examples
     --------
@@ -169,12 +181,12 @@ def simulate_ranks(
     design = Design(stages[-1], n_items, replacement, stages)
     better = SampledRanks(ranks, design.n_items - 1, design.n_items).ranks - 1  # checked
     rng = np.random.default_rng([_check.seed(seed), 4])
-    above, sizes, drawn = np.zeros_like(better), np.zeros_like(better), 0
+    above, sizes, n_drawn = np.zeros_like(better), np.zeros_like(better), 0
     for size in design.stages:
-        open_ = np.flatnonzero(above == 0)
-        sizes[open_] = size
-        above[open_] = _more_above(rng, better[open_], size - drawn, drawn, design)
-        drawn = size
+        undecided = np.flatnonzero(above == 0)
+        sizes[undecided] = size
+        above[undecided] = _more_above(rng, better[undecided], size - n_drawn, n_drawn, design)
+        n_drawn = size
     return SampledRanks(
         above + 1,
         sizes if design.grows else design.n_negatives,
@@ -187,7 +199,7 @@ def simulate_ranks(
 
 
 def _more_above(rng: np.random.Generator, better: Ints, n: int, drawn: int, design: Design) -> Ints:
-    """Draw how many of n more items are above targets that `drawn` items were all below."""
+    """Draw the number of n more items above targets that come before all `drawn` items."""
     others = design.n_items - 1
     if design.replacement:
         return rng.binomial(n, better / others)
@@ -197,23 +209,23 @@ def _more_above(rng: np.random.Generator, better: Ints, n: int, drawn: int, desi
 def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
     if np.ndim(n_negatives) == 0:
         return (_check.cutoff(n_negatives, name="n_negatives"),)
-    sizes = read_stages(cast("Sequence[int]", n_negatives))
-    return sizes or (_check.cutoff(None, name="n_negatives"),)
+    stages = read_stages(cast("Sequence[int]", n_negatives))
+    return stages or (_check.cutoff(None, name="n_negatives"),)
 
 
 def parts(scores: Scores, source: Source) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Yield (first user, scores, nothing) block by block, or (0, user factors, item factors)."""
+    """Yield (first user, scores, no factors) by block, or (0, user factors, item factors)."""
     if isinstance(scores, tuple) and len(scores) == 2:
         left, right = (np.ascontiguousarray(factor, dtype=source.dtype) for factor in scores)
         yield 0, left, right
         return
-    nothing = np.empty((0, 0), source.dtype)
+    no_factors = np.empty((0, 0), source.dtype)
     for start, block in source.blocks(source.block_size(None)):
-        yield start, block, nothing
+        yield start, block, no_factors
 
 
 def tie_rule(ties: Ties, *, growing: bool) -> int:
-    """Return a tie rule's number."""
+    """Return the number of a tie rule."""
     rule = RULES[_check.choice(ties, "ties", TIES)]
     if growing and ties == "average":
         raise ArgumentError(
@@ -224,7 +236,7 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
 
 
 def require_shape(source: Source, shape: tuple[int, int]) -> None:
-    """Raise unless scores and targets have one shape."""
+    """Raise unless scores and targets have the same shape."""
     if source.shape != shape:
         raise ArgumentError(
             f"targets must have the shape of scores, users x items = {source.shape}, got {shape}."
@@ -234,7 +246,7 @@ def require_shape(source: Source, shape: tuple[int, int]) -> None:
 def refuse_score(
     source: Source, start: int, sides: tuple[NDArray[Any], NDArray[Any]], row: int, item: int
 ) -> None:
-    """Raise for a score that is not finite, or a product of factors that is too large."""
+    """Raise for a score that is not finite, or a product of factors that overflows."""
     left, right = sides
     source.refuse(start + row, item, np.inf if right.size else left[row, item])
 
@@ -249,15 +261,18 @@ def from_twice(
     stages: tuple[int, ...] = (),
     history: NDArray[Any] | None = None,
 ) -> SampledRanks:
-    """Return ranks from twice the number above each target; halves count at both neighbours."""
+    """Return ranks from doubled numbers of items above each target.
+
+    An odd number stands for half a rank, which counts one half at each neighbouring rank.
+    """
     ranks = twice // 2 + 1
     if (twice % 2).any():
         ranks = np.concatenate([ranks, (twice + 1) // 2 + 1])
         user = np.concatenate([user, user])
         history = None if history is None else np.concatenate([history, history])
         n_negatives, n_items = (
-            each if isinstance(each, int) else np.concatenate([each, each])
-            for each in (n_negatives, n_items)
+            sizes if isinstance(sizes, int) else np.concatenate([sizes, sizes])
+            for sizes in (n_negatives, n_items)
         )
     return SampledRanks(
         ranks,

@@ -1,9 +1,10 @@
-"""Sums over the ranks of a catalogue: over all of them, or over a few that stand for all.
+"""Sums over the ranks of a catalogue, from all ranks or from a few nodes with weights.
 
-How likely an outcome is changes smoothly with the target's rank, by the square root of the sample
-size: a polynomial in the rank. Cells of ranks that are even in arcsin(sqrt(rank / n_items)) see
-changes of one speed everywhere, and in a cell a sum over its ranks is a Gauss rule for the
-uniform distribution on whole numbers, exact for polynomials of degree 15.
+The probability of an outcome is a polynomial in the target's rank. It changes smoothly, at a rate
+that grows with the square root of the sample size. Nodes lie in cells that are evenly spaced in
+arcsin(sqrt(rank / n_items)), so that the probabilities change about equally fast in all cells. In
+a cell, a sum over its ranks is a Gauss rule for the uniform distribution on integers, which is
+exact for polynomials of degree 15.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from scipy.special import gammaln
 
 from podium.sampled.design import Design, Floats, Ints
 
-_NODES = 8  # of a cell: cells of as many ranks or fewer are taken rank by rank
-_CELLS = 0.5  # by the number of standard deviations that a catalogue spans
+_NODES = 8  # per cell; cells with this number of ranks or fewer are summed rank by rank
+_CELLS = 0.5  # the number of cells per standard deviation that a catalogue spans
 
-_BLOCK = 2**14  # ranks: what a step reads and writes stays in the processor's cache
-_LONGEST = 800  # sample whose smallest chances, and whose counts of orders, are still doubles
+_BLOCK = 2**14  # ranks, so that the data of a step stay in the processor's cache
+_LONGEST = 800  # in larger samples, the smallest chances and the counts of orders are no doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,10 @@ class Grid:
     edges : int64, (n_cells + 1,)
         Cell c holds the ranks edges[c] + 1 .. edges[c + 1].
     ranks : float64, (n_nodes,)
-        The nodes, rising: whole ranks in short cells, places between ranks in long ones.
+        The nodes in increasing order: whole ranks in short cells, places between ranks in long
+        ones.
     weights : float64, (n_nodes,)
-        What each node counts in a sum; 1 in short cells. They add to n_items.
+        The weight of each node in a sum; 1 in short cells. They sum to n_items.
     """
 
     edges: Ints
@@ -48,36 +50,45 @@ class Grid:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every rank is a node."""
+        """Whether each rank is a node."""
         return self.ranks.size == self.n_items
 
     def cells_above(self, values: Floats, least: float) -> NDArray[np.bool_]:
-        """Return which ranks lie in a cell with a value above the least: bool, (n_items,)."""
+        """Return whether each rank lies in a cell with a value above `least`: bool, (n_items,)."""
         sizes = np.diff(self.edges)
-        starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, _NODES))[:-1]])
-        return np.repeat(np.maximum.reduceat(values, starts) > least, sizes)
+        first_nodes = np.concatenate([[0], np.cumsum(np.minimum(sizes, _NODES))[:-1]])
+        return np.repeat(np.maximum.reduceat(values, first_nodes) > least, sizes)
 
     def spread(self, values: Floats) -> Floats:
-        """Carry values at the nodes to all ranks, by the polynomial through each cell's nodes."""
-        out = np.empty(self.n_items)
-        place = 0
+        """Interpolate values at the nodes to all ranks, by a polynomial through each cell's nodes.
+
+        Returns
+        -------
+        float64, (n_items,)
+        """
+        rank_values = np.empty(self.n_items)
+        first_node = 0
         for low, high in zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True):
             size = high - low
-            taken = min(size, _NODES)
-            here = values[place : place + taken]
-            out[low:high] = here if size <= _NODES else _carry(size) @ here
-            place += taken
-        return out
+            n_nodes = min(size, _NODES)
+            node_values = values[first_node : first_node + n_nodes]
+            rank_values[low:high] = node_values if size <= _NODES else _carry(size) @ node_values
+            first_node += n_nodes
+        return rank_values
 
 
 def spaced(n_items: int, n_negatives: int, density: int) -> Ints:
-    """Return ranks that are even in arcsin(sqrt(rank / n_items)), the first and the last too.
+    """Return ranks evenly spaced in arcsin(sqrt(rank / n_items)), with the first and the last.
 
     Parameters
     ----------
     n_items, n_negatives : int
     density : int
-        Ranks in each standard deviation of a sampled rank.
+        The number of ranks per standard deviation of a sampled rank.
+
+    Returns
+    -------
+    int64, (n_ranks,)
     """
     n_ranks = int(np.ceil(np.pi * np.sqrt(n_negatives) * density)) + 1
     places = np.sin(np.linspace(0.0, np.pi / 2, n_ranks)) ** 2
@@ -86,34 +97,43 @@ def spaced(n_items: int, n_negatives: int, density: int) -> Ints:
 
 @functools.lru_cache(maxsize=8)
 def grid(n_items: int, n_negatives: int, n_factors: int, margin: int = 0) -> Grid:
-    """Lay out nodes for products of probabilities.
+    """Return nodes for sums of products of probabilities.
 
     Parameters
     ----------
     n_items, n_negatives : int
     n_factors : int
-        How many probabilities are multiplied in what is to be summed.
+        The number of probabilities that are multiplied in the terms of the sum.
     margin : int
-        Ranks at either end that are taken one by one (those that a sample without replacement
-        gives no chance to some outcome).
+        The number of ranks at each end that are nodes one by one. Without replacement, some
+        outcomes have no chance at these ranks.
+
+    Returns
+    -------
+    Grid
     """
     edges = cell_edges(n_items, n_negatives * n_factors, margin)
-    nodes = [_gauss(size) for size in np.diff(edges).tolist()]
+    rules = [_gauss(size) for size in np.diff(edges).tolist()]
     middles = (edges[:-1] + edges[1:] + 1) / 2
-    ranks = np.concatenate([x + middle for (x, _), middle in zip(nodes, middles, strict=True)])
-    return Grid(edges, ranks, np.concatenate([w for _, w in nodes]))
+    ranks = np.concatenate([x + middle for (x, _), middle in zip(rules, middles, strict=True)])
+    return Grid(edges, ranks, np.concatenate([w for _, w in rules]))
 
 
 def cell_edges(n_items: int, degree: int, margin: int) -> Ints:
-    """Cut 0 .. n_items into cells that are even in arcsin sqrt(rank / n_items).
+    """Divide 0 .. n_items into cells evenly spaced in arcsin(sqrt(rank / n_items)).
 
     Parameters
     ----------
     n_items : int
     degree : int
-        Of the polynomials that will be summed: the higher, the finer.
+        The degree of the polynomials to be summed. A higher degree gives smaller cells.
     margin : int
-        As of `grid`.
+        The number of single ranks at each end, as in `grid`.
+
+    Returns
+    -------
+    int64, (n_cells + 1,)
+        The edges in increasing order, from 0 to n_items.
     """
     if 2 * margin >= n_items:
         return np.append(np.arange(0, n_items, _NODES), n_items)
@@ -121,18 +141,21 @@ def cell_edges(n_items: int, degree: int, margin: int) -> Ints:
     angles = np.linspace(0.0, np.pi / 2, n_cells + 1)
     edges = np.rint(n_items * np.sin(angles) ** 2).astype(np.int64)
     if margin:
-        short = np.arange(0, min(margin, n_items), _NODES)
-        inner = edges[(edges > margin) & (edges < n_items - margin)]
-        ends = [margin, n_items - margin]
-        edges = np.concatenate([short, inner, ends, n_items - short]).astype(np.int64)
+        short_edges = np.arange(0, min(margin, n_items), _NODES)
+        inner_edges = edges[(edges > margin) & (edges < n_items - margin)]
+        inner_limits = [margin, n_items - margin]
+        edges = np.concatenate(
+            [short_edges, inner_edges, inner_limits, n_items - short_edges]
+        ).astype(np.int64)
     return np.unique(np.append(edges, [0, n_items]))
 
 
 @functools.lru_cache(maxsize=4096)
 def _gauss(size: int) -> tuple[Floats, Floats]:
-    """Return the Gauss rule of the numbers -(size - 1) / 2 .. (size - 1) / 2, each counting 1.
+    """Return the Gauss rule of the numbers -(size - 1) / 2 .. (size - 1) / 2, each of weight 1.
 
-    Nodes are the eigenvalues of the recurrence of the polynomials that are orthogonal on them.
+    The nodes are the eigenvalues of the recurrence matrix of the polynomials that are orthogonal
+    on these numbers.
     """
     if size <= _NODES:
         return np.arange(0.0, size) - (size - 1) / 2, np.ones(size)
@@ -146,17 +169,17 @@ def _gauss(size: int) -> tuple[Floats, Floats]:
 def _carry(size: int) -> Floats:
     """Return the matrix from values at a cell's nodes to values at its ranks, (size, nodes)."""
     nodes, _ = _gauss(size)
-    gaps = nodes[:, None] - nodes + np.eye(_NODES)
-    pull = 1.0 / (gaps / np.abs(gaps).max()).prod(axis=1)
-    distance = (np.arange(size) - (size - 1) / 2)[:, None] - nodes
-    hit: NDArray[np.bool_] = np.less(np.abs(distance), 1e-9 * size)
-    terms = pull / np.where(hit, 1.0, distance)
-    terms = np.where(hit.any(axis=1, keepdims=True), hit, terms)
+    differences = nodes[:, None] - nodes + np.eye(_NODES)
+    barycentric_weights = 1.0 / (differences / np.abs(differences).max()).prod(axis=1)
+    distances = (np.arange(size) - (size - 1) / 2)[:, None] - nodes
+    is_node: NDArray[np.bool_] = np.less(np.abs(distances), 1e-9 * size)
+    terms = barycentric_weights / np.where(is_node, 1.0, distances)
+    terms = np.where(is_node.any(axis=1, keepdims=True), is_node, terms)
     return terms / terms.sum(axis=1)[:, None]
 
 
 def expected(design: Design, values: Floats) -> Floats:
-    """Return the sum over outcomes of value times probability, for every rank.
+    """Return, for each rank, the sum over outcomes of value times probability.
 
     Parameters
     ----------
@@ -169,58 +192,62 @@ def expected(design: Design, values: Floats) -> Floats:
 
     Notes
     -----
-    A polynomial in the odds of being beaten, summed from the end where the odds are at most 1:
-    2 operations a rank and outcome (5 without replacement) and no table of probabilities.
-    Designs that grow, and samples that are a large part of the catalogue, go by blocks of
-    probabilities instead, some 20 times slower.
+    The sum is a polynomial in the odds, evaluated from the end at which the odds are at most 1.
+    It takes 2 operations per rank and outcome (5 without replacement) and no table of
+    probabilities. Designs that grow, and samples that are a large part of the catalogue, use
+    blocks of probabilities instead and take about 20 times as long.
     """
     n, size = design.n_items, design.n_negatives
-    out = np.empty(n)
+    sums = np.empty(n)
     if not is_swept(design):
         for places, chances in design.blocks():
-            out[places] = chances @ values
-        return out
+            sums[places] = chances @ values
+        return sums
     ways = np.exp(_log_ways(size))
-    ahead = np.arange(n - 1, -1, -1.0)  # items worse than the target
+    n_worse = np.arange(n - 1, -1, -1.0)
     half = n // 2
     for start in range(0, n, _BLOCK):
         stop = min(start + _BLOCK, n)
         middle = min(max(half, start), stop)
         for low, high, flip in ((start, middle, 1), (middle, stop, -1)):
             if low < high:
-                worse = ahead[low:high]
-                many, few = (worse, n - 1 - worse)[::flip]
-                sums = _powers if design.replacement else _factorials
-                out[low:high] = sums(few, many, (values * ways)[::flip])
-    return out
+                worse = n_worse[low:high]
+                larger, smaller = (worse, n - 1 - worse)[::flip]
+                sum_rule = _powers if design.replacement else _factorials
+                sums[low:high] = sum_rule(smaller, larger, (values * ways)[::flip])
+    return sums
 
 
 def is_swept(design: Design) -> bool:
-    """Whether sums are taken without a table of probabilities."""
+    """Return whether `expected` works without a table of probabilities."""
     size, n = design.n_negatives, design.n_items
     return not design.grows and size <= _LONGEST and (design.replacement or 8 * size <= n)
 
 
 def at_places(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:
-    """Return the sum over outcomes of value times probability at ranks, or places between them.
+    """Return the sum over outcomes of value times probability, at ranks or between ranks.
 
     Parameters
     ----------
     better, worse : float64, (n,)
-        Items before and after the target, of a catalogue of any size each.
+        The numbers of items before and after the target; catalogues may differ in size.
     values : float64, (n_outcomes,)
     replacement : bool
+
+    Returns
+    -------
+    float64, (n,)
     """
     terms = values * np.exp(_log_ways(values.size - 1))
-    sums = _powers if replacement else _factorials
-    out = np.empty(better.size)
+    sum_rule = _powers if replacement else _factorials
+    totals = np.empty(better.size)
     for start in range(0, better.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        ahead = worse[part] >= better[part]
-        for some, flip in ((ahead, 1), (~ahead, -1)):
-            many, few = (worse[part][some], better[part][some])[::flip]
-            out[part][some] = sums(few, many, terms[::flip])
-    return out
+        mostly_worse = worse[part] >= better[part]
+        for selected, flip in ((mostly_worse, 1), (~mostly_worse, -1)):
+            larger, smaller = (worse[part][selected], better[part][selected])[::flip]
+            totals[part][selected] = sum_rule(smaller, larger, terms[::flip])
+    return totals
 
 
 def _log_ways(size: int) -> Floats:
@@ -239,7 +266,7 @@ def _powers(few: Floats, many: Floats, terms: Floats) -> Floats:
 
 
 def _factorials(few: Floats, many: Floats, terms: Floats) -> Floats:
-    """Return the same with falling factorials in place of powers."""
+    """Return the same sum with falling factorials in place of powers."""
     size = terms.size - 1
     chance = np.ones(few.size)
     for i in range(size):

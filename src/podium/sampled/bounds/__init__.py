@@ -1,4 +1,4 @@
-"""What sampled ranks leave open about a measure, whatever the estimator."""
+"""Bounds on a measure from sampled ranks alone, which hold for every estimator."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from podium.sampled.distribution import (
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import spaced
 
-_DENSE = 16  # ranks in each standard deviation of a sampled rank that a search begins with
-_DENSEST = 1024  # sample size beyond which ranks are as dense as for it: more join where needed
-_LEFT = 2  # items not drawn, at most, for ranks to be taken for known but for so many places
-_TOP = 64  # first ranks, and ranks around the cutoff, that it begins with too
+_DENSE = 16  # ranks per standard deviation of a sampled rank at the start of a search
+_DENSEST = 1024  # for larger samples, the start is as dense as for this size
+_LEFT = 2  # the largest number of undrawn items at which ranks count as known up to that number
+_TOP = 64  # the number of first ranks, and of ranks around the cutoff, at the start of a search
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest value that a measure may have.
+    """The smallest and the largest possible value of a measure.
 
     Attributes
     ----------
@@ -45,49 +45,51 @@ class Bounds(NamedTuple):
 def identification_bounds(
     ranks: SampledRanks, measure: str | Measure, k: int | None = None, *, confidence: float = 0.95
 ) -> Bounds:
-    """Bound a measure by all distributions of ranks that fit what was observed.
+    """Return bounds on a measure from all distributions of ranks that fit the observations.
 
-    A distribution fits if it differs from the observed sampled ranks by no more than sampling
-    error. Users of catalogues or samples of several sizes may have different distributions: users
-    of long histories do rank otherwise. Between the bounds the data do not decide: an estimator
-    does, by what it assumes.
+    A distribution fits if it differs from the observed sampled ranks by no more than the sampling
+    error. Users whose catalogues or samples differ in size may have different distributions,
+    because users with long histories have different ranks. The data do not determine the value
+    between the bounds; every estimator makes assumptions to choose one.
 
     Parameters
     ----------
     ranks : SampledRanks
-        Every user counts once.
+        The observed ranks. Each user counts once.
     measure : str or Measure
-        As ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
+        A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
     k : int, optional
-        Cutoff in items, where the text has none.
+        The cutoff in items, if the text has none.
     confidence : float
-        Chance, at least, that the bounds hold the measure of the distribution that the users'
-        ranks come from: above 0, below 1. It is the same for all measures together.
+        The smallest probability, above 0 and below 1, that the bounds contain the measure of the
+        distribution that the users' ranks come from. It holds for all measures jointly.
 
     Returns
     -------
     Bounds
-        As a pair too: ``low, high = identification_bounds(...)``.
+        The bounds, which unpack as a pair: ``low, high = identification_bounds(...)``.
 
     Warns
     -----
     PodiumWarning
-        If no distribution fits. The bounds are then those of the ones that fit best; samples may
-        not have been drawn uniformly.
+        If no distribution fits. The bounds are then those of the distributions that fit best.
+        Perhaps the samples were not drawn uniformly.
 
     Notes
     -----
-    Sampling error: some 2 sqrt(n_negatives) functions of the sampled rank, with mean 0 and
-    variance 1 and uncorrelated under a distribution that fits, have a squared distance from
-    their means that is chi-square / n_users, nearly. Several targets of a user are counted as one
-    observation, which is on the safe side. Each bound is proved by prices of the functions that
-    are checked at every rank of every catalogue, so that it holds even where the search for the
-    best prices ends early, or goes by catalogues of 5 % more or fewer items.
-    A rank is worth what it is in the user's own catalogue. Where all items were drawn, or all but
-    two, ranks are known to that many places: the bounds are then of a mean over more users like
-    these (Anderson's, by the inequality of Dvoretzky, Kiefer and Wolfowitz).
-    Cost: a tenth of a second; with catalogues of a thousand sizes, some 100 Newton steps on
-    20 of them and a proof for all, a second. Samples of most items, some seconds.
+    The sampling error is measured by about 2 sqrt(n_negatives) functions of the sampled rank. Under
+    a distribution that fits, they are uncorrelated and have mean 0 and variance 1. The squared
+    distance of their observed means from the expected ones is then approximately
+    chi-square / n_users. Several targets of a user count as one observation, which is conservative.
+    Each bound is proved by prices (dual variables) of the functions, which are checked at every
+    rank of every catalogue. It therefore holds even if the search for the best prices ends early,
+    or merges catalogues that differ by 5 % in size.
+    The value of a rank is that in the user's own catalogue. If all items, or all but two, were
+    drawn, the ranks are known up to that many places. The bounds are then Anderson's bounds for a
+    mean over a population of users like these, from the inequality of Dvoretzky, Kiefer and
+    Wolfowitz.
+    Cost: a tenth of a second. With catalogues of a thousand sizes, about 100 Newton steps on 20 of
+    them and a proof for all take a second. Samples of most items take some seconds.
 
     Examples
     --------
@@ -96,13 +98,13 @@ def identification_bounds(
     >>> low < 0.5 < high < 0.7
     True
     """
-    wanted = read_measure(measure, k)
+    parsed = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
-    worth = _worth(wanted, int(np.min(ranks.n_items)))
+    worth = _worth(parsed, int(np.min(ranks.n_items)))
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
         return _of_known(ranks, worth, level)
     with one_blas_thread:
-        low, high, miss = extremes(ball(ranks, level), worth, _places(wanted))
+        low, high, miss = extremes(ball(ranks, level), worth, _places(parsed))
     if miss > 0:
         warnings.warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
@@ -115,23 +117,23 @@ def identification_bounds(
 
 
 def most_of_first(ranks: SampledRanks, measure: Measure, depth: int, level: float) -> float:
-    """Return the largest part of a measure that the first ranks may have, as a bound on it.
+    """Return the largest part of a measure that comes from the first ranks, as an upper bound.
 
     Parameters
     ----------
     ranks : SampledRanks
     measure : Measure
     depth : int
-        How many ranks are the first.
+        The number of first ranks.
     level : float
-        Confidence, as in `identification_bounds`.
+        The confidence, as in `identification_bounds`.
     """
-    whole = _worth(measure, int(np.min(ranks.n_items)))
+    full_worth = _worth(measure, int(np.min(ranks.n_items)))
 
     def worth(n_items: int) -> Floats:
-        found = whole(n_items)
-        found[depth:] = 0.0
-        return found
+        rank_values = full_worth(n_items)
+        rank_values[depth:] = 0.0
+        return rank_values
 
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
         return _of_known(ranks, worth, level).high
@@ -148,37 +150,43 @@ def population_bounds(
     n_users: int | None = None,
     confidence: float = 0.95,
 ) -> Bounds:
-    """Bound a measure by all distributions that samples of one size cannot tell from a given one.
+    """Return bounds on a measure from all distributions with the same samples as a given one.
 
     Parameters
     ----------
     distribution : RankDistribution
-        Proper: without negative probabilities.
+        A proper distribution, without negative probabilities.
     measure, k
-        As in `identification_bounds`.
+        The measure, as in `identification_bounds`.
     n_negatives : int
-        Sampled items beside the target, below n_items; they are drawn with replacement.
+        The number of sampled items beside the target, below n_items. They are drawn with
+        replacement.
     n_users : int, optional
-        How many users are observed; without it infinitely many, so that nothing but the sample
-        size leaves the measure open.
+        The number of observed users. The default is infinitely many, so that only the sample size
+        limits what is known about the measure.
     confidence : float
-        As in `identification_bounds`; for a number of users.
+        The confidence, as in `identification_bounds`. It has no effect without n_users.
 
     Returns
     -------
     Bounds
-        For a number of users, those of observed shares that are just what they are expected to
-        be.
+        With n_users, the bounds for observed shares equal to their expectations.
+
+    Raises
+    ------
+    ArgumentError
+        If the distribution has negative probabilities, or if the measure is undefined in its
+        catalogue.
 
     Notes
     -----
-    The chances of the sampled ranks are polynomials in the rank of degree n_negatives, with and
-    without replacement: infinitely many users determine that many moments of the rank, and
-    nothing else. The bounds are the least and the largest measure for these moments, by linear
-    programmes whose prices are checked at every rank. High moments hardly show in the shares of
-    users: for a power law over 3,706 items and 99 negatives, the bounds of recall@10 are twice as
-    wide with 1e10 users as with infinitely many.
-    Cost: some ten linear programmes in n_negatives + 1 equations and a few hundred ranks; a
+    With and without replacement, the probabilities of the sampled ranks are polynomials of degree
+    n_negatives in the rank. Infinitely many users therefore determine that many moments of the
+    rank, and nothing else. The bounds are the smallest and the largest measure for these moments.
+    They are computed by linear programmes whose prices are checked at every rank. High moments have
+    little effect on the shares of users: for a power law over 3,706 items and 99 negatives, the
+    bounds of recall@10 are twice as wide with 1e10 users as with infinitely many.
+    Cost: about ten linear programmes with n_negatives + 1 equations and a few hundred ranks, a
     second for 99 negatives.
 
     Examples
@@ -191,7 +199,7 @@ def population_bounds(
     >>> round(low, 2), round(high, 2)
     (0.41, 0.59)
     """
-    wanted = read_measure(measure, k)
+    parsed = read_measure(measure, k)
     n_items = distribution.n_items
     level = _check.open_fraction(confidence, "confidence")
     users = _check.cutoff(n_users, name="n_users", required=False)
@@ -200,54 +208,55 @@ def population_bounds(
         raise ArgumentError(
             "distribution has negative probabilities: no users have such ranks. Use one from mle."
         )
-    mass = np.maximum(distribution.probabilities, 0.0)
-    worth, places = _worth(wanted, n_items), _places(wanted)
+    masses = np.maximum(distribution.probabilities, 0.0)
+    worth, places = _worth(parsed, n_items), _places(parsed)
     if users is None:
         values, start = worth(n_items), places(design)
         low, high = (
-            least_of_alike(mass, sign * values, design.n_negatives, start) for sign in (1.0, -1.0)
+            least_of_alike(masses, sign * values, design.n_negatives, start) for sign in (1.0, -1.0)
         )
         return Bounds(max(low, float(values.min())), min(-high, float(values.max())))
-    shares = sum(mass[places] @ chances for places, chances in design.blocks())
+    shares = sum(masses[places] @ chances for places, chances in design.blocks())
     with one_blas_thread:
-        inside = around(np.asarray(shares), ((design, 1.0),), mass, users, level)
+        inside = around(np.asarray(shares), ((design, 1.0),), masses, users, level)
         return Bounds(*extremes(inside, worth, places)[:2])
 
 
 def _is_nearly_whole(design: Design) -> bool:
-    """Whether all items are drawn but a few, so that ranks are known but for a few places."""
-    left = design.n_items - 1 - design.n_negatives
-    return left <= _LEFT and not design.replacement and not design.grows
+    """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
+    n_left = design.n_items - 1 - design.n_negatives
+    return n_left <= _LEFT and not design.replacement and not design.grows
 
 
 def _of_known(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:
-    """Bound the mean of values of which the users are a sample, by the largest gap of shares.
+    """Return bounds on the mean of values of a population, of which the users are a sample.
 
-    The share of users below any value is no further from its expectation than the inequality of
-    Dvoretzky, Kiefer and Wolfowitz says: so many users may have the least value, or the greatest.
+    By the inequality of Dvoretzky, Kiefer and Wolfowitz, the share of users below any value differs
+    from its expectation by a limited amount. At most this share of users may have the smallest
+    value instead, or the largest.
     """
     low = _least_mean(ranks, worth, level)
     return Bounds(low, -_least_mean(ranks, lambda n_items: -worth(n_items), level))
 
 
 def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
-    rows, least = np.empty(ranks.n_rows), np.inf
-    for design, mine in ranks.design_rows:
+    lowest_values, lowest_value = np.empty(ranks.n_rows), np.inf
+    for design, rows in ranks.design_rows:
         values = worth(design.n_items)
-        least = min(least, float(values.min()))
-        places = ranks.ranks[mine] - 1
-        left = np.arange(design.n_items - design.n_negatives)
-        rows[mine] = values[places[:, None] + left].min(axis=1)
-    shares = rows * ranks.weights * ranks.n_users
+        lowest_value = min(lowest_value, float(values.min()))
+        places = ranks.ranks[rows] - 1
+        undrawn = np.arange(design.n_items - design.n_negatives)
+        lowest_values[rows] = values[places[:, None] + undrawn].min(axis=1)
+    user_shares = lowest_values * ranks.weights * ranks.n_users
     n_users = ranks.n_users
-    rising = np.sort(np.bincount(ranks.owner, shares, n_users))
-    moved = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * n_users))))
-    kept = np.clip(1.0 - moved - np.arange(n_users) / n_users, 0.0, 1.0 / n_users)
-    return float(kept @ rising) + moved * least
+    sorted_values = np.sort(np.bincount(ranks.owner, user_shares, n_users))
+    moved_share = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * n_users))))
+    weights = np.clip(1.0 - moved_share - np.arange(n_users) / n_users, 0.0, 1.0 / n_users)
+    return float(weights @ sorted_values) + moved_share * lowest_value
 
 
 def _worth(measure: Measure, smallest: int) -> Worth:
-    """Return what gives the worth of each rank of a catalogue, of so many items or more."""
+    """Return a function from a number of items, at least `smallest`, to the value of each rank."""
     if np.isnan(rank_weights(measure, smallest)).any():
         raise ArgumentError(
             f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
@@ -256,13 +265,13 @@ def _worth(measure: Measure, smallest: int) -> Worth:
 
 
 def _places(measure: Measure) -> Places:
-    """Return what gives ranks that resolve a design's samples, the top, and a measure's cutoff."""
+    """Return a function from a design to ranks for its samples, the top and a measure's cutoff."""
 
     def places(design: Design) -> Ints:
         depth = rank_weights(measure, design.n_items).size
-        top, around = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
-        near = np.concatenate([top, around])
-        inside = near[(near >= 1) & (near <= design.n_items)]
+        top, around_cutoff = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
+        starting_ranks = np.concatenate([top, around_cutoff])
+        inside = starting_ranks[(starting_ranks >= 1) & (starting_ranks <= design.n_items)]
         return np.union1d(spaced(design.n_items, min(design.n_negatives, _DENSEST), _DENSE), inside)
 
     return places

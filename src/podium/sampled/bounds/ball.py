@@ -1,4 +1,4 @@
-"""Which distributions of ranks are within sampling error of what was observed."""
+"""The distributions of ranks that are within sampling error of the observations."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from podium.sampled.likelihood import em, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import spaced
 
-_STEPS = 25  # of expectation maximisation, for the distribution that functions are chosen by
-_NODES = 4  # ranks in each standard deviation of a sampled rank, to choose functions by
-_MORE = 5.0  # users of any rank that are added to a fit: no outcome is impossible, or very rare
-_ERRORS = 3.0  # standard errors that a function's correlation with the rank has to exceed
-_USERS = 20  # at least, for each function
-_MOST = 64  # functions: more would add more noise than knowledge, and time
-_ALIKE = 0.95  # correlation with the rank, above which functions differ by chance
-_SELDOM = 1e-6  # users expected of an outcome, below which all functions are 0 there
+_STEPS = 25  # of expectation maximisation, for the distribution that selects the functions
+_NODES = 4  # ranks per standard deviation of a sampled rank, to select functions
+_MORE = 5.0  # added users of any rank, so that no outcome is impossible or very rare
+_ERRORS = 3.0  # standard errors that a function's correlation with the rank must exceed
+_USERS = 20  # the smallest number of users per function
+_MOST = 64  # functions; more would add noise and time without information
+_ALIKE = 0.95  # above this correlation with the rank, functions differ only by chance
+_SELDOM = 1e-6  # expected users; for rarer outcomes all functions are 0
 
 
 class Part(NamedTuple):
-    """Users of one design: their share, and the functions' values of each outcome."""
+    """The users of one design: their share, and the functions' values of each outcome."""
 
     design: Design
     share: float
@@ -33,18 +33,19 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """What is known of the distributions: functions of the outcome, and their means.
+    """A ball of distributions, defined by functions of the outcome and their means.
 
     Attributes
     ----------
     parts : tuple of Part
-        Values are float64, (n_outcomes, n_functions); designs of one sample size share them.
+        The users by design. Their values are float64, (n_outcomes, n_functions), and are the same
+        for designs of one sample size.
     means : float64, (n_functions,)
-        Over users. The functions have mean 0, variance 1 and no correlation, nearly, or
-        a smaller variance.
+        The means over users. The functions are approximately uncorrelated with mean 0 and variance
+        1, or a smaller variance.
     radius : float
-        Distance of the observed means from the true ones that has the chance of being exceeded
-        that was asked for, at most.
+        The distance of the observed means from the true ones that is exceeded with probability
+        1 - confidence at most.
     """
 
     parts: tuple[Part, ...]
@@ -57,32 +58,38 @@ def ball(ranks: SampledRanks, confidence: float) -> Ball:
 
     Notes
     -----
-    Functions are chosen, for catalogues of several sizes, as if all had the largest: a chance
-    depends on the rank's share of the catalogue, nearly. Any functions give bounds that hold.
+    With catalogues of several sizes, the functions are selected as if all had the largest size,
+    because a probability approximately depends on the rank's share of the catalogue. The bounds
+    hold for any choice of functions.
     """
     pooled = ranks if len(ranks.designs) == 1 else replace(ranks, n_items=ranks.most_items)
     fitted = em(likelihood(pooled), _STEPS).probabilities
-    kinds = tuple((d, float(counts.sum()) / ranks.n_users) for d, counts in pooled.designs)
+    designs = tuple(
+        (design, float(counts.sum()) / ranks.n_users) for design, counts in pooled.designs
+    )
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
-    found = around(observed, kinds, fitted, ranks.n_users, confidence)
+    common = around(observed, designs, fitted, ranks.n_users, confidence)
     if pooled is ranks:
-        return found
-    own = _calmed(found, observed)
-    values = {part.design.stages: part.values for part in own.parts}
-    shares = ((d, float(counts.sum()) / ranks.n_users) for d, counts in ranks.designs)
-    return replace(own, parts=tuple(Part(d, share, values[d.stages]) for d, share in shares))
+        return common
+    scaled = _calmed(common, observed)
+    values = {part.design.stages: part.values for part in scaled.parts}
+    shares = ((design, float(counts.sum()) / ranks.n_users) for design, counts in ranks.designs)
+    return replace(
+        scaled, parts=tuple(Part(design, share, values[design.stages]) for design, share in shares)
+    )
 
 
 def _calmed(found: Ball, observed: Floats) -> Ball:
-    """Scale functions down to variance 1 in whatever direction they vary more among the users.
+    """Scale the functions to variance 1 in each direction in which they vary more among the users.
 
-    No common distribution of ranks may fit these, so that variances under one may be too small.
+    Perhaps no common distribution of ranks fits these users, so that the variances under a common
+    one may be too small.
     """
     values = np.concatenate([part.values for part in found.parts])
-    spread = (values * observed[:, None]).T @ values - np.outer(found.means, found.means)
-    sizes, turn = np.linalg.eigh(spread)
-    scale = turn / np.sqrt(np.maximum(sizes, 1.0))
-    parts = tuple(each._replace(values=each.values @ scale) for each in found.parts)
+    covariance = (values * observed[:, None]).T @ values - np.outer(found.means, found.means)
+    variances, directions = np.linalg.eigh(covariance)
+    scale = directions / np.sqrt(np.maximum(variances, 1.0))
+    parts = tuple(old_part._replace(values=old_part.values @ scale) for old_part in found.parts)
     return replace(found, parts=parts, means=found.means @ scale)
 
 
@@ -93,89 +100,99 @@ def around(
     n_users: int,
     confidence: float,
 ) -> Ball:
-    """Choose functions of the outcome, and say how well their means are known.
+    """Select functions of the outcome, and return them with the uncertainty of their means.
 
     Parameters
     ----------
-    observed : float64
-        Shares of users with each outcome, of all designs one after the other.
+    observed : float64, (n_outcomes,)
+        The shares of users with each outcome, for all designs in sequence.
     designs : tuple of (Design, float)
-        Each design, and the share of users who have it.
+        Each design with the share of users who have it.
     fitted : float64, (n_items,)
-        A distribution of ranks that fits, to choose functions by.
+        A distribution of ranks that fits, to select the functions.
     n_users : int
     confidence : float
 
+    Returns
+    -------
+    Ball
+
     Notes
     -----
-    The functions are those whose means depend most on the rank's distribution, by singular
-    values: for uniform ranks and a fixed sample size, polynomials. Those that are hardly
-    correlated with the rank would add noise and no knowledge.
+    By a singular value decomposition, the functions are those whose means depend most on the
+    distribution of the rank. For uniform ranks and a fixed sample size they are polynomials.
+    Functions with almost no correlation with the rank would add noise without information.
     """
     size = max(design.n_negatives for design, _ in designs)
     nodes = spaced(fitted.size, size, _NODES)
     prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[_borders(nodes, fitted.size)])
-    ours = _MORE / (n_users + _MORE)
-    prior = (1.0 - ours) * prior + ours / nodes.size
+    added_share = _MORE / (n_users + _MORE)
+    prior = (1.0 - added_share) * prior + added_share / nodes.size
     chances = np.concatenate([share * _chances(d, nodes) for d, share in designs], axis=1)
     values = _functions(chances, prior, n_users)
-    cut = np.split(values, np.cumsum([design.n_outcomes for design, _ in designs])[:-1])
-    parts = tuple(Part(*each, v) for each, v in zip(designs, cut, strict=True))
+    values_by_design = np.split(
+        values, np.cumsum([design.n_outcomes for design, _ in designs])[:-1]
+    )
+    parts = tuple(
+        Part(*design_and_share, design_values)
+        for design_and_share, design_values in zip(designs, values_by_design, strict=True)
+    )
     return Ball(parts, observed @ values, _radius(values.shape[1], n_users, confidence))
 
 
 def _radius(n_functions: int, n_users: int, confidence: float) -> float:
     """Return the distance of means from expectations that is exceeded with 1 - confidence.
 
-    Hotelling's: the variances are those of a distribution that was fitted to the same users.
+    It is Hotelling's, because the variances are those of a distribution fitted to the same users.
     """
-    left = n_users - n_functions
-    if left < 1:  # one user: nothing is known of the variance
+    freedom = n_users - n_functions
+    if freedom < 1:  # too few users to estimate the variance
         return float("inf")
-    ratio = n_functions * (n_users - 1.0) / left
-    return float(np.sqrt(ratio * f.ppf(confidence, n_functions, left) / n_users))
+    ratio = n_functions * (n_users - 1.0) / freedom
+    return float(np.sqrt(ratio * f.ppf(confidence, n_functions, freedom) / n_users))
 
 
 def _borders(nodes: Ints, n_items: int) -> Ints:
-    """Return the places between nodes at which the ranks are cut, 0 and n_items at the ends."""
+    """Return the edges that separate the ranks of the nodes, with 0 and n_items at the ends."""
     middles = (nodes[1:] + nodes[:-1]) // 2
     return np.concatenate([[0], middles, [n_items]])
 
 
 def _chances(design: Design, ranks: Ints) -> Floats:
-    found = np.zeros((ranks.size, design.n_outcomes))
+    chances = np.zeros((ranks.size, design.n_outcomes))
     inside = ranks <= design.n_items
-    found[inside] = design.probabilities(ranks[inside])
-    return found
+    chances[inside] = design.probabilities(ranks[inside])
+    return chances
 
 
 def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
-    """Return functions of the outcome, most correlated with the rank first: (n_outcomes, n).
+    """Return functions of the outcome, with the most correlated one first: (n_outcomes, n).
 
-    An outcome that hardly any rank has, as many items above in the last of several additions,
-    would have values beyond what sums can be proved with, and tells nothing.
+    An outcome that almost no rank gives, such as many items above in the last of several additions,
+    would have values too large for the precision of sums, and carries no information.
     """
     mixed = prior @ chances
     possible = mixed * n_users > _SELDOM
     scale = np.sqrt(mixed[possible])
-    apart = chances[:, possible] / scale - scale  # without the constant, which is known
+    deviations = chances[:, possible] / scale - scale  # without the constant function
     weights = np.sqrt(prior)[:, None]
-    _, strength, right = np.linalg.svd(weights * apart, full_matrices=False)
-    known = int((strength * np.sqrt(n_users) >= _ERRORS).sum())
-    most = max(1, min(n_users // _USERS, _MOST))
-    if known > most and strength[most] > _ALIKE:
-        right = np.linalg.svd(weights * _smooth(apart, most), full_matrices=False)[2]
-    kept = max(1, min(known, most))
-    values = np.zeros((mixed.size, kept))
-    values[possible] = right[:kept].T / scale[:, None]
+    _, correlations, functions = np.linalg.svd(weights * deviations, full_matrices=False)
+    n_significant = int((correlations * np.sqrt(n_users) >= _ERRORS).sum())
+    limit = max(1, min(n_users // _USERS, _MOST))
+    if n_significant > limit and correlations[limit] > _ALIKE:
+        functions = np.linalg.svd(weights * _smooth(deviations, limit), full_matrices=False)[2]
+    n_functions = max(1, min(n_significant, limit))
+    values = np.zeros((mixed.size, n_functions))
+    values[possible] = functions[:n_functions].T / scale[:, None]
     return values
 
 
 def _smooth(apart: Floats, n_functions: int) -> Floats:
-    """Mix what ranks near each other say, so that functions of the fewest waves come first.
+    """Average neighbouring ranks, so that functions with the fewest waves come first.
 
-    Large samples tell all functions of the rank about equally well: their order says nothing.
+    Large samples determine all functions of the rank about equally well, so that their order by
+    correlation carries no information.
     """
-    place = np.arange(float(len(apart)))
-    near = np.exp(-(((place[:, None] - place) * n_functions / place.size) ** 2) / 2.0)
-    return (near / near.sum(axis=1, keepdims=True)) @ apart
+    position = np.arange(float(len(apart)))
+    kernel = np.exp(-(((position[:, None] - position) * n_functions / position.size) ** 2) / 2.0)
+    return (kernel / kernel.sum(axis=1, keepdims=True)) @ apart

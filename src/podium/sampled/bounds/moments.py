@@ -1,4 +1,4 @@
-"""The least value of a measure over all distributions of ranks that no sample tells apart."""
+"""The smallest value of a measure over all distributions of ranks with the same samples."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from scipy.optimize import linprog
 
 from podium.sampled.design import Floats, Ints
 
-_PRICE = 10.0  # of a moment that is missed: it keeps programmes feasible, and bounds on their side
-_ROUNDS = 30  # of ranks that join
-_ENOUGH = 1e-7  # of the measure: by which a rank may break what the prices promise
+_PRICE = 10.0  # of a missed moment; it keeps programmes feasible and their bounds valid
+_ROUNDS = 30  # in which ranks are added
+_ENOUGH = 1e-7  # the tolerance, in the measure, of the polynomial's excess at a rank
 _BLOCK = 2**14  # ranks
 
 
 def least_of_alike(probabilities: Floats, worth: Floats, degree: int, start: Ints) -> float:
-    """Return a value that no distribution with the same moments falls below.
+    """Return a lower bound on a measure over all distributions with the same moments.
 
     Parameters
     ----------
     probabilities, worth : float64, (n_items,)
-        A distribution of ranks, and what each rank is worth.
+        A distribution of ranks, and the value of each rank.
     degree : int
-        Moments up to this one are equal: n_negatives.
-    start : int64
-        Ranks that the search begins with.
+        The degree up to which moments are equal, which is n_negatives.
+    start : int64, (n,)
+        The ranks at the start of the search.
+
+    Returns
+    -------
+    float
 
     Notes
     -----
-    A linear programme over a few ranks, as means of Chebyshev polynomials, which moments of that
-    degree are without the loss of digits. Its prices make a polynomial below the worth; ranks
-    where it is not below join, and what is left of the excess is taken off the bound. So the
-    bound holds for all ranks, and for any prices.
+    The bound comes from a linear programme over a few ranks. The moments are means of Chebyshev
+    polynomials, which lose no digits. The prices of the programme define a polynomial that should
+    lie below the worth. Ranks at which it does not are added, and the remaining excess is
+    subtracted from the bound. The bound therefore holds for all ranks and for any prices.
     """
     n_items = worth.size
     means = _means(probabilities, degree)
@@ -41,33 +45,35 @@ def least_of_alike(probabilities: Floats, worth: Floats, degree: int, start: Int
         if prices is None:
             break
         excess = _series(prices, n_items) - worth
-        most = float(excess.max())
-        low = max(low, float(prices @ means) - most)
-        if most <= _ENOUGH:
+        largest_excess = float(excess.max())
+        low = max(low, float(prices @ means) - largest_excess)
+        if largest_excess <= _ENOUGH:
             break
-        before = np.concatenate([[True], excess[1:] > excess[:-1]])
-        after = np.concatenate([excess[:-1] >= excess[1:], [True]])
-        ranks = np.union1d(ranks, np.flatnonzero(before & after & (excess > 0)) + 1)
+        above_previous = np.concatenate([[True], excess[1:] > excess[:-1]])
+        not_below_next = np.concatenate([excess[:-1] >= excess[1:], [True]])
+        ranks = np.union1d(
+            ranks, np.flatnonzero(above_previous & not_below_next & (excess > 0)) + 1
+        )
     return low
 
 
 def _prices(features: Floats, worth: Floats, means: Floats) -> Floats | None:
-    """Solve the programme; None where the solver gives up."""
+    """Solve the programme; return None if the solver fails."""
     n_rows = features.shape[0]
-    miss = np.eye(n_rows)[:, 1:]  # the sum of the masses may not be missed
-    system = np.concatenate([features, miss, -miss], axis=1)
+    slack = np.eye(n_rows)[:, 1:]  # none for the sum of the masses, which must hold exactly
+    system = np.concatenate([features, slack, -slack], axis=1)
     cost = np.concatenate([worth, np.full(2 * (n_rows - 1), _PRICE)])
-    found = linprog(cost, A_eq=system, b_eq=means, bounds=(0, None), method="highs-ds")
-    return np.asarray(found.eqlin.marginals, np.float64) if found.status == 0 else None
+    solution = linprog(cost, A_eq=system, b_eq=means, bounds=(0, None), method="highs-ds")
+    return np.asarray(solution.eqlin.marginals, np.float64) if solution.status == 0 else None
 
 
 def _means(probabilities: Floats, degree: int) -> Floats:
-    total = np.zeros(degree + 1)
-    held = np.flatnonzero(probabilities)
-    for start in range(0, held.size, _BLOCK):
-        some = held[start : start + _BLOCK]
-        total += _polynomials(some + 1, probabilities.size, degree) @ probabilities[some]
-    return total
+    sums = np.zeros(degree + 1)
+    support = np.flatnonzero(probabilities)
+    for start in range(0, support.size, _BLOCK):
+        block = support[start : start + _BLOCK]
+        sums += _polynomials(block + 1, probabilities.size, degree) @ probabilities[block]
+    return sums
 
 
 def _places(ranks: Ints, n_items: int) -> Floats:
@@ -80,10 +86,10 @@ def _polynomials(ranks: Ints, n_items: int, degree: int) -> Floats:
 
 
 def _series(prices: Floats, n_items: int) -> Floats:
-    """Return the prices' sum of the polynomials, for every rank: (n_items,)."""
-    found = np.empty(n_items)
+    """Return the sum of prices times polynomials at every rank: (n_items,)."""
+    values = np.empty(n_items)
     for start in range(0, n_items, _BLOCK):
         stop = min(start + _BLOCK, n_items)
         places = _places(np.arange(start + 1, stop + 1), n_items)
-        found[start:stop] = chebyshev.chebval(places, prices)
-    return found
+        values[start:stop] = chebyshev.chebval(places, prices)
+    return values

@@ -1,7 +1,7 @@
-"""The least and the largest value of a measure over distributions of ranks near what was seen.
+"""The range of a measure over distributions of ranks that are close to the observations.
 
-Where seen items are left out, users have catalogues of many sizes, and users of many items rank
-their targets otherwise than users of few: each size may have a distribution of its own.
+If seen items are left out, users have catalogues of many sizes. Users with many items have other
+ranks than users with few, so that each size may have its own distribution.
 """
 
 from __future__ import annotations
@@ -20,52 +20,53 @@ from podium.sampled.bounds.dual import Cloud, best_prices, distance
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.sums import at_places, cell_edges, expected, is_swept
 
-_FEW = 16  # designs, beyond which prices are sought for those of alike sizes together
-_ALIKE = 0.05  # in the log of a size
-_ROUNDS = 12  # of ranks that join
-_ENOUGH = 1e-6  # of the measure: by which ranks that join have to raise the bound
-_WARM = 1e-3  # temperature of a search that begins where another ended
-_CELLS = 2**23  # of tables of the functions' means at all ranks
-_SLACK = 1e-6  # of the distance to the nearest mean, where that is outside the ball
+_FEW = 16  # with more designs, prices are searched for groups of designs of similar size
+_ALIKE = 0.05  # the width of such a group in the log of a size
+_ROUNDS = 12  # in which ranks are added
+_ENOUGH = 1e-6  # the smallest gain of the bound, in the measure, for which ranks are added
+_WARM = 1e-3  # the start temperature of a search that continues an earlier one
+_CELLS = 2**23  # the largest size of tables of the functions' means at all ranks
+_SLACK = 1e-6  # a share of the distance to the nearest mean, if it is outside the ball
 
 Worth: TypeAlias = Callable[[int], Floats]
 Places: TypeAlias = Callable[[Design], Ints]
 
-_NODES = 12  # of a cell
-_FACTORS = 4  # as if so many probabilities were multiplied: cells are shorter
+_NODES = 12  # per cell
+_FACTORS = 4  # cells are as short as for products of this number of probabilities
 _PLACES = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_PLACES, _NODES - 1)).T
 
 MISSED = 1e-8
-"""Error, at most, as a share of the largest value; measured: 4e-9, by values of random signs."""
+"""The largest error, as a share of the largest value; 4e-9 was measured with random signs."""
 
 
 def extremes(inside: Ball, worth: Worth, places: Places) -> tuple[float, float, float]:
-    """Return values that no distributions in the ball fall below or exceed.
+    """Return bounds on the worth over all distributions in the ball.
 
     Parameters
     ----------
     inside : Ball
     worth : callable
-        From the items of a catalogue to what each rank is worth: float64, (n_items,).
+        A function from the number of items of a catalogue to the value of each rank: float64,
+        (n_items,).
     places : callable
-        From a design to the ranks that a search begins with: int64.
+        A function from a design to the ranks at the start of a search: int64.
 
     Returns
     -------
     low, high : float
-        The prices that prove them are checked at every rank of every design: they hold whatever
-        the search found.
+        The bounds. The prices that prove them are checked at every rank of every design, so that
+        they hold for any result of the search.
     miss : float
-        By how much the nearest distributions lie outside the ball; 0 if some are inside.
+        The distance of the nearest distributions from the ball; 0 if some are inside.
     """
     if not np.isfinite(inside.radius):
         return _least_worth(inside, worth), -_least_worth(inside, _negative(worth)), 0.0
     search = _Search(inside, places)
-    far = distance(search.cloud(worth, inside.radius))
-    miss = max(0.0, far - inside.radius)
-    radius = far * (1.0 + _SLACK) if miss else inside.radius
-    low, high = (search.least(each, radius) for each in (worth, _negative(worth)))
+    nearest = distance(search.cloud(worth, inside.radius))
+    miss = max(0.0, nearest - inside.radius)
+    radius = nearest * (1.0 + _SLACK) if miss else inside.radius
+    low, high = (search.least(signed_worth, radius) for signed_worth in (worth, _negative(worth)))
     return low, -high, miss
 
 
@@ -74,61 +75,64 @@ def _negative(worth: Worth) -> Worth:
 
 
 def _least_worth(inside: Ball, worth: Worth) -> float:
-    """Return the bound that holds whatever was observed."""
+    """Return the bound that holds for any observations."""
     return sum(part.share * float(worth(part.design.n_items).min()) for part in inside.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Users by design, those of one sample size next to each other."""
+    """The users by design; designs with one sample size are adjacent."""
 
     parts: tuple[Part, ...]
     sums: tuple[_Curved | _Tabled, ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
-        kinds = [tuple(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
+        groups = [tuple(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
         return cls(
-            tuple(each for members in kinds for each in members),
-            tuple(_sums(members) for members in kinds),
+            tuple(part for members in groups for part in members),
+            tuple(_sums(members) for members in groups),
         )
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        """Yield each part, the prices' sum of its functions' means by rank, and their error."""
-        for each in self.sums:
-            yield from each.costs(prices)
+        """Yield each part, the cost of its outcomes at every rank, and the error of the cost.
+
+        The cost is the sum of prices times the means of the functions.
+        """
+        for group_sums in self.sums:
+            yield from group_sums.costs(prices)
 
     def alike(self) -> _Groups:
-        """Return a few groups of neighbouring sizes that stand for many designs."""
+        """Return a few groups of neighbouring sizes that represent many designs."""
         if len(self.parts) <= _FEW:
             return self
         groups: dict[tuple[int, int], list[Part]] = {}
         for part in self.parts:
             sizes = np.array([part.design.n_negatives, part.design.n_items])
-            one, other = np.rint(np.log(sizes) / _ALIKE).astype(np.int64).tolist()
-            groups.setdefault((one, other), []).append(part)
+            log_negatives, log_items = np.rint(np.log(sizes) / _ALIKE).astype(np.int64).tolist()
+            groups.setdefault((log_negatives, log_items), []).append(part)
         return _Groups.of([_together(members) for members in groups.values()])
 
 
 @dataclass(frozen=True, eq=False)
 class _Curved:
-    """Users of designs that differ in the catalogue alone, whose sums are polynomials in cells."""
+    """Users of designs that differ only in the catalogue; their sums are polynomials in cells."""
 
     parts: tuple[Part, ...]
     curves: Curves
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        """Rank by rank where a cell's nodes lie outside the catalogue, with no chances there."""
+        """Yield the costs; rank by rank if a cell has nodes outside the catalogue."""
         values = self.parts[0].values @ prices
         error = MISSED * float(np.abs(values).max())
         for part, cost in zip(self.parts, self.curves.of(values), strict=True):
-            finite = bool(np.isfinite(cost).all())
-            yield part, cost if finite else expected(part.design, values), error
+            is_finite = bool(np.isfinite(cost).all())
+            yield part, cost if is_finite else expected(part.design, values), error
 
 
 @dataclass(frozen=True, eq=False)
 class _Tabled:
-    """Users of designs whose sums take long, and the functions' means at every rank."""
+    """Users of designs whose sums take long, with tables of the functions' means at every rank."""
 
     parts: tuple[Part, ...]
     tables: tuple[Floats, ...]
@@ -148,7 +152,7 @@ class _Tabled:
 
 
 def _sums(parts: tuple[Part, ...]) -> _Curved | _Tabled:
-    """Return what sums over the outcomes of parts of one sample size."""
+    """Return the sums over the outcomes of parts that have one sample size."""
     cells = sum(part.design.n_items for part in parts) * parts[0].values.shape[1]
     if cells <= _CELLS and not any(is_swept(part.design) for part in parts):
         return _Tabled.of(parts)
@@ -160,17 +164,17 @@ def _kind(part: Part) -> tuple[int, ...]:
 
 
 def _together(parts: Sequence[Part]) -> Part:
-    """Return users of alike designs as if all had the most frequent size of samples."""
-    share = sum(each.share for each in parts)
-    mean = sum(each.share * each.design.n_items for each in parts) / share
-    design = max(parts, key=lambda each: each.share).design
-    values = next(each.values for each in parts if each.design == design)
+    """Return one part for users of similar designs, with the most frequent sample size."""
+    share = sum(part.share for part in parts)
+    mean = sum(part.share * part.design.n_items for part in parts) / share
+    design = max(parts, key=lambda part: part.share).design
+    values = next(part.values for part in parts if part.design == design)
     size = max(round(mean), design.n_negatives + 1)
     return Part(replace(design, n_items=size), share, values)
 
 
 class _Search:
-    """Ranks of a few groups of users, on which prices are sought."""
+    """The ranks of a few groups of users, over which prices are searched."""
 
     def __init__(self, inside: Ball, places: Places) -> None:
         self.ball = inside
@@ -194,54 +198,54 @@ class _Search:
         )
 
     def least(self, worth: Worth, radius: float) -> float:
-        """Seek prices until no rank of the groups raises the bound, and prove it for everyone."""
+        """Search prices until no rank of the groups raises the bound; prove it for all users."""
         prices = best = np.zeros(self.ball.means.size)
-        proved, start = -np.inf, 1.0
+        last_bound, start = -np.inf, 1.0
         for _ in range(_ROUNDS):
             prices = best_prices(self.cloud(worth, radius), prices, start)
-            better = self._look(worth, prices, radius)
-            if better > proved:
+            new_bound = self._look(worth, prices, radius)
+            if new_bound > last_bound:
                 best = prices
-            if better <= proved + _ENOUGH:
+            if new_bound <= last_bound + _ENOUGH:
                 break
-            proved, start = better, _WARM
-        found = self._constant(best, radius) + sum(
+            last_bound, start = new_bound, _WARM
+        bound = self._constant(best, radius) + sum(
             part.share * (float((worth(part.design.n_items) - cost).min()) - error)
             for part, cost, error in self.everyone.costs(best)
         )
-        return float(np.fmax(found, _least_worth(self.ball, worth)))  # nan is no proof
+        return float(np.fmax(bound, _least_worth(self.ball, worth)))  # fmax ignores nan
 
     def _constant(self, prices: Floats, radius: float) -> float:
         return float(prices @ self.ball.means) - radius * float(np.linalg.norm(prices))
 
     def _look(self, worth: Worth, prices: Floats, radius: float) -> float:
-        """Return what prices prove for the groups, and take in the ranks that keep it low."""
-        found = self._constant(prices, radius)
+        """Return the bound that prices prove for the groups, and add the ranks that limit it."""
+        bound = self._constant(prices, radius)
         for i, (part, cost, _) in enumerate(self.groups.costs(prices)):
-            left = worth(part.design.n_items) - cost
-            found += part.share * float(left.min())
-            lower = _dips(left, float(left[self.ranks[i] - 1].min()))
-            new = np.setdiff1d(lower, self.ranks[i])
-            self.ranks[i] = np.concatenate([self.ranks[i], new])
-            self.points[i] = np.concatenate([self.points[i], self._points(part, new)])
-        return found
+            net_worth = worth(part.design.n_items) - cost
+            bound += part.share * float(net_worth.min())
+            dips = _dips(net_worth, float(net_worth[self.ranks[i] - 1].min()))
+            joining = np.setdiff1d(dips, self.ranks[i])
+            self.ranks[i] = np.concatenate([self.ranks[i], joining])
+            self.points[i] = np.concatenate([self.points[i], self._points(part, joining)])
+        return bound
 
 
 def _dips(left: Floats, below: float) -> Ints:
     """Return the ranks of local minima below a value."""
-    before = np.concatenate([[True], left[1:] < left[:-1]])
-    after = np.concatenate([left[:-1] <= left[1:], [True]])
-    return np.flatnonzero(before & after & (left < below - 1e-12)) + 1
+    below_previous = np.concatenate([[True], left[1:] < left[:-1]])
+    not_above_next = np.concatenate([left[:-1] <= left[1:], [True]])
+    return np.flatnonzero(below_previous & not_above_next & (left < below - 1e-12)) + 1
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Designs of one sample size, and the cells of ranks in which their sums are polynomials.
+    """Designs with one sample size, and the cells of ranks in which their sums are polynomials.
 
-    A sum over outcomes of value times probability is a polynomial in the rank. In each cell of
-    the catalogue it is found at Chebyshev's nodes, and carried to the ranks by the polynomial
-    through these, which misses by less than `MISSED` of the largest value, whatever the values.
-    Large samples without replacement, whose chances end at a rank, are summed rank by rank.
+    A sum over outcomes of value times probability is a polynomial in the rank. In each cell of the
+    catalogue it is computed at Chebyshev nodes and interpolated to the ranks. The error is less
+    than `MISSED` times the largest value, for any values. Large samples without replacement, whose
+    probabilities end at some rank, are summed rank by rank.
     """
 
     designs: tuple[Design, ...]
@@ -249,19 +253,22 @@ class Curves:
 
     @classmethod
     def over(cls, designs: Sequence[Design]) -> Curves:
-        """Lay out the cells of designs that have n_negatives, replacement and stages in common."""
+        """Return the cells of designs with the same n_negatives, replacement and stages."""
         return cls(
             tuple(designs),
-            tuple(_Cells.of(d) if d.replacement or is_swept(d) else None for d in designs),
+            tuple(
+                _Cells.of(design) if design.replacement or is_swept(design) else None
+                for design in designs
+            ),
         )
 
     def of(self, values: Floats) -> Iterator[Floats]:
-        """Yield for each design the sum at every rank: float64, (n_items,).
+        """Yield the sum at every rank for each design: float64, (n_items,).
 
         Parameters
         ----------
         values : float64, (n_outcomes,)
-            Of the outcomes, the same for all designs.
+            The values of the outcomes, which are the same for all designs.
         """
         pairs = list(zip(self.designs, self.cells, strict=True))
         swept = [(design, cells) for design, cells in pairs if cells and is_swept(design)]
@@ -276,18 +283,18 @@ class Curves:
 
 
 def _swept(pairs: list[tuple[Design, _Cells]], values: Floats) -> list[Floats]:
-    """Return the sums at the nodes of several designs, all taken in one go."""
+    """Return the sums at the nodes of several designs, computed in one call."""
     if not pairs:
         return []
     better = np.concatenate([cells.nodes - 1.0 for _, cells in pairs])
     worse = np.concatenate([design.n_items - cells.nodes for design, cells in pairs])
-    sums = at_places(better, worse, values, replacement=pairs[0][0].replacement)
-    return np.split(sums, np.cumsum([cells.nodes.size for _, cells in pairs])[:-1])
+    node_sums = at_places(better, worse, values, replacement=pairs[0][0].replacement)
+    return np.split(node_sums, np.cumsum([cells.nodes.size for _, cells in pairs])[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """A catalogue in cells of neighbouring ranks."""
+    """The cells of neighbouring ranks of a catalogue."""
 
     sizes: Ints
     middles: Floats
@@ -304,15 +311,17 @@ class _Cells:
         return (self.middles[:, None] + self.halves[:, None] * _PLACES).ravel()
 
     def curve(self, sums: Floats) -> Floats:
-        """Carry sums at the nodes to all ranks, as Chebyshev series added up from the last term."""
+        """Interpolate sums at the nodes to all ranks, by Clenshaw's recurrence."""
         series = sums.reshape(-1, _NODES) @ _TO_SERIES
         ranks = np.arange(1.0, self.sizes.sum() + 1)
-        place = (ranks - np.repeat(self.middles, self.sizes)) / np.repeat(self.halves, self.sizes)
-        double = place + place
-        last, before = np.zeros(place.size), np.zeros(place.size)
-        for terms in series.T[:0:-1]:
-            now = double * last
-            now -= before
-            now += np.repeat(terms, self.sizes)
-            last, before = now, last
-        return np.repeat(series[:, 0], self.sizes) + place * last - before
+        position = (ranks - np.repeat(self.middles, self.sizes)) / np.repeat(
+            self.halves, self.sizes
+        )
+        doubled_position = position + position
+        previous, second_previous = np.zeros(position.size), np.zeros(position.size)
+        for coefficients in series.T[:0:-1]:
+            partial_sum = doubled_position * previous
+            partial_sum -= second_previous
+            partial_sum += np.repeat(coefficients, self.sizes)
+            previous, second_previous = partial_sum, previous
+        return np.repeat(series[:, 0], self.sizes) + position * previous - second_previous

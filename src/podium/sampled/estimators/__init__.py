@@ -1,4 +1,4 @@
-"""What all estimators have in common, and the registry that makes them from a text."""
+"""The base classes of estimators, and the registry that makes estimators from a text."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from podium.sampled.ranks import SampledRanks
 
 
 class Estimator(ABC):
-    """A way from ranks among sampled items to measures of the whole catalogue's ranking.
+    """A method that estimates measures of the whole ranking from ranks among sampled items.
 
     An estimator is a frozen dataclass of its parameters. It gives the distribution of ranks
-    (`fit`), or one measure's value (`estimate`), or both; each follows from the other method
-    where only that one is defined.
+    (`fit`), or one measure's value (`estimate`), or both. If only one of the two methods is
+    defined, the other one is derived from it.
 
     Attributes
     ----------
     name : str
-        In the registry.
+        The name in the registry.
     label : str
-        As figures and tables show it.
+        The name in figures and tables.
     biased : bool
-        Whether its expectation differs from the exact measure however many users there are.
+        Whether the expectation of the estimate differs from the exact measure for any number of
+        users.
     consistent : bool
-        Whether its estimates get exact as n_negatives approaches n_items - 1 without
-        replacement.
+        Whether the estimates approach the exact values as n_negatives approaches n_items - 1
+        without replacement.
     grows : bool
-        Whether it can read samples that grow while the target comes first.
+        Whether the estimator supports samples that grow while the target comes first.
     reads_history : bool
-        Whether it makes use of `SampledRanks.history`.
+        Whether the estimator uses `SampledRanks.history`.
     gives_distribution : bool
         Whether `fit` gives a distribution of ranks.
     """
@@ -53,12 +54,16 @@ class Estimator(ABC):
         Parameters
         ----------
         ranks : SampledRanks
-            Every user counts once.
+            The observed ranks. Each user counts once.
+
+        Returns
+        -------
+        RankDistribution
 
         Raises
         ------
         ArgumentError
-            If the method gives no distribution, or cannot read samples of this design.
+            If the method gives no distribution, or does not support this design of samples.
         """
         self.check(ranks)
         raise ArgumentError(
@@ -67,27 +72,31 @@ class Estimator(ABC):
         )
 
     def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:
-        """Estimate the mean of a measure over users, as ranking all items would give it.
+        """Estimate the mean of a measure over users, for the ranking of all items.
 
         Parameters
         ----------
         ranks : SampledRanks
-            Every user counts once.
+            The observed ranks. Each user counts once.
         measure : str or Measure
-            As ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
+            A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
         k : int, optional
-            Cutoff in items, where the text has none.
+            The cutoff in items, if the text has none.
+
+        Returns
+        -------
+        float
 
         Raises
         ------
         ArgumentError
-            For a measure that needs more than ranks, or samples of a design that the method
-            cannot read.
+            If the measure needs more than ranks, or if the method does not support this design of
+            samples.
         """
         return self.fit(ranks).expect(measure, k)
 
     def check(self, ranks: SampledRanks) -> SampledRanks:
-        """Return ranks whose design the method can read, or say why it cannot."""
+        """Return the ranks, or raise if the method does not support their design."""
         if ranks.stages and not self.grows:
             raise ArgumentError(
                 f"{self.name} needs samples of a fixed size, got samples that grow while the "
@@ -98,26 +107,26 @@ class Estimator(ABC):
 
 
 class LinearEstimator(Estimator):
-    """An estimator whose estimate is the mean, over users, of a value of each outcome."""
+    """An estimator whose estimate is the mean over users of a value per outcome."""
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Return what each outcome of a design counts for: float64, (n_outcomes,)."""
+        """Return the value of each outcome of a design: float64, (n_outcomes,)."""
         raise NotImplementedError
 
     def estimate(self, ranks: SampledRanks, measure: str | Measure, k: int | None = None) -> float:
         """Estimate the mean of a measure over users; see `Estimator.estimate`."""
-        wanted = read_measure(measure, k)
+        parsed = read_measure(measure, k)
         parts = self.check(ranks).designs
-        total = sum(float(counts @ self.values(design, wanted)) for design, counts in parts)
+        total = sum(float(counts @ self.values(design, parsed)) for design, counts in parts)
         return total / ranks.n_users
 
 
 REGISTRY: Values[Estimator] = Values(
     "estimator", "name or name(param=value), as bv(gamma=0.1)", base=Estimator
 )
-"""Every estimator class by its name; the law tests loop over it and read the declarations."""
+"""Every estimator class by its name. Common tests loop over it and use the class attributes."""
 
-# The default, and the literature's name for BV's distribution of ranks.
+# The default, and the name of BV's distribution of ranks in the literature.
 REGISTRY.aliases.update({"auto": "smooth", "bv-ranks": "bv"})
 
 register, get, parse = REGISTRY.register, REGISTRY.make, REGISTRY.parse

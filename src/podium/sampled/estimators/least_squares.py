@@ -31,30 +31,30 @@ from podium.sampled.estimators.moments import (
 )
 from podium.sampled.ranks import SampledRanks
 
-_SLACK = 1e-12  # of the optimality test, as a share of the gradient's terms
+_SLACK = 1e-12  # the tolerance of the optimality test, as a share of the gradient's terms
 
 
 @register
 @dataclass(frozen=True)
 class BV(LinearEstimator):
-    """Trade-off of bias and variance: least squares with a share of the variance added.
+    """A trade-off of bias and variance: least squares with a share of the variance added.
 
-    It minimises, over ranks that are taken to be equally likely, (1 - gamma) times the squared
-    bias given the rank plus gamma times the mean squared error. gamma = 1 is the posterior mean
-    of the measure under that prior.
+    The estimator assumes that all ranks are equally likely. It minimises (1 - gamma) times the
+    squared bias given the rank plus gamma times the mean squared error. With gamma = 1 it is the
+    posterior mean of the measure under this prior.
 
     Parameters
     ----------
     gamma : float
-        Weight of the variance, above 0 and at most 1. Smaller is less biased and noisier; at 0
-        the equations would have no stable solution.
+        The weight of the variance, above 0 and at most 1. A smaller gamma gives less bias and more
+        noise. With gamma = 0 the equations would have no stable solution.
 
     Notes
     -----
-    `fit` gives the distribution whose expectations are the estimates: the difference of the
-    estimated recall at neighbouring ranks. It sums to 1, and has negative probabilities.
-    Samples that grow are read by the chances of their outcomes, as all others.
-    Cost: n_items n_outcomes ** 2 once a design, then n_items n_outcomes.
+    `fit` gives the distribution whose expectations are the estimates: the differences of the
+    estimated recall at neighbouring ranks. It sums to 1 and has negative probabilities.
+    Samples that grow are supported through the probabilities of their outcomes.
+    Cost: n_items n_outcomes ** 2 once per design, then n_items n_outcomes.
 
     References
     ----------
@@ -81,26 +81,28 @@ class BV(LinearEstimator):
         object.__setattr__(self, "gamma", gamma)
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Solve for what each outcome counts for; see `LinearEstimator.values`."""
-        wanted = rank_weights(read_measure(measure), design.n_items)
-        return solve(_trade_off(moments(design, None), self.gamma), project(design, wanted, None))
+        """Solve for the value of each outcome; see `LinearEstimator.values`."""
+        rank_values = rank_weights(read_measure(measure), design.n_items)
+        return solve(
+            _trade_off(moments(design, None), self.gamma), project(design, rank_values, None)
+        )
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Solve for the chance of each rank; see `Estimator.fit`."""
+        """Solve for the probability of each rank; see `Estimator.fit`."""
         return _fit(self.check(ranks), self.gamma, None, self.name)
 
 
 @register
 @dataclass(frozen=True)
 class BVPrior(Estimator):
-    """BV under a prior distribution of ranks that another estimator finds, instead of uniform.
+    """BV with a prior distribution of ranks from another estimator instead of the uniform one.
 
     Parameters
     ----------
     gamma : float
-        As in `BV`.
+        The weight of the variance, as in `BV`.
     prior : str, Estimator or RankDistribution
-        What gives the prior: an estimator, or its text, is fitted to the same ranks.
+        The prior. An estimator, or its text, is fitted to the same ranks.
 
     References
     ----------
@@ -127,23 +129,23 @@ class BVPrior(Estimator):
         object.__setattr__(self, "gamma", gamma)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Fit the prior, then solve for the chance of each rank; see `Estimator.fit`."""
-        found = fit_prior(self.prior, self.check(ranks))
-        return _fit(ranks, self.gamma, found.probabilities, self.name)
+        """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
+        prior = fit_prior(self.prior, self.check(ranks))
+        return _fit(ranks, self.gamma, prior.probabilities, self.name)
 
 
 @register
 @dataclass(frozen=True)
 class MN(Estimator):
-    """Least squares whose variance is that of a multinomial sample of users.
+    """Least squares with the variance of a multinomial sample of users.
 
-    Where `BV` weighs the variance of a single user's value by gamma, this takes the variance of
-    the mean over the users there are, so that nothing is left to choose but the prior.
+    `BV` weights the variance of a single user's value by gamma. This estimator uses the variance
+    of the mean over all users, so that the prior is its only parameter.
 
     Parameters
     ----------
     prior : str, Estimator or RankDistribution
-        As in `BVPrior`.
+        The prior, as in `BVPrior`.
 
     References
     ----------
@@ -164,30 +166,32 @@ class MN(Estimator):
     prior: str | Estimator | RankDistribution = "mle"
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Fit the prior, then solve for the chance of each rank; see `Estimator.fit`."""
+        """Fit the prior, then solve for the probability of each rank; see `Estimator.fit`."""
         prior = fit_prior(self.prior, self.check(ranks)).probabilities
-        total = np.zeros(ranks.most_items)
+        mass = np.zeros(ranks.most_items)
         for design, counts in ranks.designs:
-            ours = within(prior, design.n_items)
-            weighted, plain = moments(design, ours), moments(design, None)
-            refuse_impossible(counts, weighted.total, self.name)
-            share = design.n_items / counts.sum()  # plain sums are means over ranks
-            matrix = weighted.gram + share * (np.diag(plain.total) - plain.gram)
-            total[: design.n_items] += spread(design, solve(matrix, counts), ours)
-        return RankDistribution(total / ranks.n_users)
+            design_prior = within(prior, design.n_items)
+            prior_sums, uniform_sums = moments(design, design_prior), moments(design, None)
+            refuse_impossible(counts, prior_sums.total, self.name)
+            variance_scale = design.n_items / counts.sum()  # uniform sums are means over ranks
+            matrix = prior_sums.gram + variance_scale * (
+                np.diag(uniform_sums.total) - uniform_sums.gram
+            )
+            mass[: design.n_items] += spread(design, solve(matrix, counts), design_prior)
+        return RankDistribution(mass / ranks.n_users)
 
 
 def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) -> RankDistribution:
-    """Return a proper distribution of ranks: negative probabilities become 0."""
-    found = prior if isinstance(prior, RankDistribution) else get(prior).fit(ranks)
-    kept = np.maximum(found.probabilities, 0.0)
-    return RankDistribution(kept / kept.sum())
+    """Return a proper distribution of ranks, in which negative probabilities became 0."""
+    distribution = prior if isinstance(prior, RankDistribution) else get(prior).fit(ranks)
+    nonnegative = np.maximum(distribution.probabilities, 0.0)
+    return RankDistribution(nonnegative / nonnegative.sum())
 
 
 def within(prior: Floats, n_items: int) -> Floats:
-    """Return a prior for a smaller catalogue: its part there, or its last rank extended by 0."""
-    kept = prior[:n_items]
-    return np.pad(kept / kept.sum(), (0, n_items - kept.size))
+    """Return the prior of a smaller catalogue, cut at its last rank or padded with 0."""
+    inside = prior[:n_items]
+    return np.pad(inside / inside.sum(), (0, n_items - inside.size))
 
 
 def _trade_off(sums: Moments, gamma: float) -> Floats:
@@ -196,31 +200,31 @@ def _trade_off(sums: Moments, gamma: float) -> Floats:
 
 
 def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> RankDistribution:
-    total = np.zeros(ranks.most_items)
+    mass = np.zeros(ranks.most_items)
     for design, counts in ranks.designs:
-        ours = None if prior is None else within(prior, design.n_items)
-        sums = moments(design, ours)
+        design_prior = None if prior is None else within(prior, design.n_items)
+        sums = moments(design, design_prior)
         refuse_impossible(counts, sums.total, name)
-        # Equation 15 of jin2021 for all ranks at once: the matrix is symmetric, so that it is
-        # solved for the one row of counts.
+        # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
+        # solution, for the row of counts, is enough.
         values = solve(_trade_off(sums, gamma), counts)
-        total[: design.n_items] += spread(design, values, ours)
-    return RankDistribution(total / ranks.n_users)
+        mass[: design.n_items] += spread(design, values, design_prior)
+    return RankDistribution(mass / ranks.n_users)
 
 
 @register
 @dataclass(frozen=True)
 class CLS(LinearEstimator):
-    """Least bias over equally likely ranks, by values that never rise with the sampled rank.
+    """The least bias over equally likely ranks, with values that never increase with the rank.
 
     The values may be negative.
 
     Notes
     -----
     For a measure of the top few ranks of a catalogue much larger than the sample, the solution
-    has two values: one for rank 1, and one, slightly negative, for all others. The estimate then
-    tells nothing but how often the target came first among the sampled items. That solution is
-    known in closed form, and taken where it meets the conditions of optimality; otherwise the
+    has two values: one for rank 1 and one, slightly negative, for all other ranks. The estimate
+    then only depends on how often the target came first among the sampled items. This solution has
+    a closed form, which is used if it meets the conditions of optimality. Otherwise the
     bounded-variable problem is solved.
 
     References
@@ -238,53 +242,60 @@ class CLS(LinearEstimator):
     gives_distribution: ClassVar[bool] = False
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Solve for what each sampled rank counts for; see `LinearEstimator.values`."""
-        wanted = read_measure(measure)
-        found = _two_values(design, rank_weights(wanted, design.n_items))
-        return _bounded(design, wanted) if found is None else found
+        """Solve for the value of each sampled rank; see `LinearEstimator.values`."""
+        parsed = read_measure(measure)
+        outcome_values = _two_values(design, rank_weights(parsed, design.n_items))
+        return _bounded(design, parsed) if outcome_values is None else outcome_values
 
 
 def _two_values(design: Design, wanted: Floats) -> Floats | None:
-    """Return the best values that are equal from rank 2 on, unless others are better still.
+    """Return the best values that are equal from rank 2 on; None if other values are better.
 
-    The gradient by the drop after each rank must not be negative, as every drop there is 0.
+    All drops after rank 2 or later are 0, so that the gradient in them must not be negative.
     """
-    # Normal equations in the two unknowns: the drop after rank 1, and the value of all others.
-    gram, right = moments(design, None).gram, project(design, wanted, None)
-    small = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
-    first, others = np.linalg.solve(small, np.array([right[0], right.sum()]))
-    values = np.concatenate([[first + others], np.full(design.n_outcomes - 1, others)])
-    # A drop raises all values up to its rank by as much: its gradient is a running sum.
-    by_drop = np.cumsum(gram @ values - right)
-    slack = _SLACK * np.cumsum(np.abs(gram @ values) + np.abs(right))
-    return values if first >= 0 and (by_drop >= -slack).all() else None
+    # Normal equations in two unknowns: the drop after rank 1, and the common value of the others.
+    gram, right_side = moments(design, None).gram, project(design, wanted, None)
+    reduced_gram = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
+    first_drop, common_value = np.linalg.solve(
+        reduced_gram, np.array([right_side[0], right_side.sum()])
+    )
+    values = np.concatenate(
+        [[first_drop + common_value], np.full(design.n_outcomes - 1, common_value)]
+    )
+    # A drop raises all values up to its rank equally, so that its gradient is a running sum.
+    drop_gradient = np.cumsum(gram @ values - right_side)
+    tolerance = _SLACK * np.cumsum(np.abs(gram @ values) + np.abs(right_side))
+    return values if first_drop >= 0 and (drop_gradient >= -tolerance).all() else None
 
 
 def _bounded(design: Design, wanted: Measure) -> Floats:
-    """Solve for the drops after each rank, at least 0, and the last value, of any sign."""
+    """Solve for the drops after each rank, which are at least 0, and for the last value."""
     n = design.n_outcomes
-    left = _triangle(design, wanted)
-    low = np.concatenate([np.zeros(n - 1), [-np.inf]])
-    found = lsq_linear(left[:, :n], left[:, n], (low, np.inf), method="bvls", max_iter=20 * n)
-    if not found.success:
+    equations = _triangle(design, wanted)
+    lowest = np.concatenate([np.zeros(n - 1), [-np.inf]])
+    solution = lsq_linear(
+        equations[:, :n], equations[:, n], (lowest, np.inf), method="bvls", max_iter=20 * n
+    )
+    if not solution.success:
         warnings.warn(
-            f"CLS stopped after {found.nit} steps before the values of {wanted} were optimal: "
-            f"{found.message}",
+            f"CLS stopped after {solution.nit} steps before the values of {wanted} were optimal: "
+            f"{solution.message}",
             ConvergenceWarning,
             stacklevel=4,
         )
-    return np.cumsum(found.x[::-1])[::-1]
+    return np.cumsum(solution.x[::-1])[::-1]
 
 
 @lru_cache(maxsize=32)
 def _triangle(design: Design, wanted: Measure) -> Floats:
-    """Return the triangular factor of all ranks' equations in the drops, right side last.
+    """Return the triangular factor of all ranks' equations in the drops, with the right side last.
 
-    Orthogonal steps block by block: the normal equations would lose half of the digits.
+    It is computed by orthogonal steps, block by block, because the normal equations would lose half
+    of the digits.
     """
     values = all_rank_weights(wanted, design.n_items)
-    left = np.empty((0, design.n_outcomes + 1))
+    factor = np.empty((0, design.n_outcomes + 1))
     for part, block in design.blocks():
         rows = np.column_stack([np.cumsum(block, axis=1), values[part]])
-        left = np.asarray(np.linalg.qr(np.concatenate([left, rows]), mode="r"))
-    return left
+        factor = np.asarray(np.linalg.qr(np.concatenate([factor, rows]), mode="r"))
+    return factor

@@ -1,4 +1,4 @@
-"""Maximal entropy with minimal squared error, by Newton's method in the dual."""
+"""Maximum entropy with minimum squared error, by Newton's method in the dual."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from podium.sampled.likelihood import Likelihood, likelihood
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected
 
-_FACTORS = 16  # probabilities in a product that the first grid is made for
-_FAR = 1e-8  # by which the sum over the grid may miss the sum over all ranks
+_FACTORS = 16  # the number of factors in a product that the first grid is made for
+_FAR = 1e-8  # the tolerance of the sum over the grid
 _FINER = 4
 _MOST_STEPS = 100
-_TINY = 1e-100  # chances whose products are subnormal numbers, a hundred times as slow
-_GAP = 1e-14  # of the objective: what rounding leaves
-_RISE = 1e-4  # of the promised gain that a step has to make
+_TINY = 1e-100  # products of smaller chances are subnormal numbers, which are 100 times slower
+_GAP = 1e-14  # the rounding error of the objective
+_RISE = 1e-4  # the share of the expected gain that a step must reach
 
 
 @register
 @dataclass(frozen=True)
 class MES(Estimator):
-    """The flattest distribution of ranks that gives about the observed sampled ranks.
+    """The flattest distribution of ranks that approximately gives the observed sampled ranks.
 
-    It minimises ``n E - eta H``: E is the squared error of the probabilities of the sampled
-    ranks, each weighted by its observed share p, ``sum_r p_r (q_r - p_r)**2``; H is the entropy;
+    It minimises ``n E - eta H``. E is the squared error of the probabilities q of the sampled
+    ranks, weighted by their observed shares p, ``sum_r p_r (q_r - p_r)**2``. H is the entropy, and
     n is the number of outcomes, n_negatives + 1.
 
     Parameters
     ----------
     eta : float
-        Weight of the entropy, above 0. The paper's text has no factor n, and its eta is this one
-        over n; its printed figures need the factor and 0.01.
+        The weight of the entropy, above 0. The paper's text has no factor n; its eta is this one
+        divided by n. Its printed figures follow from the factor and 0.01.
 
     Notes
     -----
-    Samples of several sizes add their errors, weighted by the share of users.
-    Cost: some ten Newton steps in n_outcomes variables, each of some 200 ranks that stand for
-    all: milliseconds, and memory for the result, whatever n_items.
+    If samples have several sizes, their errors are added, weighted by the share of users.
+    Cost: about ten Newton steps in n_outcomes variables, each over about 200 nodes that represent
+    all ranks. A fit takes milliseconds, and the memory of the result, for any n_items.
 
     References
     ----------
@@ -67,9 +67,9 @@ class MES(Estimator):
         _check.number(self.eta, "eta", low=0.0, strict=True)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Solve for the chance of each rank; see `Estimator.fit`."""
-        found = flattest(likelihood(self.check(ranks)), float(self.eta))
-        return RankDistribution(found.probabilities)
+        """Solve for the probability of each rank; see `Estimator.fit`."""
+        solution = flattest(likelihood(self.check(ranks)), float(self.eta))
+        return RankDistribution(solution.probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Flattest:
     ----------
     probabilities : float64, (n_items,)
     gap : float
-        By how much the objective can exceed its least value: the duality gap.
+        The duality gap: the largest possible excess of the objective over its minimum.
     n_steps : int
     """
 
@@ -90,26 +90,30 @@ class Flattest:
 
 
 def flattest(likelihood: Likelihood, eta: float) -> Flattest:
-    """Minimise n_outcomes times the squared error, less eta times the entropy.
+    """Minimise n_outcomes times the squared error, minus eta times the entropy.
 
     Parameters
     ----------
     likelihood : Likelihood
     eta : float
-        Above 0.
+        The weight of the entropy, above 0.
+
+    Returns
+    -------
+    Flattest
 
     Notes
     -----
-    The dual has one variable l for each observed outcome, and the solution is proportional to
-    exp(-(A l) / eta), a smooth function of the rank: its sums are taken on a grid, which is made
-    finer until the sum over it is the sum over all ranks.
+    The dual problem has one variable l per observed outcome. The solution is proportional to
+    exp(-(A l) / eta), which is a smooth function of the rank. Its sums are computed on a grid,
+    which is refined until the sum over it equals the sum over all ranks.
     """
     n_factors, n_steps, forces = _FACTORS, 0, np.zeros(likelihood.shares.size)
     while True:
         grid = likelihood.grid(n_factors)
         dual = _Dual(likelihood, eta, grid)
-        forces, more = _newton(dual, forces)
-        n_steps += more
+        forces, n_new_steps = _newton(dual, forces)
+        n_steps += n_new_steps
         logs = -_everywhere(likelihood, forces) / eta
         top = float(logs.max())
         total = top + np.log(np.exp(logs - top).sum())
@@ -119,29 +123,31 @@ def flattest(likelihood: Likelihood, eta: float) -> Flattest:
 
 
 def _everywhere(likelihood: Likelihood, forces: Floats) -> Floats:
-    """Return the forces' sum at every rank, weighted by the outcomes' chances: (n_items,)."""
-    found, place = np.zeros(likelihood.n_items), 0
-    for design, seen in likelihood.parts:
+    """Return the sum of forces times outcome chances, at every rank: (n_items,)."""
+    total, first_outcome = np.zeros(likelihood.n_items), 0
+    for design, observed in likelihood.parts:
         values = np.zeros(design.n_outcomes)
-        values[seen] = forces[place : place + seen.size]
-        found[: design.n_items] += expected(design, values)
-        place += seen.size
-    return found
+        values[observed] = forces[first_outcome : first_outcome + observed.size]
+        total[: design.n_items] += expected(design, values)
+        first_outcome += observed.size
+    return total
 
 
 class _Dual:
-    """The dual objective on a grid: concave, with one force for each observed outcome."""
+    """The dual objective on a grid, which is concave and has one force per observed outcome."""
 
     def __init__(self, likelihood: Likelihood, eta: float, grid: Grid) -> None:
-        parts = [np.full(seen.size, i) for i, (_, seen) in enumerate(likelihood.parts)]
-        part = np.concatenate(parts)
-        outcomes = np.array([design.n_outcomes for design, _ in likelihood.parts])
-        users = np.bincount(part, likelihood.shares)
+        part_indices = [
+            np.full(observed.size, i) for i, (_, observed) in enumerate(likelihood.parts)
+        ]
+        part_of_outcome = np.concatenate(part_indices)
+        n_outcomes = np.array([design.n_outcomes for design, _ in likelihood.parts])
+        part_shares = np.bincount(part_of_outcome, likelihood.shares)
         self.eta = eta
         # With p the observed shares, the error is sum_r stiffness_r (p(r | pi) - p_r)**2: equation
         # 25 of jin2021, times the number of outcomes as in its authors' code.
-        self.target = likelihood.shares / users[part]
-        self.stiffness = outcomes[part] * likelihood.shares
+        self.target = likelihood.shares / part_shares[part_of_outcome]
+        self.stiffness = n_outcomes[part_of_outcome] * likelihood.shares
         chances = likelihood.rows(grid.ranks)
         self.chances = np.where(chances < _TINY, 0.0, chances)
         self.log_weights = np.log(grid.weights)
@@ -153,7 +159,7 @@ class _Dual:
         return top + float(np.log(np.exp(logs - top).sum()))
 
     def masses(self, forces: Floats) -> Floats:
-        """Return the probability of the ranks that each node stands for: (n_nodes,)."""
+        """Return the probability of the ranks that each node represents: (n_nodes,)."""
         logs = self.log_weights - self.chances @ forces / self.eta
         masses = np.exp(logs - logs.max())
         return masses / masses.sum()
@@ -161,44 +167,46 @@ class _Dual:
     def value(self, forces: Floats) -> float:
         """Return -eta log sum_R exp(-(A l)_R / eta) - sum_r (l_r**2 / (4 stiffness_r) + l_r p_r).
 
-        The Lagrange dual of equation 26 of jin2021: the force l_r is the multiplier of outcome r's
-        error.
+        This is the Lagrange dual of equation 26 of jin2021. The force l_r is the multiplier of the
+        error of outcome r.
         """
         conjugate = forces @ (forces / (4.0 * self.stiffness) + self.target)
         return -self.eta * self.log_total(forces) - float(conjugate)
 
     def gap(self, forces: Floats) -> float:
-        """Return the primal objective less the dual one."""
+        """Return the primal objective minus the dual objective."""
         masses = self.masses(forces)
-        miss = masses @ self.chances - self.target
-        used = masses > 0
-        entropy = -float(masses[used] @ (np.log(masses[used]) - self.log_weights[used]))
-        return float(self.stiffness @ miss**2) - self.eta * entropy - self.value(forces)
+        errors = masses @ self.chances - self.target
+        is_positive = masses > 0
+        entropy = -float(
+            masses[is_positive] @ (np.log(masses[is_positive]) - self.log_weights[is_positive])
+        )
+        return float(self.stiffness @ errors**2) - self.eta * entropy - self.value(forces)
 
     def newton_step(self, forces: Floats) -> tuple[Floats, float]:
-        """Return the step to the maximum of the quadratic model, and twice the gain there."""
+        """Return the step to the maximum of the quadratic model, and twice its gain."""
         masses = self.masses(forces)
         mixed = masses @ self.chances  # p(r | pi), equation 18
-        slope = mixed - forces / (2.0 * self.stiffness) - self.target
+        gradient = mixed - forces / (2.0 * self.stiffness) - self.target
         # Minus the second derivative: the covariance of the chances over eta, and a ridge.
-        bend = (self.chances.T * masses) @ self.chances - np.outer(mixed, mixed)
-        bend /= self.eta
-        bend[np.diag_indices_from(bend)] += 1.0 / (2.0 * self.stiffness)
-        step = cho_solve(cho_factor(bend), slope)
-        return step, float(step @ slope)
+        curvature = (self.chances.T * masses) @ self.chances - np.outer(mixed, mixed)
+        curvature /= self.eta
+        curvature[np.diag_indices_from(curvature)] += 1.0 / (2.0 * self.stiffness)
+        step = cho_solve(cho_factor(curvature), gradient)
+        return step, float(step @ gradient)
 
 
 def _newton(dual: _Dual, forces: Floats) -> tuple[Floats, int]:
     value = dual.value(forces)
     for n_steps in range(_MOST_STEPS):
-        step, promised = dual.newton_step(forces)
-        if promised <= _GAP:
+        step, expected_gain = dual.newton_step(forces)
+        if expected_gain <= _GAP:
             return forces, n_steps
-        # The step is halved until the gain is a share of the promised one (Armijo's rule).
+        # The step is halved until it gains a share of the expected gain (Armijo's rule).
         length = 1.0
-        after = dual.value(forces + step)
-        while after < value + _RISE * length * promised - _GAP and length > 1e-12:
+        new_value = dual.value(forces + step)
+        while new_value < value + _RISE * length * expected_gain - _GAP and length > 1e-12:
             length /= 2.0
-            after = dual.value(forces + length * step)
-        forces, value = forces + length * step, after
+            new_value = dual.value(forces + length * step)
+        forces, value = forces + length * step, new_value
     return forces, _MOST_STEPS

@@ -1,4 +1,4 @@
-"""Maximum likelihood, of the users there are or of weighted ones."""
+"""Maximum likelihood over all users, or over weighted users."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from podium.sampled.likelihood import Likelihood, em, likelihood
 from podium.sampled.ranks import SampledRanks
 
 TOLERANCE = 1e-8
-"""Gap in mean log likelihood at which a fit without a number of steps has converged."""
+"""The gap in mean log likelihood at which a fit without a number of steps has converged."""
 
-_ROWS = 2**13  # ranks whose chances are in memory at a time
+_ROWS = 2**13  # the number of ranks whose chances are in memory at the same time
 
 Weight = Callable[[Floats], Floats]
 
@@ -29,37 +29,38 @@ WEIGHTS: dict[str, Weight] = {
     "ndcg": lambda ranks: 1.0 / np.log2(ranks + 1.0),
     "ap": lambda ranks: 1.0 / ranks,
 }
-"""What a sampled rank over `scale` counts, by name."""
+"""Functions of a sampled rank divided by `scale` that give its weight, by name."""
 
 
 @register
 @dataclass(frozen=True)
 class MLE(Estimator):
-    """The distribution of ranks that makes the observed sampled ranks most likely.
+    """The distribution of ranks that maximises the likelihood of the observed sampled ranks.
 
     Parameters
     ----------
     n_steps : int or None
-        Steps of expectation maximisation from the uniform distribution. Few steps leave it
-        smooth: their number is what keeps the estimate from following noise. None goes to the
-        maximum itself.
+        The number of steps of expectation maximisation from the uniform distribution. After few
+        steps the distribution is still smooth, so that a limited number keeps the estimate from
+        following noise. With None, the fit finds the maximum itself.
 
     Notes
     -----
-    What the maximum is: a few ranks have all the mass, at most (n_negatives + 2) / 2 places of
-    one rank or two neighbours. The chances of the sampled ranks at the maximum are unique. So are
-    the places, unless some distribution gives exactly the observed shares, which noise in many
-    users' ranks excludes; then one of many is returned. A measure reads which of the few places
-    lie above its cutoff. The maximum is nearly unbiased for it, and spreads two to four times as
-    much as 100 steps do: no figure to report for one model, but the end of the scale of steps.
-    `maximum_likelihood` returns it with the proof of optimality.
+    The maximum has all its mass on a few ranks: at most (n_negatives + 2) / 2 places of one rank or
+    two neighbours. The probabilities of the sampled ranks at the maximum are unique. The places are
+    unique too, unless some distribution gives exactly the observed shares; then one of many maxima
+    is returned. With many users, noise in their ranks excludes this case. The value of a measure
+    depends on which of the few places lie above its cutoff. As an estimate, the maximum is nearly
+    unbiased, but its spread is two to four times that of 100 steps. Do not report it for a single
+    model; it is the limit for a growing number of steps. `maximum_likelihood` returns it with a
+    proof of optimality.
 
-    Without replacement, and with all items sampled, the ranks are known and are returned.
+    If all items are sampled without replacement, the ranks are exact and are returned.
 
-    Cost: n_steps times n_outcomes times some 600 ranks that stand for all (times
-    sqrt(n_steps / 100)); memory for the result, whatever n_items. Probabilities differ by less
-    than 1e-7 in total from those of sums over every rank. None: some 15 Newton steps in a few
-    dozen masses, and one look at every rank.
+    Cost: n_steps times n_outcomes times about 600 nodes that represent all ranks (times
+    sqrt(n_steps / 100)), and the memory of the result, for any n_items. The probabilities differ by
+    less than 1e-7 in total from those with sums over every rank. With None: about 15 Newton steps
+    in a few dozen masses, and one pass over all ranks.
 
     References
     ----------
@@ -89,37 +90,37 @@ class MLE(Estimator):
 def climb(observed: Likelihood, n_steps: int | None) -> Floats:
     """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
     if observed.is_exact:
-        found = np.zeros(observed.n_items)
-        for _, seen in observed.parts:
-            found[seen] += observed.shares
-        return found
+        result = np.zeros(observed.n_items)
+        for _, observed_outcomes in observed.parts:
+            result[observed_outcomes] += observed.shares
+        return result
     if n_steps is not None:
         return em(observed, n_steps).probabilities
-    found = maximise(observed, TOLERANCE)
-    if found.gap > TOLERANCE:
+    result = maximise(observed, TOLERANCE)
+    if result.gap > TOLERANCE:
         warnings.warn(
-            f"MLE stopped after {found.n_steps} steps at a gap of {found.gap:.1e} in mean log "
+            f"MLE stopped after {result.n_steps} steps at a gap of {result.gap:.1e} in mean log "
             f"likelihood, above {TOLERANCE:g}. Give a number of steps instead.",
             ConvergenceWarning,
             stacklevel=4,
         )
-    return found.probabilities
+    return result.probabilities
 
 
 def maximum_likelihood(ranks: SampledRanks, tolerance: float = TOLERANCE) -> Maximum:
-    """Find the distribution of greatest likelihood, and show how sure that is.
+    """Find the distribution with the largest likelihood, and a bound on its error.
 
     Parameters
     ----------
     ranks : SampledRanks
-        Every user counts once.
+        The observed ranks. Each user counts once.
     tolerance : float
-        Gap in mean log likelihood to stop at, above 0.
+        The gap in mean log likelihood at which the search stops, above 0.
 
     Returns
     -------
     Maximum
-        The few ranks with mass, the mass, and the gap over all ranks of the catalogue.
+        The few ranks with mass, their masses, and the gap over all ranks of the catalogue.
 
     References
     ----------
@@ -136,16 +137,21 @@ def maximum_likelihood(ranks: SampledRanks, tolerance: float = TOLERANCE) -> Max
 
 
 def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float:
-    """Return the largest first-order gain in mean log likelihood over all ranks.
+    """Return the largest first-order gain in mean log likelihood from moving mass to one rank.
 
-    Of moving mass to one rank. No distribution is more likely than the given one by more than
-    this, for each user; 0 at the maximum.
+    The mean log likelihood of any distribution exceeds that of the given one by at most this gap.
+    The gap is 0 at the maximum.
 
     Parameters
     ----------
     ranks : SampledRanks
     distribution : RankDistribution
-        Of the same catalogue; infinite if it gives an observed rank no chance.
+        A distribution over the same catalogue.
+
+    Returns
+    -------
+    float
+        The gap; infinite if the distribution gives an observed rank no chance.
 
     References
     ----------
@@ -160,11 +166,11 @@ def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float
     """
     observed = likelihood(ranks)
     mass = distribution.probabilities
-    held = np.flatnonzero(mass > 0)
+    ranks_with_mass = np.flatnonzero(mass > 0)
     mixed = np.zeros(observed.shares.size)
-    for start in range(0, held.size, _ROWS):
-        some = held[start : start + _ROWS]
-        mixed += mass[some] @ observed.rows((some + 1).astype(np.float64))
+    for start in range(0, ranks_with_mass.size, _ROWS):
+        block = ranks_with_mass[start : start + _ROWS]
+        mixed += mass[block] @ observed.rows((block + 1).astype(np.float64))
     if mixed.min() <= 0:
         return float("inf")
     return float(observed.slope(mixed).max()) - 1.0
@@ -173,24 +179,24 @@ def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float
 @register
 @dataclass(frozen=True)
 class WMLE(Estimator):
-    """Maximum likelihood with users of small sampled ranks counted more.
+    """Maximum likelihood in which users with small sampled ranks have larger weights.
 
-    A user of sampled rank r counts ``weight(r / scale)``. This is not a sharper look at the top:
-    it is the likelihood of other users, among whom small ranks are more frequent, and every
-    measure of the top comes out too large, however many users there are. With the paper's
-    weights and scale it is off by a factor of about 8 (MultiVAE on ml-1m: recall@10 of 178e-3
-    where `MLE` gives 22e-3 and the truth is 18e-3), and the larger the scale, the steeper the
-    weights. A `PodiumWarning` says so.
+    A user with sampled rank r has the weight ``weight(r / scale)``. The weights do not make the
+    estimate of the top more precise. They give the likelihood of a different population, in which
+    small ranks are more frequent, and estimates of measures of the top are too large for any number
+    of users. With the paper's weights and scale they are too large by a factor of about 8: for
+    MultiVAE on ml-1m, recall@10 is 178e-3, `MLE` gives 22e-3, and the exact value is 18e-3. A
+    larger scale makes the weights steeper. A `PodiumWarning` reports this.
 
     Parameters
     ----------
     weight : {"ndcg", "ap"} or callable
-        The value of `WEIGHTS` at r / scale; or a function of sampled ranks over scale, float64
-        (n,), that returns their weights.
+        The name of a function in `WEIGHTS`, or a function from sampled ranks over scale, float64
+        (n,), to their weights.
     scale : float
-        The paper's C, above 0.
+        The constant C of the paper, above 0.
     n_steps : int or None
-        As in `MLE`.
+        The number of steps, as in `MLE`.
 
     References
     ----------
@@ -227,7 +233,7 @@ class WMLE(Estimator):
         Warns
         -----
         PodiumWarning
-            That the estimate is of other users.
+            Always, because the estimate is that of a different population.
         """
         warnings.warn(
             "wmle counts users of small sampled ranks more, so that it estimates too large a "
@@ -236,24 +242,26 @@ class WMLE(Estimator):
             stacklevel=2,
         )
         design = self.check(ranks).design
-        counted = likelihood(ranks, self.weights(np.arange(1.0, design.n_outcomes + 1)))
-        return RankDistribution(climb(counted, self.n_steps))
+        weighted_likelihood = likelihood(ranks, self.weights(np.arange(1.0, design.n_outcomes + 1)))
+        return RankDistribution(climb(weighted_likelihood, self.n_steps))
 
     def weights(self, ranks: Floats) -> Floats:
-        """Return what users of sampled ranks count: float64, (n,).
+        """Return the weights of users with the given sampled ranks: float64, (n,).
 
         Parameters
         ----------
         ranks : float64, (n,)
-            From 1.
+            Sampled ranks, from 1.
 
         Raises
         ------
         ArgumentError
             If a weight is negative or not finite, or all are 0.
         """
-        weigh = self.weight if callable(self.weight) else WEIGHTS[self.weight]
-        found = _check.weights(weigh(ranks / self.scale), ranks.size, name="weight(ranks / scale)")
-        if not found.any():
+        weight_of = self.weight if callable(self.weight) else WEIGHTS[self.weight]
+        user_weights = _check.weights(
+            weight_of(ranks / self.scale), ranks.size, name="weight(ranks / scale)"
+        )
+        if not user_weights.any():
             raise ArgumentError("weight must be above 0 for some sampled rank, got 0 for all.")
-        return found
+        return user_weights

@@ -1,4 +1,4 @@
-"""Estimators that read a sampled rank, or a cutoff among samples, as one of the catalogue."""
+"""Estimators that map a sampled rank or cutoff to a rank or cutoff in the catalogue."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _SHARES = ("recall", "hit_rate", "precision")
 
 
 class _Placing(LinearEstimator):
-    """An estimator that reads a sampled rank as one rank in the whole catalogue."""
+    """An estimator that maps each sampled rank to one rank in the whole catalogue."""
 
     def places(self, design: Design) -> Ints:
-        """Return the rank that each outcome of a design is read as: int64, (n_outcomes,)."""
+        """Return the rank in the catalogue for each outcome of a design: int64, (n_outcomes,)."""
         raise NotImplementedError
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Put each user at the place of the sampled rank; see `Estimator.fit`."""
-        total = np.zeros(ranks.most_items)
+        """Place each user at the rank of the user's outcome; see `Estimator.fit`."""
+        mass = np.zeros(ranks.most_items)
         for design, counts in self.check(ranks).designs:
-            np.add.at(total, self.places(design) - 1, counts)
-        return RankDistribution(total / ranks.n_users)
+            np.add.at(mass, self.places(design) - 1, counts)
+        return RankDistribution(mass / ranks.n_users)
 
 
 @register
 @dataclass(frozen=True)
 class Naive(_Placing):
-    """The measure of the sampled ranking itself, as if its few items were the catalogue.
+    """The measure of the sampled ranking itself, as if the sampled items were the catalogue.
 
-    It is what evaluations with sampled candidates usually report, and no estimate of anything
-    else: it is too high by as much as the sample is small.
+    Evaluations with sampled candidates usually report this value. It is too high as an estimate
+    for the whole catalogue, and the more so the smaller the sample is.
 
     References
     ----------
@@ -60,7 +60,7 @@ class Naive(_Placing):
         return all_rank_weights(read_measure(measure), design.n_outcomes)
 
     def places(self, design: Design) -> Ints:
-        """Return the sampled ranks; see `_Placing`."""
+        """Return the sampled ranks; see `_Placing.places`."""
         return np.arange(1, design.n_outcomes + 1)
 
 
@@ -70,8 +70,8 @@ class UnbiasedRank(_Placing):
     """The measure at an unbiased estimate of the target's rank.
 
     The estimate is ``1 + (n_items - 1) (r - 1) / n_negatives``, rounded down. It is unbiased for
-    the rank, not for a measure of it: every user whose target is first among the sampled items
-    counts as first of the catalogue.
+    the rank but not for a measure of the rank: a target that is first among the sampled items
+    counts as first in the catalogue.
 
     References
     ----------
@@ -92,26 +92,27 @@ class UnbiasedRank(_Placing):
         return weights[self.places(design) - 1]
 
     def places(self, design: Design) -> Ints:
-        """Return the estimated ranks; see `_Placing`."""
+        """Return the estimated ranks; see `_Placing.places`."""
         return 1 + np.arange(design.n_outcomes) * (design.n_items - 1) // design.n_negatives
 
 
 @register
 @dataclass(frozen=True)
 class RecallMap(LinearEstimator):
-    """Recall at k among sampled items, read as recall at f(k) among all, and between these.
+    """Recall at k among sampled items as recall at f(k) among all items, with interpolation.
 
     Parameters
     ----------
     a : float, optional
-        f makes the mean recall right for ranks whose share of the catalogue has the distribution
-        Beta(a, 1); below 1 targets are nearer to the top. Without it f is linear from f(1) = 1
-        to the last rank.
+        The parameter of f, above 0. f makes the mean recall exact if the rank's share of the
+        catalogue has the distribution Beta(a, 1); with a below 1, targets are nearer to the top.
+        By default f is linear from f(1) = 1 to the last rank.
 
     Notes
     -----
-    Between the cutoffs f(1), f(2), ... recall is interpolated linearly, and below f(1) from 0.
-    Recall, hit_rate and precision are all that this gives: it says nothing of ranks in a cutoff.
+    Recall is interpolated linearly between the cutoffs f(1), f(2), ..., and from 0 below f(1).
+    The map gives only recall, hit_rate and precision, because it has no information about the
+    order of ranks within a cutoff.
 
     References
     ----------
@@ -141,28 +142,28 @@ class RecallMap(LinearEstimator):
         Parameters
         ----------
         design : Design
-            Of a fixed size.
+            A design with a fixed size.
         """
         n, above = design.n_negatives, np.arange(design.n_outcomes)
         if self.a is None:
             return (1 + above * (design.n_items - 1) // n).astype(np.float64)
-        ways = gammaln(n + 1) - gammaln(above + 1) - gammaln(n - above + 1)
-        chances: Floats = self.a * np.exp(ways + betaln(above + self.a, n - above + 1))
-        share = np.minimum(np.cumsum(chances), 1.0) ** (1.0 / self.a)
-        return design.n_items * np.asarray(share, dtype=np.float64)
+        log_ways = gammaln(n + 1) - gammaln(above + 1) - gammaln(n - above + 1)
+        chances: Floats = self.a * np.exp(log_ways + betaln(above + self.a, n - above + 1))
+        recall = np.minimum(np.cumsum(chances), 1.0) ** (1.0 / self.a)
+        return design.n_items * np.asarray(recall, dtype=np.float64)
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
-        """Return what each sampled rank counts for; see `LinearEstimator.values`."""
-        wanted = read_measure(measure)
-        if wanted.name not in _SHARES:
+        """Return the value of each sampled rank; see `LinearEstimator.values`."""
+        parsed = read_measure(measure)
+        if parsed.name not in _SHARES:
             raise ArgumentError(
-                f"recall-map estimates {_check.listed(_SHARES)} only, got {wanted}: it maps "
+                f"recall-map estimates {_check.listed(_SHARES)} only, got {parsed}: it maps "
                 "cutoffs and says nothing of ranks inside one. Use another estimator."
             )
-        k = design.n_items if wanted.k is None else min(wanted.k, design.n_items)
-        ends = np.concatenate([[0.0], self.cutoffs(design)])
-        last = min(int(np.searchsorted(ends, k)), design.n_outcomes)
-        share = (k - ends[last - 1]) / (ends[last] - ends[last - 1])
-        found = np.zeros(design.n_outcomes)
-        found[: last - 1], found[last - 1] = 1.0, min(share, 1.0)
-        return found / (wanted.k or 1) if wanted.name == "precision" else found
+        k = design.n_items if parsed.k is None else min(parsed.k, design.n_items)
+        cutoffs = np.concatenate([[0.0], self.cutoffs(design)])
+        cell = min(int(np.searchsorted(cutoffs, k)), design.n_outcomes)
+        share = (k - cutoffs[cell - 1]) / (cutoffs[cell] - cutoffs[cell - 1])
+        recall_values = np.zeros(design.n_outcomes)
+        recall_values[: cell - 1], recall_values[cell - 1] = 1.0, min(share, 1.0)
+        return recall_values / (parsed.k or 1) if parsed.name == "precision" else recall_values

@@ -1,4 +1,4 @@
-"""The greatest likelihood over all distributions of ranks, with a proof that it is."""
+"""The maximum of the likelihood over all distributions of ranks, with a bound on its error."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.sums import spaced
 
-_START = 4  # ranks in each standard deviation of a sampled rank that the search begins with
-_DENSE = 16  # as many in the search for ranks that would add to the likelihood
-_ZOOM = 16  # parts that a search between two ranks is divided into
+_START = 4  # ranks per standard deviation of a sampled rank at the start of the search
+_DENSE = 16  # the same in the search for ranks that would increase the likelihood
+_ZOOM = 16  # the number of parts into which a search between two ranks is divided
 _MOST_STEPS = 500
-_RISE = 1e-4  # of the promised gain that a step has to make
-_ROUNDING = 1e-15  # of a mean log likelihood
-_SHRINK = 0.9  # by which a step may lower the chance of an outcome: the model is blind to zeros
-_LEAST = 1e-14  # masses below it are none
+_RISE = 1e-4  # the share of the expected gain that a step must reach
+_ROUNDING = 1e-15  # the rounding error of a mean log likelihood
+_SHRINK = 0.9  # the largest relative decrease of an outcome's chance in a step, to avoid zeros
+_LEAST = 1e-14  # smaller masses are dropped
 
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """A distribution on a few ranks whose likelihood no distribution exceeds.
+    """A distribution on a few ranks with the largest likelihood of all distributions.
 
     Attributes
     ----------
     ranks : int64, (n_support,)
-        Rising.
+        The ranks with mass, in increasing order.
     masses : float64, (n_support,)
-        Their probabilities, > 0.
+        The probabilities of these ranks, > 0.
     n_items : int
     log_likelihood : float
-        Mean over users.
+        The mean over users.
     gap : float
-        The largest gain in mean log likelihood, to first order, of moving mass to any one rank:
-        all of them were tried. The greatest possible log likelihood is at most `gap` above.
+        The largest first-order gain in mean log likelihood from moving mass to any single rank of
+        the catalogue. The largest possible log likelihood is at most `gap` higher.
     n_steps : int
     """
 
@@ -49,10 +49,10 @@ class Maximum:
 
     @property
     def probabilities(self) -> Floats:
-        """Of ranks 1 .. n_items: float64, (n_items,)."""
-        found = np.zeros(self.n_items)
-        found[self.ranks - 1] = self.masses
-        return found
+        """The probabilities of ranks 1 .. n_items: float64, (n_items,)."""
+        all_probabilities = np.zeros(self.n_items)
+        all_probabilities[self.ranks - 1] = self.masses
+        return all_probabilities
 
 
 def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
@@ -62,13 +62,17 @@ def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
     ----------
     likelihood : Likelihood
     tolerance : float
-        The search ends at a gap of at most this.
+        The gap at which the search ends.
+
+    Returns
+    -------
+    Maximum
 
     Notes
     -----
-    Newton's method for mixtures: the quadratic model of the log likelihood is maximised over the
-    masses of a few ranks, as a least-squares problem without negative masses, and ranks at the
-    peaks of the gain join until no rank of the catalogue gains more than the tolerance.
+    This is Newton's method for mixtures. The quadratic model of the log likelihood is maximised
+    over the masses of a few ranks, as a least-squares problem with nonnegative masses. Ranks at the
+    peaks of the gain are added until no rank of the catalogue gains more than the tolerance.
 
     References
     ----------
@@ -87,7 +91,7 @@ def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
 
 
 class _Search:
-    """Masses on a few ranks, and the means to better them."""
+    """Masses on a few ranks, and the steps that improve them."""
 
     def __init__(self, likelihood: Likelihood) -> None:
         self.likelihood = likelihood
@@ -103,72 +107,73 @@ class _Search:
         return self.likelihood.shares / (self.masses @ self.rows)
 
     def look(self) -> float:
-        """Find the ranks at the peaks of the gain; return the largest gain seen."""
+        """Find the ranks at the peaks of the gain; return the largest gain found."""
         ratios = self.ratios()
         gain = self.table @ ratios
         peaks = _peaks(gain)
-        low = self.coarse[np.maximum(peaks - 1, 0)]
-        high = self.coarse[np.minimum(peaks + 1, self.coarse.size - 1)]
-        self.joining, best = self._zoom(low, high, ratios)
-        return float(max(best.max(), gain.max(), (self.rows @ ratios).max())) - 1.0
+        left = self.coarse[np.maximum(peaks - 1, 0)]
+        right = self.coarse[np.minimum(peaks + 1, self.coarse.size - 1)]
+        self.joining, best_gains = self._zoom(left, right, ratios)
+        return float(max(best_gains.max(), gain.max(), (self.rows @ ratios).max())) - 1.0
 
     def _zoom(self, low: Ints, high: Ints, ratios: Floats) -> tuple[Ints, Floats]:
-        """Narrow brackets of a peak down to single ranks."""
+        """Narrow the brackets of peaks to single ranks."""
         while True:
             parts = np.linspace(low, high, _ZOOM + 1)
-            tried = np.rint(parts).astype(np.int64)
-            gains = self.likelihood.rows(tried.ravel().astype(np.float64)) @ ratios
-            gains = gains.reshape(tried.shape)
-            best, each = np.argmax(gains, axis=0), np.arange(low.size)
+            tried_ranks = np.rint(parts).astype(np.int64)
+            gains = self.likelihood.rows(tried_ranks.ravel().astype(np.float64)) @ ratios
+            gains = gains.reshape(tried_ranks.shape)
+            best_part, columns = np.argmax(gains, axis=0), np.arange(low.size)
             if (high - low).max() <= _ZOOM:
-                return tried[best, each], gains[best, each]
-            low = tried[np.maximum(best - 1, 0), each]
-            high = tried[np.minimum(best + 1, _ZOOM), each]
+                return tried_ranks[best_part, columns], gains[best_part, columns]
+            low = tried_ranks[np.maximum(best_part - 1, 0), columns]
+            high = tried_ranks[np.minimum(best_part + 1, _ZOOM), columns]
 
     def look_everywhere(self) -> float:
-        """Return the largest gain over all ranks, and let the best of them join."""
+        """Return the largest gain over all ranks, and add its peaks to the joining ranks."""
         gain = self.likelihood.slope(self.masses @ self.rows)
         self.joining = _peaks(gain) + 1
         return float(gain.max()) - 1.0
 
     def move(self) -> None:
-        """Take in the ranks that gain, and make one Newton step of the masses."""
-        new = np.setdiff1d(self.joining, self.ranks)
-        self.ranks = np.concatenate([self.ranks, new])
-        self.rows = np.concatenate([self.rows, self.likelihood.rows(new.astype(np.float64))])
-        self.masses = np.concatenate([self.masses, np.zeros(new.size)])
+        """Add the joining ranks, and make one Newton step of the masses."""
+        joining = np.setdiff1d(self.joining, self.ranks)
+        self.ranks = np.concatenate([self.ranks, joining])
+        self.rows = np.concatenate([self.rows, self.likelihood.rows(joining.astype(np.float64))])
+        self.masses = np.concatenate([self.masses, np.zeros(joining.size)])
         self._step_towards(self._newton())
-        kept = self.masses > _LEAST
-        self.ranks, self.rows = self.ranks[kept], self.rows[kept]
-        self.masses = self.masses[kept] / self.masses[kept].sum()
+        has_mass = self.masses > _LEAST
+        self.ranks, self.rows = self.ranks[has_mass], self.rows[has_mass]
+        self.masses = self.masses[has_mass] / self.masses[has_mass].sum()
 
     def _newton(self) -> Floats:
-        """Return the masses at which the quadratic model is greatest.
+        """Return the masses that maximise the quadratic model.
 
-        It is a sum of squares of (mixed after / mixed before - 2), weighted by the shares; as
-        the masses' sum is 1, the 2 can be taken off each chance, and the sum can be set free.
+        The model is a sum of squares of (mixed after / mixed before - 2), weighted by the shares.
+        The masses sum to 1, so that the 2 can be subtracted from each chance, and the constraint on
+        the sum can be dropped.
         """
         scale = np.sqrt(self.likelihood.shares)
         chances = self.rows / (self.masses @ self.rows)
         system = np.concatenate([((chances - 2.0) * scale).T, np.ones((1, self.ranks.size))])
         target = np.zeros(scale.size + 1)
         target[-1] = 1.0
-        found, _ = nnls(system, target, maxiter=100 * system.shape[1])
-        return found / found.sum()
+        masses, _ = nnls(system, target, maxiter=100 * system.shape[1])
+        return masses / masses.sum()
 
     def _step_towards(self, goal: Floats) -> None:
-        """Go towards a goal, half as far each time until the likelihood rises enough."""
-        shares, way = self.likelihood.shares, goal - self.masses
-        mixed, change = self.masses @ self.rows, way @ self.rows
-        growth = change / mixed
-        promised = float(shares @ growth)
+        """Step towards a goal; the step is halved until the likelihood increases enough."""
+        shares, direction = self.likelihood.shares, goal - self.masses
+        mixed, mixed_change = self.masses @ self.rows, direction @ self.rows
+        growth = mixed_change / mixed
+        expected_gain = float(shares @ growth)
         length = min(1.0, _SHRINK / max(float(-growth.min()), 1e-300))
         while length > 1e-12:
-            gained = float(shares @ np.log1p(length * growth))
-            if gained >= _RISE * length * promised - _ROUNDING:
+            gain = float(shares @ np.log1p(length * growth))
+            if gain >= _RISE * length * expected_gain - _ROUNDING:
                 break
             length /= 2.0
-        self.masses = np.maximum(self.masses + length * way, 0.0)
+        self.masses = np.maximum(self.masses + length * direction, 0.0)
 
     def found(self, gap: float, n_steps: int) -> Maximum:
         order = np.argsort(self.ranks)
@@ -178,7 +183,7 @@ class _Search:
 
 
 def _peaks(values: Floats) -> Ints:
-    """Return the places of local maxima, one of each flat top."""
-    before = np.concatenate([[True], values[1:] > values[:-1]])
-    after = np.concatenate([values[:-1] >= values[1:], [True]])
-    return np.flatnonzero(before & after)
+    """Return the positions of local maxima, one per plateau."""
+    above_previous = np.concatenate([[True], values[1:] > values[:-1]])
+    not_below_next = np.concatenate([values[:-1] >= values[1:], [True]])
+    return np.flatnonzero(above_previous & not_below_next)

@@ -1,4 +1,4 @@
-"""How many items to sample for an error, and what ranking all of them would cost and give."""
+"""Plans of sampled evaluations: the number of items to sample for a given error, and the cost."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
 
 N_REPEATS = 16
-"""Draws from what a pilot leaves open: errors are then known to some 15 %."""
+"""The number of draws from a pilot's posterior. It determines errors to about 15 %."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Designs and their errors, and which of them reach a goal.
+    """Designs with their errors, and the designs that reach a goal.
 
     Attributes
     ----------
     measure : str
     goal : float
-        The largest error that was asked for, in units of the measure.
+        The largest acceptable error, in units of the measure.
     value : float
-        What the measure is expected to be.
+        The expected value of the measure.
     n_items, n_users : int
     designs : tuple of PlannedDesign
-        From the cheapest to ranking all items, which is last.
+        The designs from the cheapest to the ranking of all items, which is last.
     conventions : dict
-        Method and assumptions, for the record.
+        The method and the assumptions, for the record.
     """
 
     measure: str
@@ -53,31 +53,33 @@ class Plan:
 
     @property
     def fixed(self) -> PlannedDesign | None:
-        """The smallest sample of one size that reaches the goal; None if none of them does."""
+        """The smallest sample of one size that reaches the goal; None if there is none."""
         return self._cheapest("fixed")
 
     @property
     def growing(self) -> PlannedDesign | None:
-        """The cheapest sample that grows and reaches the goal; None if none of them does."""
+        """The cheapest sample that grows and reaches the goal; None if there is none."""
         return self._cheapest("growing")
 
     @property
     def everything(self) -> PlannedDesign:
-        """Ranking all items: its error is that of having these users and no others.
+        """The ranking of all items, whose error comes from the choice of users alone.
 
-        A biased estimate from a sample can have a smaller one.
+        A biased estimate from a sample can have a smaller error.
         """
         return self.designs[-1]
 
     @property
     def best(self) -> PlannedDesign | None:
-        """The cheapest of all that reach the goal; None if neither a sample nor all items do."""
-        return next((each for each in self.designs if each.reaches), None)
+        """The cheapest design that reaches the goal, all items included; None if there is none."""
+        return next((design for design in self.designs if design.reaches), None)
 
     @property
     def n_users_needed(self) -> int:
-        """Users with whom ranking all items reaches the goal."""
-        times = min(float(self.everything.std_error) / float(self.goal), 1e9)  # nobody has more
+        """The number of users with whom the ranking of all items reaches the goal."""
+        times = min(
+            float(self.everything.std_error) / float(self.goal), 1e9
+        )  # so that it is finite
         return max(1, int(np.ceil(self.n_users * times**2)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,27 +92,32 @@ class Plan:
             "n_items": self.n_items,
             "n_users": self.n_users,
             "n_users_needed": self.n_users_needed,
-            **{k: None if v is None else self.designs.index(v) for k, v in chosen.items()},
-            "designs": [_as_json(each, self.n_users) for each in self.designs],
+            **{
+                name: None if chosen_design is None else self.designs.index(chosen_design)
+                for name, chosen_design in chosen.items()
+            },
+            "designs": [_as_json(design, self.n_users) for design in self.designs],
             "conventions": dict(self.conventions),
         }
 
     def __str__(self) -> str:
-        head = f"{self.measure} (about {self.value:.4g}) of {self.n_users} users within "
-        alone = " (standard error alone)" if self.conventions["ignore_bias"] else ""
-        about = f"{self.n_items} items, {self.conventions['method']}"
-        lines = [f"{head}{self.goal:.4g}{alone}, {about}"]
-        for each in self.designs:
-            mark = "*" if each is self.best else "+" if each.reaches else " "
+        goal_text = f"{self.measure} (about {self.value:.4g}) of {self.n_users} users within "
+        error_note = " (standard error alone)" if self.conventions["ignore_bias"] else ""
+        setting_text = f"{self.n_items} items, {self.conventions['method']}"
+        lines = [f"{goal_text}{self.goal:.4g}{error_note}, {setting_text}"]
+        for design in self.designs:
+            mark = "*" if design is self.best else "+" if design.reaches else " "
             lines.append(
-                f"{mark} {each.text:20s} {each.n_scored:10.1f} items a user  "
-                f"error {each.error:.4g} (standard error {each.std_error:.4g}, "
-                f"bias {each.bias:.4g})"
+                f"{mark} {design.text:20s} {design.n_scored:10.1f} items a user  "
+                f"error {design.error:.4g} (standard error {design.std_error:.4g}, "
+                f"bias {design.bias:.4g})"
             )
         return "\n".join(lines)
 
     def _cheapest(self, kind: Kind) -> PlannedDesign | None:
-        return next((d for d in self.designs if d.kind == kind and d.reaches), None)
+        return next(
+            (design for design in self.designs if design.kind == kind and design.reaches), None
+        )
 
 
 def plan(
@@ -130,84 +137,89 @@ def plan(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
-    """Find how many items have to be sampled for an error, of a fixed size or growing.
+    """Find the number of items to sample for a given error, with a fixed size or a growing one.
 
-    The root mean square error is held to the goal, or with ignore_bias the standard error alone.
+    The root mean square error must be within the goal; with ignore_bias, the standard error.
 
     Parameters
     ----------
     n_items : int
-        Items of the catalogue, at least 2.
+        The number of items of the catalogue, at least 2.
     n_users : int
-        Users whose targets will be ranked, one target each.
+        The number of users whose targets will be ranked, with one target each.
     measure : str or Measure
-        That the target's rank determines; see `RankDistribution.expect`.
+        The measure to estimate. The target's rank must determine it; see `RankDistribution.expect`.
     error : float
-        Goal: the root mean square of what the estimate is off, standard error and bias together,
-        in units of the measure.
+        The goal: the largest root mean square error, with standard error and bias, in units of the
+        measure.
     pilot : SampledRanks, optional
-        Ranks of some users under the model, or one like it, in the same catalogue (less what
-        users had seen, if that was left out). What a smooth fit to them leaves open is what the
-        plan has to do with. A history shapes that fit, but not the planned evaluations: they are
-        taken to have none.
+        The ranks of some users under the model, or a similar one, in the same catalogue (without
+        seen items, if these were left out). The plan uses the posterior of a smooth fit to them. A
+        history influences this fit, but the planned evaluations are assumed to have none.
     expect : float, optional
-        Without a pilot: the value of the measure that is expected.
+        The expected value of the measure, if there is no pilot.
     relative : bool
-        The goal is a share of the expected value.
+        Whether the goal is a share of the expected value.
     ignore_bias : bool
-        Hold the standard error alone to the goal.
+        Whether only the standard error must be within the goal.
     method : str or Estimator
-        That will be used; see `get`.
+        The estimator of the planned evaluation; see `get`.
     replacement : bool
         Whether an item can be drawn twice.
     sizes : iterable of int, optional
-        Numbers of sampled items to look at, the last ones of samples that grow, instead of a
-        ladder from 25 to 3,200 that ends where the goal is reached. There is no growing sample of
-        less than 8 items.
+        The numbers of sampled items to evaluate; for samples that grow, the last sizes. The default
+        is a ladder from 25 to 3,200 that ends when the goal is reached. There are no growing
+        samples of fewer than 8 items.
     n_repeats : int
-        Draws from what a pilot leaves open, at least 2. Methods whose error has to be simulated
-        get three evaluations of each draw, or as many as this of each shape without a pilot.
+        The number of draws from the posterior of a pilot, at least 2. For methods whose error must
+        be simulated, there are three evaluations per draw. Without a pilot, there are n_repeats
+        evaluations per shape.
     seed : int
-        Of both.
+        The seed of the draws and of the simulations.
     progress : callable, optional
-        Called with (done, total, note) after each design.
+        A function that is called with (done, total, note) after each design.
+
+    Returns
+    -------
+    Plan
 
     Raises
     ------
     ArgumentError
-        For an error that is not above 0, a measure that needs more than ranks, a pilot of
-        another catalogue, an expected value that no ranking has.
+        If the error is not above 0, if the measure needs more than ranks, if the pilot has another
+        catalogue, or if no ranking has the expected value.
 
     Notes
     -----
-    Without a pilot, ranks follow a power law that flattens among the first n_items / 300 ranks
-    (bent), the first n_items / 15 (flat), or nowhere (steep), each with the power that gives the
-    expected value; the error is the largest of the three, and has to be within the goal. Such
-    laws fitted to the exact ranks of 24 recommenders on four data sets flatten between nowhere
-    and n_items / 15 for 18 of them. If no value is given, it is the one that recall at k of
-    sqrt(k / n_items) goes with.
+    Without a pilot, three shapes of rank distributions are evaluated. Each is a power law that
+    flattens among the first n_items / 300 ranks (bent), the first n_items / 15 (flat), or nowhere
+    (steep), with the power that gives the expected value. The largest of the three errors must be
+    within the goal. Such laws were fitted to the exact ranks of 24 recommenders on four data sets:
+    18 of them flatten between nowhere and n_items / 15. The default value is that of a distribution
+    whose recall at k is sqrt(k / n_items).
 
-    With a pilot, errors are root mean squares over n_repeats distributions drawn from the
-    posterior of `Smooth`, so that bias is what this shape allows: a model whose ranks are not of
-    it (a gap before the cutoff) is further off than planned. The bias of a mean over users is the
-    median over these distributions (`conventions["bias_is"]`): a few of them have a bias several
-    times as large as the rest. It is what the pilot leaves open, and not what is found in the end:
-    where the true ranks were known, the planned error was .5 to 4.7 times the true one, and the
-    standard error 1.0 to 1.3 times.
+    With a pilot, errors are root mean squares over n_repeats distributions drawn from the posterior
+    of `Smooth`. The bias is therefore that of its family of shapes. It is larger than planned for a
+    model whose ranks are not of this family, such as ranks with a gap before the cutoff. The bias
+    of a mean over users is the median over these distributions (`conventions["bias_is"]`), because
+    a few of them have a bias several times as large as the rest. The plan reflects the uncertainty
+    that the pilot leaves. With known true ranks, the planned error was .5 to 4.7 times the true
+    one, and the standard error 1.0 to 1.3 times.
 
-    Standard errors and biases of means over users (bv, cls, naive and their like) are sums over
-    all outcomes. Those of `Smooth` are taken to first order about its fit to outcomes that come
-    as often as expected: 10 % off what simulations give, and up to 15 % short for 50 users. Those
-    of others are simulated, and known to 10 to 20 %.
+    Standard errors and biases of means over users (such as bv, cls and naive) are sums over all
+    outcomes. Those of `Smooth` are first-order approximations about its fit to outcomes with their
+    expected frequencies. They differ by 10 % from simulations, and are up to 15 % too small for 50
+    users. Those of other methods are simulated, with an accuracy of 10 to 20 %.
 
-    A growing sample doubles three times, or from 64 items on six times; sizes that this does not
-    divide are halved and rounded up, as 38, 75, 150, 300.
+    A growing sample doubles three times, or six times if it has 64 items or more. Sizes that this
+    does not divide are halved and rounded up, such as 38, 75, 150, 300.
 
-    The estimate of `Smooth` is drawn towards smooth shapes, which can take more off the standard
-    error of few users than it adds bias: then a sample is nearer than all items ranked.
+    `Smooth` shrinks its estimate towards smooth shapes. With few users, this can reduce the
+    standard error by more than it adds bias. The error of a sample is then smaller than that of
+    ranking all items.
 
-    Cost: n_repeats fits a design, 3 without a pilot; seconds for the default and for means over
-    users. Simulations take 4 n_repeats fits, or 3 n_repeats without a pilot.
+    Cost: n_repeats fits per design, or 3 without a pilot; seconds for the default and for means
+    over users. Simulations take 4 n_repeats fits, or 3 n_repeats without a pilot.
 
     Examples
     --------
@@ -217,40 +229,45 @@ def plan(
     >>> found.growing.n_scored < found.fixed.n_scored
     True
     """
-    estimator, wanted = _read_request(n_items, method, measure)
-    users = _check.cutoff(n_users, name="n_users")
+    estimator, parsed = _read_request(n_items, method, measure)
+    n_users_checked = _check.cutoff(n_users, name="n_users")
     goal = _check.number(error, "error", low=0.0, strict=True)
-    bias, again = _check.flag(ignore_bias, "ignore_bias"), _check.flag(replacement, "replacement")
-    share, seed = _check.flag(relative, "relative"), _check.seed(seed)
-    repeats, climbed = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
-    cells = layout(Design(largest(climbed), n_items, again))
-    expected = _expected(wanted, cells, pilot, expect, repeats, seed)
-    question = Question(estimator, wanted, users, expected, repeats, seed)
-    table = Table(question, goal * (expected.value if share else 1.0), bias, again)
+    only_std_error, with_replacement = (
+        _check.flag(ignore_bias, "ignore_bias"),
+        _check.flag(replacement, "replacement"),
+    )
+    is_relative, seed = _check.flag(relative, "relative"), _check.seed(seed)
+    repeats, families = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
+    cells = layout(Design(largest(families), n_items, with_replacement))
+    expected = _expected(parsed, cells, pilot, expect, repeats, seed)
+    question = Question(estimator, parsed, n_users_checked, expected, repeats, seed)
+    table = Table(
+        question, goal * (expected.value if is_relative else 1.0), only_std_error, with_replacement
+    )
     with said_once():
-        designs = table.rows(climbed, whole=sizes is not None, progress=progress)
+        designs = table.rows(families, whole=sizes is not None, progress=progress)
     return _found(table, designs, pilot)
 
 
 def _found(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
-    asked = table.question
+    question = table.question
     conventions = {
-        "method": str(asked.method),
+        "method": str(question.method),
         "replacement": table.replacement,
         "expected_from": "value" if pilot is None else "pilot",
         "n_pilot_users": None if pilot is None else pilot.n_users,
         "ignore_bias": table.ignore_bias,
-        "bias_is": _bias_is(asked.method, pilot),
-        "n_repeats": asked.n_repeats,
-        "seed": asked.seed,
+        "bias_is": _bias_is(question.method, pilot),
+        "n_repeats": question.n_repeats,
+        "seed": question.seed,
     }
-    n_items, value = asked.expected.cells.n_items, asked.expected.value
-    measure = str(asked.measure)
-    return Plan(measure, table.goal, value, n_items, asked.n_users, designs, conventions)
+    n_items, value = question.expected.cells.n_items, question.expected.value
+    measure = str(question.measure)
+    return Plan(measure, table.goal, value, n_items, question.n_users, designs, conventions)
 
 
 def _bias_is(method: Estimator, pilot: SampledRanks | None) -> str | None:
-    """Return what is made of the biases under each distribution that a pilot leaves open."""
+    """Return how biases are combined over the distributions of a pilot's posterior."""
     if pilot is None:
         return None
     return "median" if isinstance(method, LinearEstimator) else "root mean square"
@@ -261,8 +278,8 @@ def _read_request(
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
         raise ArgumentError(f"n_items must be >= 2, the target and others, got {n_items}.")
-    found, (wanted,) = read_request(method, measure, (SampledRanks([1], 1, n_items),))
-    return found, wanted
+    estimator, (parsed,) = read_request(method, measure, (SampledRanks([1], 1, n_items),))
+    return estimator, parsed
 
 
 def _read_repeats(n_repeats: int) -> int:

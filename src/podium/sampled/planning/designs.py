@@ -1,4 +1,4 @@
-"""The designs of a plan: which sizes are tried, and what each costs and gives."""
+"""The designs of a plan: the sizes that are evaluated, and the cost and error of each."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ Kind: TypeAlias = Literal["fixed", "growing", "all"]
 
 FIXED = 1
 GROWTHS = (FIXED, 8, 64)
-"""Last size over first: a fixed size, doubled up to three times, doubled up to six times."""
+"""The ratios of last to first size: a fixed size, up to three doublings, up to six doublings."""
 
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 _STARTS = (10, *_SIZES)
-_USUAL = 400  # last size that a table has anyhow
-_DIGITS = 2  # of a size between two of the ladder
+_USUAL = 400  # fixed sizes up to this one are always evaluated
+_DIGITS = 2  # of a size between two sizes of the ladder
 
 Ask = Callable[[tuple[int, ...]], float]
 
 
 @dataclass(frozen=True)
 class PlannedDesign:
-    """What one way of drawing items costs, and how far its estimate will be off.
+    """A way of drawing items, with its cost and the error of its estimate.
 
     Attributes
     ----------
     kind : {"fixed", "growing", "all"}
-        Samples of one size; of a size that grows while the target comes first; all items ranked.
+        Samples of one size, samples that grow while the target comes first, or all items.
     n_negatives : int
-        Items beside the target, the last size if it grows.
+        The number of items beside the target; for samples that grow, the last size.
     stages : tuple of int
-        Sizes of a sample that grows, as `sample_ranks` takes them; empty otherwise.
+        The sizes of a sample that grows, in the form that `sample_ranks` accepts; otherwise empty.
     n_scored : float
-        Items scored for a user on average, the target too.
+        The mean number of items scored per user, including the target.
     share : float
-        Of the items that ranking all of them scores.
+        The ratio of n_scored to the number of all items.
     std_error, bias, error : float
-        Standard error over users and drawn items, bias, and the root of the sum of their squares,
-        in units of the measure: under the expected distribution that makes the error largest.
+        The standard error over users and drawn items, the bias, and the root of the sum of their
+        squares, in units of the measure. They are those under the expected distribution with the
+        largest error.
     errors : dict of str to float
-        The error under each distribution that was expected: "pilot"; or "steep", "bent", "flat".
+        The error under each expected distribution: "pilot", or "steep", "bent" and "flat".
     reaches : bool
-        Whether it is within the goal.
+        Whether the error is within the goal.
     """
 
     kind: Kind
@@ -75,14 +76,14 @@ class PlannedDesign:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Designs by their stages, filled as a search asks for them.
+    """Designs by their stages, evaluated during a search.
 
     Attributes
     ----------
     question : Question
     goal : float
     ignore_bias : bool
-        Hold the standard error alone to the goal.
+        Whether only the standard error must be within the goal.
     replacement : bool
     """
 
@@ -94,23 +95,23 @@ class Table:
     def rows(
         self, ladders: Sequence[Family], *, whole: bool, progress: Progress | None
     ) -> tuple[PlannedDesign, ...]:
-        """Search the ladders, and return what was looked at from the cheapest, all items last.
+        """Search the ladders; return the evaluated designs from the cheapest, all items last.
 
         Parameters
         ----------
         ladders : sequence of Family
         whole : bool
-            Look at all sizes, wherever the goal is reached.
+            Whether to evaluate all sizes, even after the goal is reached.
         progress : callable or None
         """
-        report, found = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
+        report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
         all_items = self._of_all()
-        most = sum(len(family.sizes) + 1 for family in ladders)
+        n_planned = sum(len(family.sizes) + 1 for family in ladders)
 
         def ask(stages: tuple[int, ...]) -> float:
-            found[stages] = self._of(stages)
-            report(len(found), max(most, len(found) + 1), found[stages].text)
-            return self._judged(found[stages])
+            designs[stages] = self._of(stages)
+            report(len(designs), max(n_planned, len(designs) + 1), designs[stages].text)
+            return self._judged(designs[stages])
 
         for family in ladders:
             if whole:
@@ -118,8 +119,8 @@ class Table:
                     ask(family.stages(size))
             else:
                 climb(family, ask, self.goal, reachable=all_items.reaches)
-        report(len(found), len(found), "")
-        return (*sorted(found.values(), key=lambda each: each.n_scored), all_items)
+        report(len(designs), len(designs), "")
+        return (*sorted(designs.values(), key=lambda design: design.n_scored), all_items)
 
     def _of(self, stages: tuple[int, ...]) -> PlannedDesign:
         n_items = self.question.expected.cells.n_items
@@ -135,7 +136,7 @@ class Table:
         self, kind: Kind, last: int, stages: tuple[int, ...], found: Mapping[str, Outlook]
     ) -> PlannedDesign:
         worst = max(found.values(), key=self._judged)
-        n_scored = max(each.n_scored for each in found.values())
+        n_scored = max(outlook.n_scored for outlook in found.values())
         return PlannedDesign(
             kind=kind,
             n_negatives=last,
@@ -145,7 +146,7 @@ class Table:
             std_error=worst.std_error,
             bias=worst.bias,
             error=worst.error,
-            errors={name: each.error for name, each in found.items()},
+            errors={name: outlook.error for name, outlook in found.items()},
             reaches=self._judged(worst) <= self.goal,
         )
 
@@ -155,14 +156,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Family:
-    """Designs that differ in size alone.
+    """Designs that differ only in size.
 
     Attributes
     ----------
     growth : int
-        Last size over first, rounded up to a whole first size.
+        The ratio of the last size to the first, which is rounded up to an integer.
     sizes : tuple of int
-        The last ones, rising, none of them below growth.
+        The last sizes in increasing order, each at least growth.
     """
 
     growth: int
@@ -174,27 +175,29 @@ class Family:
 
 
 def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[Family, ...]:
-    """Return what a plan looks at: the sizes that were asked for, or the usual ones.
+    """Return the families of designs of a plan, with the given sizes or the usual ones.
 
-    Of these, samples of a fixed size hold up to half of the catalogue. `grows` says whether the
-    method can read samples that grow.
+    The usual samples of a fixed size hold up to half of the catalogue. `grows` says whether the
+    method supports samples that grow.
     """
     growths = GROWTHS if grows else (FIXED,)
     if sizes is not None:
-        asked = sorted({_check.cutoff(size, name="sizes") for size in sizes})
-        if not asked or asked[-1] >= n_items:
+        given_sizes = sorted({_check.cutoff(size, name="sizes") for size in sizes})
+        if not given_sizes or given_sizes[-1] >= n_items:
             raise ArgumentError(
-                f"sizes must be numbers of sampled items below n_items = {n_items}, got {asked}."
+                f"sizes must be numbers of sampled items below n_items = {n_items}, got "
+                f"{given_sizes}."
             )
         return tuple(
-            Family(each, tuple(size for size in asked if size >= each)) for each in growths
+            Family(growth, tuple(size for size in given_sizes if size >= growth))
+            for growth in growths
         )
     half = (n_items - 1) // 2
     fixed = tuple(size for size in _SIZES if size <= half) or ((half,) if half else ())
     last = min(n_items - 1, _SIZES[-1])
     growing = [
-        Family(each, tuple(start * each for start in _STARTS if start * each <= last))
-        for each in growths[1:]
+        Family(growth, tuple(start * growth for start in _STARTS if start * growth <= last))
+        for growth in growths[1:]
     ]
     return (Family(FIXED, fixed), *growing)
 
@@ -205,33 +208,33 @@ def largest(climbed: Iterable[Family]) -> int:
 
 
 def climb(family: Family, ask: Ask, goal: float, *, reachable: bool) -> None:
-    """Ask for the errors of a family's designs, up to one within the goal, and one between.
+    """Evaluate a family's designs up to one within the goal, and one size between the last two.
 
-    A shrunk estimate from a sample can be nearer than ranking all items, and so within a goal
-    that this does not reach: sizes go on as long as their errors may.
+    A biased estimate from a sample can have a smaller error than ranking all items, and so reach a
+    goal that all items do not reach. In that case sizes increase as long as they may reach it.
 
     Parameters
     ----------
     family : Family
     ask : callable
-        From stages to the error.
+        A function from stages to the error.
     goal : float
     reachable : bool
         Whether ranking all items is within the goal.
     """
-    asked: list[tuple[int, float]] = []
+    tried: list[tuple[int, float]] = []
     for size in family.sizes:
-        if size > _USUAL and not (reachable or _may_reach(family, asked, goal)):
+        if size > _USUAL and not (reachable or _may_reach(family, tried, goal)):
             return
-        asked.append((size, ask(family.stages(size))))
-        if asked[-1][1] <= goal:
-            _between(family, ask, goal, asked)
+        tried.append((size, ask(family.stages(size))))
+        if tried[-1][1] <= goal:
+            _between(family, ask, goal, tried)
             _rest(family, ask, size)
             return
 
 
 def _may_reach(family: Family, asked: Sequence[tuple[int, float]], goal: float) -> bool:
-    """Whether errors that go on falling as between the last two sizes reach the goal."""
+    """Return whether errors reach the goal if they fall at the rate of the last two sizes."""
     if len(asked) < 2:
         return True
     (small, worse), (large, better) = asked[-2:]
@@ -240,14 +243,14 @@ def _may_reach(family: Family, asked: Sequence[tuple[int, float]], goal: float) 
 
 
 def _rest(family: Family, ask: Ask, reached: int) -> None:
-    """Ask for the usual sizes of a fixed sample too, so that a table shows what more would give."""
+    """Evaluate the remaining usual fixed sizes, so that a table shows the effect of more items."""
     for size in family.sizes:
         if family.growth == FIXED and reached < size <= _USUAL:
             ask(family.stages(size))
 
 
 def _between(family: Family, ask: Ask, goal: float, asked: Sequence[tuple[int, float]]) -> None:
-    """Ask for the size at which a power law between the last two errors meets the goal."""
+    """Evaluate the size at which a power law between the last two errors meets the goal."""
     if len(asked) < 2:
         return
     (small, worse), (large, better) = asked[-2:]

@@ -1,4 +1,4 @@
-"""The ranks that a plan expects, and how far off estimates from samples of them will be."""
+"""The rank distributions that a plan expects, and the errors of estimates from their samples."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ SHAPES = {"steep": 0.0, "bent": 1 / 300, "flat": 1 / 15}
 
 PILOT = "pilot"
 
-_SMALL = 64  # items up to which each rank is a cell
-_STEEPEST = 2.0**24  # exponent beyond which the mass is all at one end
+_SMALL = 64  # up to this number of items each rank is a cell
+_STEEPEST = 2.0**24  # with larger exponents all mass is at one end
 _TINY = 1e-300
 
-_LEAST_EACH = 3  # simulations for each distribution that is expected
-_NOBODY = 1e-12  # share of users; smaller ones are no numbers that an estimator meets
+_LEAST_EACH = 3  # simulations per expected distribution
+_NOBODY = 1e-12  # smaller shares of users are 0 in practice
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Distributions of ranks that a plan has to do with.
+    """The rank distributions for which a plan is made.
 
     Attributes
     ----------
     cells : Cells
     masses : dict of str to float64 (n_draws, n_cells)
-        Of each scenario, equally likely distributions over cells.
+        The equally likely distributions over cells of each scenario.
     value : float
-        What the measure is expected to be.
+        The expected value of the measure.
     """
 
     cells: Cells
@@ -50,76 +50,78 @@ class Expected:
 
 
 def layout(largest: Design) -> Cells:
-    """Return cells that tell ranks apart as well as samples of a design do."""
+    """Return cells with the resolution of a design's samples."""
     if largest.n_items <= _SMALL:
         return Cells(np.arange(largest.n_items + 1))
     return Cells.of(largest.n_items, largest.n_negatives, left_open(largest))
 
 
 def halfway(measure: Measure, cells: Cells) -> float:
-    """Return a measure's value halfway between chance and perfection, on the scale of logarithms.
+    """Return the value of a measure halfway between chance and perfection on a log scale.
 
-    Ranks are then a share of the catalogue with the distribution Beta(1/2, 1): recall at k is
-    the square root of k / n_items, where chance has k / n_items.
+    The rank's share of the catalogue then has the distribution Beta(1/2, 1). Recall at k is
+    the square root of k / n_items; by chance it is k / n_items.
     """
     mass = np.diff(np.sqrt(cells.edges / cells.n_items))
     return float(mass @ cells.weights(measure))
 
 
 def of_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
-    """Return one distribution of each shape, all with one value of the measure.
+    """Return one distribution of each shape, all with the same value of the measure.
 
-    A shape's density is a power of rank + n_items times its share, and the power is what the
-    value decides.
+    The density of a shape is a power of rank + share * n_items. The value determines the power.
     """
     weights = cells.weights(measure)
-    wanted = halfway(measure, cells) if value is None else value
+    expected_value = halfway(measure, cells) if value is None else value
     low, high = float(weights.min()), float(weights.max())
     _refuse_constant(measure, cells)
-    if not low < wanted < high:
+    if not low < expected_value < high:
         raise ArgumentError(
             f"expect must lie between {low:g} and {high:g}, the least and the largest {measure}, "
-            f"got {wanted:g}."
+            f"got {expected_value:g}."
         )
     return Expected(
         cells,
-        {name: _shape(cells, share, weights, wanted)[None] for name, share in SHAPES.items()},
-        wanted,
+        {
+            name: _shape(cells, share, weights, expected_value)[None]
+            for name, share in SHAPES.items()
+        },
+        expected_value,
     )
 
 
 def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
-    """Return the masses of the power law, flattened at the top, under which the mean is value."""
-    logs = np.log(cells.middles + share * cells.n_items)
-    logs -= logs[0]
-    sizes = np.log(cells.sizes)
+    """Return the masses of the power law, flattened at the top, with this mean of the weights."""
+    log_ranks = np.log(cells.middles + share * cells.n_items)
+    log_ranks -= log_ranks[0]
+    log_sizes = np.log(cells.sizes)
 
     def mass(power: float) -> Floats:
-        found = sizes - power * logs
-        found = np.exp(found - found.max())
-        return found / found.sum()
+        densities = log_sizes - power * log_ranks
+        densities = np.exp(densities - densities.max())
+        return densities / densities.sum()
 
-    def over(power: float) -> float:
+    def excess(power: float) -> float:
         return float(mass(power) @ weights) - value
 
     low, high = -1.0, 1.0
-    while over(low) > 0 and low > -_STEEPEST:
+    while excess(low) > 0 and low > -_STEEPEST:
         low *= 2
-    while over(high) < 0 and high < _STEEPEST:
+    while excess(high) < 0 and high < _STEEPEST:
         high *= 2
-    if over(low) > 0 or over(high) < 0:
+    if excess(low) > 0 or excess(high) < 0:
         raise ArgumentError(f"expect is too close to the end of its range, got {value:g}.")
-    return mass(float(brentq(over, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
+    return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 
 
 def of_pilot(
     pilot: SampledRanks, measure: Measure, cells: Cells, n_draws: int, seed: int
 ) -> Expected:
-    """Return draws from what a smooth fit to a pilot's ranks leaves open."""
-    n_items, theirs = cells.n_items, pilot.most_items
-    if theirs > n_items or (theirs < n_items and np.ndim(pilot.n_items) == 0):
+    """Return draws from the posterior of a smooth fit to a pilot's ranks."""
+    n_items, n_pilot_items = cells.n_items, pilot.most_items
+    if n_pilot_items > n_items or (n_pilot_items < n_items and np.ndim(pilot.n_items) == 0):
         raise ArgumentError(
-            f"pilot must have ranks among n_items = {n_items} items, got {theirs}. Ranks in "
+            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items}. Ranks in "
             "another catalogue say nothing of this one's."
         )
     _refuse_constant(measure, cells)
@@ -137,28 +139,28 @@ def _refuse_constant(measure: Measure, cells: Cells) -> None:
 
 
 def _draws(fit: SmoothFit, cells: Cells, n: int, seed: int) -> Floats:
-    """Return distributions of the posterior, in pairs on either side of a mode."""
+    """Return distributions of the posterior, in pairs symmetric about a mode."""
     if not fit.states:
         return _regroup(fit.distribution.probabilities, cells)[None]
-    theirs = fit.states[0].cells
+    pilot_cells = fit.states[0].cells
     modes = [(state, mode) for state in fit.states for mode in state.modes]
     weights = np.concatenate([state.weights for state in fit.states])
-    steps = (np.arange(n) // 2 * 2 + 1.0) / (2 * ((n + 1) // 2))  # the same for both of a pair
-    kinds = np.searchsorted(np.cumsum(weights) / weights.sum(), steps)
-    rng, drawn = np.random.default_rng([seed, *b"pilot"]), np.empty((n, theirs.sizes.size))
+    levels = (np.arange(n) // 2 * 2 + 1.0) / (2 * ((n + 1) // 2))  # the same for both of a pair
+    mode_numbers = np.searchsorted(np.cumsum(weights) / weights.sum(), levels)
+    rng, masses = np.random.default_rng([seed, *b"pilot"]), np.empty((n, pilot_cells.sizes.size))
     noise = np.empty(0)
     for i in range(n):
-        state, mode = modes[int(kinds[i])]
+        state, mode = modes[int(mode_numbers[i])]
         noise = -noise if i % 2 else rng.normal(size=mode.coefficients.size)
-        drawn[i] = _drawn(state, mode, noise)
-    fitted = _regroup(fit.distribution.probabilities, theirs)
-    drawn *= fitted / np.maximum(together(fit.states), _TINY)  # 1, but for steps of EM
-    drawn /= drawn.sum(axis=1, keepdims=True)
-    return np.array([_regroup(theirs.spread(mass), cells) for mass in drawn])
+        masses[i] = _drawn(state, mode, noise)
+    fitted = _regroup(fit.distribution.probabilities, pilot_cells)
+    masses *= fitted / np.maximum(together(fit.states), _TINY)  # 1 unless there were EM steps
+    masses /= masses.sum(axis=1, keepdims=True)
+    return np.array([_regroup(pilot_cells.spread(mass), cells) for mass in masses])
 
 
 def _drawn(state: State, mode: Mode, noise: Floats) -> Floats:
-    """Return the distribution of all users, over cells, at coefficients near a mode."""
+    """Return the distribution of all users over cells, at random coefficients near a mode."""
     step = np.linalg.solve(np.linalg.cholesky(mode.precision).T, noise)
     logs = state.prior.design @ (mode.coefficients + step) + state.prior.sizes
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -167,21 +169,22 @@ def _drawn(state: State, mode: Mode, noise: Floats) -> Floats:
 
 def _regroup(probabilities: Floats, cells: Cells) -> Floats:
     """Return the mass of cells, of a catalogue that may be larger than the distribution's."""
-    more = cells.n_items - probabilities.size
-    return np.add.reduceat(np.pad(probabilities, (0, more)), cells.edges[:-1])
+    n_missing = cells.n_items - probabilities.size
+    return np.add.reduceat(np.pad(probabilities, (0, n_missing)), cells.edges[:-1])
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a design costs and gives, if ranks are as one scenario expects.
+    """The cost and the error of a design under one scenario.
 
     Attributes
     ----------
     n_scored : float
-        Mean number of items scored for a user, the target too.
+        The mean number of items scored per user, including the target.
     std_error, bias : float
-        Root mean squares over the scenario's distributions, in units of the measure; the bias of a
-        mean over users is the median, since few distributions with a large one rule that.
+        Root mean squares over the scenario's distributions, in units of the measure. The bias of a
+        mean over users is the median, because a few distributions with a large bias would dominate
+        the root mean square.
     """
 
     n_scored: float
@@ -190,18 +193,18 @@ class Outlook:
 
     @property
     def error(self) -> float:
-        """Root mean square error: standard error and bias together."""
+        """The root mean square error, with standard error and bias."""
         return float(np.hypot(self.std_error, self.bias))
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is to be estimated, how, from how many users, and what ranks are expected.
+    """A planned estimate: the measure, the method, the number of users and the expected ranks.
 
     Attributes
     ----------
     n_repeats : int
-        Simulated evaluations, for methods that are no mean over users.
+        The number of simulated evaluations, for methods that are not means over users.
     """
 
     method: Estimator
@@ -214,77 +217,77 @@ class Question:
     def ask(self, design: Design) -> dict[str, Outlook]:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells
-        each = np.arange(design.n_outcomes)
-        alike = np.full(each.size, 1.0 / each.size)
-        chances = cells.chances(Likelihood(((design, each),), alike, design.n_items))
+        outcomes = np.arange(design.n_outcomes)
+        equal_shares = np.full(outcomes.size, 1.0 / outcomes.size)
+        chances = cells.chances(Likelihood(((design, outcomes),), equal_shares, design.n_items))
         rows = _all_outcomes(design)
         linear = linear_form(self.method, rows)
-        counts = None if linear is None else linear.values(design, self.measure)
+        outcome_values = None if linear is None else linear.values(design, self.measure)
         weights = cells.weights(self.measure)
-        found: dict[str, Outlook] = {}
+        outlooks: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
             mixed = masses @ chances
-            exact = masses @ weights
-            if counts is not None:
-                squares = self._of_values(counts, mixed, exact)
+            exact_values = masses @ weights
+            if outcome_values is not None:
+                squares = self._of_values(outcome_values, mixed, exact_values)
             elif isinstance(self.method, Smooth):
-                squares = self._of_influences(self.method, rows, mixed, exact)
+                squares = self._of_influences(self.method, rows, mixed, exact_values)
             else:
-                squares = self._simulated(rows, mixed, exact)
+                squares = self._simulated(rows, mixed, exact_values)
             cost = 1.0 + float((mixed @ design.sizes).mean())
-            found[name] = Outlook(cost, *np.sqrt(squares).tolist())
-        return found
+            outlooks[name] = Outlook(cost, *np.sqrt(squares).tolist())
+        return outlooks
 
     def ask_all(self) -> dict[str, Outlook]:
-        """Return the outlook of ranking all items: the users' own sampling error is left."""
+        """Return the outlook of ranking all items, whose error comes from the users alone."""
         cells = self.expected.cells
-        first, second = (cells.weights(self.measure, power) for power in (1, 2))
-        found: dict[str, Outlook] = {}
+        weights, squared_weights = (cells.weights(self.measure, power) for power in (1, 2))
+        outlooks: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
-            spread = np.maximum(masses @ second - (masses @ first) ** 2, 0.0)
-            error = float(np.sqrt(spread.mean() / self.n_users))
-            found[name] = Outlook(float(cells.n_items), error, 0.0)
-        return found
+            variances = np.maximum(masses @ squared_weights - (masses @ weights) ** 2, 0.0)
+            error = float(np.sqrt(variances.mean() / self.n_users))
+            outlooks[name] = Outlook(float(cells.n_items), error, 0.0)
+        return outlooks
 
     def _of_values(self, values: Floats, mixed: Floats, exact: Floats) -> Floats:
-        """Return squares of standard error and bias of a mean of outcomes' values.
+        """Return the squared standard error and bias of a mean of outcomes' values.
 
-        The estimate is known exactly under each distribution, and nearly the same under all that
-        a pilot leaves open: its bias there is how far these are apart in the measure. A few of
-        them lie far off, which makes the root mean square several times what most have.
+        The estimate is known exactly under each distribution, and nearly equal under all
+        distributions of a pilot's posterior. Its bias there is the difference of their measures. A
+        few of them differ much, which makes the root mean square several times the typical bias.
         """
         mean = mixed @ values
-        spread = np.maximum(mixed @ values**2 - mean**2, 0.0)
-        return np.array([spread.mean() / self.n_users, np.median((mean - exact) ** 2)])
+        variances = np.maximum(mixed @ values**2 - mean**2, 0.0)
+        return np.array([variances.mean() / self.n_users, np.median((mean - exact) ** 2)])
 
     def _of_influences(
         self, method: Smooth, rows: SampledRanks, mixed: Floats, exact: Floats
     ) -> Floats:
-        """Return the same to first order: about the fit to outcomes that come as expected."""
-        spread, off = np.zeros(exact.size), np.zeros(exact.size)
+        """Return the same to first order, about the fit to outcomes as frequent as expected."""
+        variances, biases = np.zeros(exact.size), np.zeros(exact.size)
         for row, shares in enumerate(mixed):
             ranks = Tally(rows, self._as_expected(shares))
             fit = method.posterior(ranks)
-            added = fit.influences(self.measure)  # by one user each
-            spread[row] = ranks.weights @ added**2 - (ranks.weights @ added) ** 2
-            off[row] = fit.expect(self.measure) - exact[row]
-        return np.array([spread.mean() * self.n_users, (off**2).mean()])
+            influences = fit.influences(self.measure)  # per added user
+            variances[row] = ranks.weights @ influences**2 - (ranks.weights @ influences) ** 2
+            biases[row] = fit.expect(self.measure) - exact[row]
+        return np.array([variances.mean() * self.n_users, (biases**2).mean()])
 
     def _simulated(self, rows: SampledRanks, mixed: Floats, exact: Floats) -> Floats:
-        """Return the same of any method: about the estimate from outcomes as expected."""
+        """Return the same for any method, by simulation about the estimate from expected counts."""
         rng = np.random.default_rng([self.seed, *b"users"])
         n_each = max(-(-self.n_repeats // exact.size), _LEAST_EACH)
-        scatter, off = np.zeros((exact.size, n_each)), np.zeros(exact.size)
+        deviations, biases = np.zeros((exact.size, n_each)), np.zeros(exact.size)
         for row, shares in enumerate(mixed):
             centre = self._estimate(rows, self._as_expected(shares))
-            off[row] = centre - exact[row]
-            for again in range(n_each):
-                drawn = rng.multinomial(self.n_users, shares / shares.sum()).astype(np.float64)
-                scatter[row, again] = self._estimate(rows, drawn) - centre
-        return np.array([(scatter**2).mean(), (off**2).mean()])
+            biases[row] = centre - exact[row]
+            for repeat in range(n_each):
+                counts = rng.multinomial(self.n_users, shares / shares.sum()).astype(np.float64)
+                deviations[row, repeat] = self._estimate(rows, counts) - centre
+        return np.array([(deviations**2).mean(), (biases**2).mean()])
 
     def _as_expected(self, shares: Floats) -> Floats:
-        """Return how many users have each outcome, without those that nobody will have."""
+        """Return the expected number of users with each outcome; 0 for very rare outcomes."""
         return np.where(shares > _NOBODY, shares, 0.0) * self.n_users
 
     def _estimate(self, rows: SampledRanks, counts: Floats) -> float:
@@ -292,7 +295,7 @@ class Question:
 
 
 def _all_outcomes(design: Design) -> SampledRanks:
-    """Return a row for each outcome of a design, in order."""
+    """Return one row per outcome of a design, in order."""
     return SampledRanks(
         design.above + 1,
         design.sizes if design.grows else design.n_negatives,

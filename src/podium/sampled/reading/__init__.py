@@ -1,4 +1,4 @@
-"""Sampled ranks from tables of ranks or scores, all drawn in one way."""
+"""Sampled ranks from tables of ranks or scores whose samples were drawn in the same way."""
 
 from __future__ import annotations
 
@@ -44,42 +44,44 @@ _HAVE = {
 
 @dataclass(frozen=True)
 class SampleReader:
-    """Reads tables of models that were evaluated on samples drawn in one way.
+    """A reader of tables of models that were evaluated on samples drawn in the same way.
 
     Parameters
     ----------
     n_items : int
-        Items of the catalogue that were drawn from, the target among them.
+        The number of items that the samples were drawn from, including the target.
     n_negatives : int, optional
-        Items drawn beside the target. Ranks need it unless they have a column n_negatives; scores
-        and `negatives` are checked for it.
+        The number of items drawn beside the target. Ranks need it unless they have a column
+        n_negatives. For scores and `negatives` it is only checked.
     replacement : bool
         Whether an item could be drawn twice.
     stages : sequence of int, optional
-        As in `SampledRanks`. Only for ranks.
+        The sizes of samples that grow, as in `SampledRanks`; only for ranks.
     mixed : bool
-        Allow samples of different sizes, which otherwise are an error.
+        Whether samples may have different sizes, which otherwise is an error.
     negatives : path, optional
-        A file of each target's candidates, as `read_negatives` reads it. Tables then have scores
-        of users and items, and need no targets.
+        A file of each target's candidates, in the format of `read_negatives`. Tables then have
+        scores of users and items, and need no targets.
     own_target, seen, seen_candidates
-        As in `read_negatives`. Ranks cannot show which items were drawn, so that they take no
-        seen_candidates="drop".
+        The options of `read_negatives`. Ranks do not support seen_candidates="drop", because they
+        do not show which items were drawn.
     kind : {"ranks", "scores"}, optional
-        What tables have. Without it, a table without ranks that has scores is one of scores.
+        The content of tables. By default a table with scores and without ranks is read as scores,
+        and any other table as ranks.
     ties : {"worst", "best", "average", "random"}, optional
-        As in `read_candidate_scores`: "worst" unless given. Only for scores.
+        The order of equal scores, as in `read_candidate_scores`; by default "worst". Only for
+        scores.
     seed : int
-        For ties="random".
+        The seed of ties="random".
     columns : mapping, optional
-        Names of columns that don't have their usual name, by "user", "item", "score", "target",
-        "rank" and "history". Those of users and items are the names in the table of seen items
-        too, if it has them.
+        The names of columns that do not have their usual name, by "user", "item", "score",
+        "target", "rank" and "history". The names of users and items also apply to the table of seen
+        items, if it has such columns.
 
     Raises
     ------
     ArgumentError
-        If an option has no effect without another, or on a table of that kind.
+        If an option needs another one that is missing.
 
     Examples
     --------
@@ -109,13 +111,20 @@ class SampleReader:
             raise ArgumentError("own_target='drop' needs negatives=.")
 
     def read(self, source: Any) -> SampledRanks:
-        """Read one table: a path, frame, mapping or tuple of arrays, see `podium.data`.
+        """Read one table: a path, frame, mapping or tuple of arrays; see `podium.data`.
+
+        Returns
+        -------
+        SampledRanks
 
         Raises
         ------
+        ArgumentError
+            If an option has no effect on a table of this kind.
         DataError
-            As `read_ranks`, `read_candidate_scores`, `read_negatives` and `read_pair_scores`; if
-            samples differ in size and `mixed` is not given, or do not have n_negatives.
+            If samples differ in size without `mixed`, if their size is not n_negatives, or for a
+            reason listed in `read_ranks`, `read_candidate_scores`, `read_negatives` or
+            `read_pair_scores`.
         """
         kind = self._kind(source)
         self._refuse_options(kind, source)
@@ -126,11 +135,11 @@ class SampleReader:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """The candidates that `negatives` lists, without seen ones."""
+        """The candidates listed in `negatives`, without seen items."""
         if self.negatives is None:
             raise ArgumentError("candidates are those of negatives=, which is not given.")
         self._refuse_options("negatives", self.negatives)
-        found = read_negatives(
+        listed = read_negatives(
             self.negatives,
             n_items=self.n_items,
             n_negatives=self.n_negatives,
@@ -139,9 +148,9 @@ class SampleReader:
             own_target=self.own_target,
         )
         if self.seen is None:
-            return found
+            return listed
         name, drop = str(self.negatives), self.seen_candidates
-        return without_seen(found, self._seen, source=name, seen_candidates=drop)
+        return without_seen(listed, self._seen, source=name, seen_candidates=drop)
 
     @cached_property
     def pairs(self) -> CandidatePairs:
@@ -149,7 +158,7 @@ class SampleReader:
         return CandidatePairs.of(self.candidates, str(self.negatives))
 
     def rank(self, pairs: CandidatePairs, scores: Any) -> SampledRanks:
-        """Rank the targets of pairs by a score of each pair."""
+        """Rank the targets of pairs by one score per pair."""
         return pairs.ranks(scores, ties=self.ties or "worst", seed=self.seed)
 
     def _kind(self, source: Any) -> Literal["ranks", "scores", "negatives"]:
@@ -157,12 +166,14 @@ class SampleReader:
             return "negatives"
         if self.kind is not None or "rank" in self.columns or not _has_names(source):
             return self.kind or "ranks"
-        names = [name.strip().lower() for name in open_table(source, "ranks", ()).names]
-        only_scores = not set(names) & set(RANK.usual) and set(names) & set(SCORE.usual)
+        column_names = [name.strip().lower() for name in open_table(source, "ranks", ()).names]
+        only_scores = not set(column_names) & set(RANK.usual) and set(column_names) & set(
+            SCORE.usual
+        )
         return "scores" if only_scores else "ranks"
 
     def _refuse_options(self, kind: str, source: Any) -> None:
-        """Raise where an option has no effect on a table of this kind."""
+        """Raise if an option has no effect on a table of this kind."""
         if kind == "negatives" and self.stages is not None:
             raise ArgumentError("stages is for ranks: negatives= has samples of one size.")
         if kind == "scores" and self.stages is not None:
@@ -174,9 +185,12 @@ class SampleReader:
                 f"seen_candidates='drop' is for candidates, and {_name(source)} has ranks: they "
                 "don't show which items were drawn."
             )
-        read = {*_ROLES[kind], *(("item",) if kind == "ranks" and self.seen is not None else ())}
+        read_roles = {
+            *_ROLES[kind],
+            *(("item",) if kind == "ranks" and self.seen is not None else ()),
+        }
         for role in self.columns:
-            if role not in read:
+            if role not in read_roles:
                 raise ArgumentError(
                     f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, and "
                     f"{_WHY[kind]}."
@@ -185,7 +199,7 @@ class SampleReader:
             self._require_seen(self.columns["item"])
 
     def _require_seen(self, column: str) -> None:
-        """Refuse a name that the table of seen items lacks, the only one that could have it."""
+        """Raise if the table of seen items, which alone uses this name, has no such column."""
         if _has_names(self.seen):
             names = open_table(self.seen, "pairs", ()).names
             if column not in names:
@@ -199,18 +213,18 @@ class SampleReader:
 
     @cached_property
     def _seen(self) -> Seen | None:
-        """The table of seen items, by the names in `columns` that are those of its columns."""
+        """The table of seen items, read with those names in `columns` that it has."""
         if self.seen is None or isinstance(self.seen, Seen):
             return self.seen
-        named: dict[str, str] = {}
+        seen_columns: dict[str, str] = {}
         if _has_names(self.seen):
             names = open_table(self.seen, "pairs", ()).names
-            given = {role: self.columns.get(role) for role in ("user", "item")}
-            named = {role: name for role, name in given.items() if name in names}
-        return read_seen(self.seen, columns=named)
+            renamed = {role: self.columns.get(role) for role in ("user", "item")}
+            seen_columns = {role: name for role, name in renamed.items() if name in names}
+        return read_seen(self.seen, columns=seen_columns)
 
     def _ranks(self, source: Any) -> SampledRanks:
-        found = read_ranks(
+        ranks = read_ranks(
             source,
             n_items=self.n_items,
             n_negatives=self.n_negatives,
@@ -219,16 +233,16 @@ class SampleReader:
             columns=self._columns("ranks"),
             seen=self._seen,
         )
-        if np.ndim(found.n_negatives) and not (self.mixed or self.stages):
+        if np.ndim(ranks.n_negatives) and not (self.mixed or self.stages):
             raise DataError(
-                f"{_name(source)}: samples have different sizes, from {np.min(found.n_negatives)} "
-                f"to {np.max(found.n_negatives)} items beside the target. Pass mixed=True if they "
+                f"{_name(source)}: samples have different sizes, from {np.min(ranks.n_negatives)} "
+                f"to {np.max(ranks.n_negatives)} items beside the target. Pass mixed=True if they "
                 "were drawn so, or stages= if they grew."
             )
-        return found
+        return ranks
 
     def _scores(self, source: Any) -> SampledRanks:
-        found = read_candidate_scores(
+        ranks = read_candidate_scores(
             source,
             n_items=self.n_items,
             replacement=self.replacement,
@@ -239,12 +253,12 @@ class SampleReader:
             seen=self._seen,
             seen_candidates=self.seen_candidates,
         )
-        if self.n_negatives is not None and np.any(found.n_negatives != self.n_negatives):
+        if self.n_negatives is not None and np.any(ranks.n_negatives != self.n_negatives):
             raise DataError(
-                f"{_name(source)}: users have {np.min(found.n_negatives)} candidates, n_negatives "
+                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, n_negatives "
                 f"says {self.n_negatives}. Leave it out, or check that no rows were lost."
             )
-        return found
+        return ranks
 
     def _listed(self, source: Any) -> SampledRanks:
         scores = read_pair_scores(source, self.pairs, columns=self._columns("negatives"))
@@ -252,13 +266,16 @@ class SampleReader:
 
     @contextmanager
     def _naming(self, source: Any) -> Generator[None]:
-        """Name the file in errors that name none."""
+        """Add the name of the table to errors without a file name."""
         try:
             yield
         except ArgumentError as error:
             text, name = str(error), _name(source)
-            files = [name, *(str(each) for each in (self.negatives, self.seen) if _is_path(each))]
-            if text.startswith(tuple(files)) or name in text:
+            known_names = [
+                name,
+                *(str(path) for path in (self.negatives, self.seen) if _is_path(path)),
+            ]
+            if text.startswith(tuple(known_names)) or name in text:
                 raise
             raise type(error)(f"{name}: {text}") from error
 
@@ -269,9 +286,13 @@ def read(source: Any, **options: Any) -> SampledRanks:
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
-        See `podium.data`.
+        The table; see `podium.data`.
     **options
-        As in `SampleReader`, which reads several tables by the same options.
+        The parameters of `SampleReader`, which reads several tables with the same options.
+
+    Returns
+    -------
+    SampledRanks
 
     Examples
     --------
@@ -290,5 +311,5 @@ def _name(source: Any) -> str:
 
 
 def _has_names(source: Any) -> bool:
-    """Whether columns have names: those of a tuple are in the order of the roles."""
+    """Return whether columns have names; those of a tuple are in the order of the roles."""
     return not isinstance(source, tuple | Seen)

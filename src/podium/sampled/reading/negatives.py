@@ -25,9 +25,9 @@ from podium.sampled.reading.seen import OnSeen, without_seen
 
 OnOwnTarget = Literal["error", "drop"]
 
-_DIGITS = 18  # of numbers that int64 holds, whatever the digits are
+_DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
-_HIGHEST = 2**62  # room for the sum of a product and an item
+_HIGHEST = 2**62  # leaves room for the sum of a product and an item
 
 
 def read_negatives(
@@ -41,41 +41,47 @@ def read_negatives(
     seen: Any = None,
     seen_candidates: OnSeen = "error",
 ) -> Candidates:
-    """Read a file of sampled negatives as neural collaborative filtering's: a line a target.
+    """Read a file of sampled negatives in the format of neural collaborative filtering.
 
     Parameters
     ----------
     path : path
-        Lines of ``(user,item)``, a tab, and the candidates' numbers with tabs between them; .gz
-        is unpacked. Users and items are row and column numbers of scores, from 0.
+        A file with one line per target: ``(user,item)``, a tab, and the candidates' numbers
+        separated by tabs. A .gz file is decompressed. Users and items are row and column numbers of
+        scores, from 0.
     n_items : int or int, (n,)
-        Items that a target's candidates were drawn from, and the target. Where they were drawn
-        from items that the user has not seen, that is fewer than the catalogue has, and another
-        number for each line: see `seen`.
+        The number of items that a target's candidates were drawn from, including the target. If
+        they were drawn from items that the user has not seen, it is smaller than the catalogue and
+        differs between lines; see `seen`.
     n_negatives : int, optional
-        The number of candidates of each line, if the file is to be checked for it.
+        The expected number of candidates per line. By default it is not checked.
     replacement : bool
         Whether an item could be drawn twice.
     mixed : bool
-        Allow lines with different numbers of candidates, which otherwise are an error: some may
-        have been lost.
+        Whether lines may have different numbers of candidates. Otherwise this is an error, because
+        some may have been lost.
     own_target : {"error", "drop"}
-        What to do about a line whose candidates hold its own target: refuse the file, or drop
+        The treatment of a line whose candidates contain its own target: raise an error, or drop
         the candidate. Sizes then differ between lines.
-    seen : Seen, or what `read_seen` reads, optional
-        Items that users had before, in the file's numbers. They are taken from the users'
-        catalogues, of which n_items is then the whole.
+    seen : Seen, or a table for `read_seen`, optional
+        The items that users had before, in the file's numbers. They are removed from the users'
+        catalogues; n_items is then the size of the whole catalogue.
     seen_candidates : {"error", "drop"}
-        What to do where the file has seen items among the candidates: refuse it, or drop them.
-        What is left of a uniform sample of all items is one of the unseen items.
+        The treatment of seen items among the candidates: raise an error, or drop them. The rest of
+        a uniform sample of all items is a uniform sample of the unseen items.
+
+    Returns
+    -------
+    Candidates
 
     Raises
     ------
     DataError
-        If the file is missing or broken, or a line has another form; it names the line. If a line
-        has no candidate, a target is listed twice, the numbers of candidates are not those
-        expected, an item is repeated that could not be, or there are more items than n_items. If
-        candidates or targets are seen items, or `seen` has none of the users.
+        If the file is missing or broken, or if a line has another form; the message contains the
+        line. If a line has no candidate, a target is listed twice, the numbers of candidates are
+        not the expected ones, an item is repeated that could be drawn only once, or there are more
+        items than n_items. If candidates or targets are seen items, or `seen` has none of the
+        users.
 
     References
     ----------
@@ -86,71 +92,76 @@ def read_negatives(
     lines = read_bytes(file).splitlines()
     if not lines:
         raise DataError(f"{file} has no lines.")
-    heads: list[tuple[int, int]] = []
-    drawn: list[Ints] = []
+    pairs: list[tuple[int, int]] = []
+    candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):
         user, item, items = _line(line, number, file)
-        own = items == item
-        if own.any() and _check.choice(own_target, "own_target", ("error", "drop")) == "error":
+        is_own_target = items == item
+        if (
+            is_own_target.any()
+            and _check.choice(own_target, "own_target", ("error", "drop")) == "error"
+        ):
             raise DataError(
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
                 "Pass own_target='drop' to leave it out there."
             )
-        heads.append((user, item))
-        drawn.append(items[~own])
-    users, targets = np.array(heads, dtype=np.int64).T
-    sizes = np.array([items.size for items in drawn])
-    found = Candidates(
+        pairs.append((user, item))
+        candidates_of_lines.append(items[~is_own_target])
+    users, targets = np.array(pairs, dtype=np.int64).T
+    sizes = np.array([items.size for items in candidates_of_lines])
+    candidates = Candidates(
         users.copy(),
         users.copy(),
         targets.copy(),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.concatenate(drawn),
+        np.concatenate(candidates_of_lines),
         int(np.asarray(n_items)) if np.ndim(n_items) == 0 else np.asarray(n_items, dtype=np.int64),
         _check.flag(replacement, "replacement"),
     )
     _refuse_sizes(file, sizes, n_negatives, mixed=mixed or own_target == "drop")
     _refuse_same_targets(file, users, targets)
-    _refuse_draws(file, found)
+    _refuse_draws(file, candidates)
     if seen is None:
-        return found
-    return without_seen(found, seen, source=str(file), seen_candidates=seen_candidates)
+        return candidates
+    return without_seen(candidates, seen, source=str(file), seen_candidates=seen_candidates)
 
 
 def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bool) -> None:
-    """Refuse lines without candidates, of different lengths, or of another than was given."""
-    least, most = int(sizes.min()), int(sizes.max())
-    if not least:
+    """Raise for lines without candidates, of different lengths, or not of the given length."""
+    smallest, largest = int(sizes.min()), int(sizes.max())
+    if not smallest:
         raise DataError(
             f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. Leave "
             "the line out."
         )
-    if least < most and not mixed:
+    if smallest < largest and not mixed:
         raise DataError(
-            f"{file}: lines have from {least} to {most} candidates. Pass mixed=True if they were "
-            "drawn so."
+            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if they "
+            "were drawn so."
         )
-    if n_negatives not in (None, most):
+    if n_negatives not in (None, largest):
         raise DataError(
-            f"{file}: lines have {most} candidates, n_negatives says {n_negatives}. Leave it out, "
-            "or check that no candidates were lost."
+            f"{file}: lines have {largest} candidates, n_negatives says {n_negatives}. Leave it "
+            "out, or check that no candidates were lost."
         )
 
 
 def _refuse_same_targets(file: Path, users: NDArray[Any], targets: NDArray[Any]) -> None:
-    """Refuse a user's target twice: scores of pairs are the same for both lines."""
+    """Raise for repeated targets of a user, since scores of pairs are the same for both lines."""
     order = np.lexsort((targets, users))
-    a, b = order[:-1], order[1:]
-    same = (users[a] == users[b]) & (targets[a] == targets[b])
-    if same.any():
-        first, second = sorted((int(a[np.argmax(same)]), int(b[np.argmax(same)])))
+    earlier, later = order[:-1], order[1:]
+    is_repeated = (users[earlier] == users[later]) & (targets[earlier] == targets[later])
+    if is_repeated.any():
+        first, second = sorted(
+            (int(earlier[np.argmax(is_repeated)]), int(later[np.argmax(is_repeated)]))
+        )
         raise DataError(
             f"{file}: lines {first + 1} and {second + 1} have the same user and target. Keep one."
         )
 
 
 def _refuse_draws(file: Path, found: Candidates) -> None:
-    """Refuse more items than there are, and items drawn twice that could not be."""
+    """Raise if there are more items than n_items, or repeated items that could be drawn once."""
     n_named, n_items = np.union1d(found.target, found.items).size, int(np.max(found.n_items))
     if n_named > n_items:
         raise DataError(
@@ -190,7 +201,7 @@ class CandidatePairs:
     Attributes
     ----------
     file : str
-        What messages call the candidates.
+        The name of the candidates in messages.
     owner : int64, (n_lines,)
         The user of each line.
     line, user, item : int64, (n_rows,)
@@ -198,7 +209,7 @@ class CandidatePairs:
     target : bool, (n_rows,)
         Whether the item is the line's target.
     n_items : int or int64, (n_lines,)
-        Items of the catalogue, or of the one that each line's user has.
+        The number of items of the catalogue, or of the catalogue of each line's user.
     replacement : bool
         Whether an item could be drawn twice.
     """
@@ -215,13 +226,13 @@ class CandidatePairs:
     @classmethod
     def of(cls, candidates: Candidates, file: str) -> CandidatePairs:
         """Return the pairs of candidates, targets first."""
-        n, sizes = candidates.target.size, np.diff(candidates.offsets)
-        line = np.concatenate([np.arange(n), np.repeat(np.arange(n), sizes)])
+        n_targets, sizes = candidates.target.size, np.diff(candidates.offsets)
+        line = np.concatenate([np.arange(n_targets), np.repeat(np.arange(n_targets), sizes)])
         item = np.concatenate([candidates.target, candidates.items])
         owner = np.asarray(candidates.user)
-        is_target = np.arange(line.size) < n
-        about = candidates.n_items, candidates.replacement
-        return cls(file, owner, line, owner[line], item, is_target, *about)
+        is_target = np.arange(line.size) < n_targets
+        design_fields = candidates.n_items, candidates.replacement
+        return cls(file, owner, line, owner[line], item, is_target, *design_fields)
 
     def keep(self, rows: NDArray[Any]) -> CandidatePairs:
         """Return some of the pairs."""
@@ -229,13 +240,17 @@ class CandidatePairs:
         return replace(self, line=line[rows], user=user[rows], item=item[rows], target=target[rows])
 
     def ranks(self, scores: NDArray[Any], **options: Any) -> SampledRanks:
-        """Rank each target among its line's candidates by a score of each pair.
+        """Rank each target among its line's candidates by one score per pair.
 
         Parameters
         ----------
         scores : float64, (n_rows,)
         **options
-            ties and seed, as in `read_candidate_scores`.
+            The options ties and seed of `read_candidate_scores`.
+
+        Returns
+        -------
+        SampledRanks
         """
         keys = self._line_keys()
         table = {
@@ -244,7 +259,7 @@ class CandidatePairs:
             "score": scores,
             "target": self.target,
         }
-        found = read_candidate_scores(
+        ranked = read_candidate_scores(
             table,
             n_items=int(np.max(self.n_items)),
             mixed=True,
@@ -252,12 +267,12 @@ class CandidatePairs:
             **options,
         )
         order = np.argsort(keys)
-        line = order[np.searchsorted(keys, np.asarray(found.user), sorter=order)]
-        left = self.n_items if isinstance(self.n_items, int) else self.n_items[line]
-        return replace(found, user=self.owner[line], n_items=left)
+        line = order[np.searchsorted(keys, np.asarray(ranked.user), sorter=order)]
+        catalogue_sizes = self.n_items if isinstance(self.n_items, int) else self.n_items[line]
+        return replace(ranked, user=self.owner[line], n_items=catalogue_sizes)
 
     def _line_keys(self) -> NDArray[Any]:
-        """Return a number for each line that follows from its user and target, not its place."""
+        """Return a number per line that depends on its user and target and not on its position."""
         owner, item = self.owner, self.item
         if int(owner.max()) > _HIGHEST // (int(item.max()) + 1):
             owner, item = (np.unique(ids, return_inverse=True)[1] for ids in (owner, item))
@@ -269,54 +284,69 @@ class CandidatePairs:
 def read_pair_scores(
     source: Any, pairs: CandidatePairs, *, columns: dict[str, str] | None = None
 ) -> Floats:
-    """Look the score of each pair up in a table of users, items and scores.
+    """Return the score of each pair from a table of users, items and scores.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
-        See `podium.data`. Users and items are the numbers of `pairs`; other rows are left out.
+        The table; see `podium.data`. Users and items are the numbers of `pairs`. Rows of other
+        pairs are ignored.
     pairs : CandidatePairs
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "item", "score".
+        The names of columns that do not have their usual name, by "user", "item", "score".
+
+    Returns
+    -------
+    float64, (n_rows,)
 
     Raises
     ------
     DataError
-        If a pair has no score, or several that differ.
+        If a pair has no score, or several different scores.
     """
     users, items = (np.unique(ids) for ids in (pairs.user, pairs.item))
-    wanted = np.searchsorted(users, pairs.user) * items.size + np.searchsorted(items, pairs.item)
+    wanted_keys = np.searchsorted(users, pairs.user) * items.size + np.searchsorted(
+        items, pairs.item
+    )
     name, user, item, score = _read_scores(source, columns or {})
-    row = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
-    keys = np.searchsorted(users, user[row]) * items.size + np.searchsorted(items, item[row])
+    rows = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
+    keys = np.searchsorted(users, user[rows]) * items.size + np.searchsorted(items, item[rows])
     order = np.argsort(keys, kind="stable")
-    keys, row = keys[order], row[order]
-    unlike = (keys[1:] == keys[:-1]) & (score[row[1:]] != score[row[:-1]])
-    if unlike.any():
-        first = row[np.argmax(unlike)]
+    keys, rows = keys[order], rows[order]
+    is_conflict = (keys[1:] == keys[:-1]) & (score[rows[1:]] != score[rows[:-1]])
+    if is_conflict.any():
+        first = rows[np.argmax(is_conflict)]
         raise DataError(
             f"{name} has several scores of user {user[first]} and item {item[first]}. Keep one."
         )
-    place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-    lost = keys[place] != wanted if keys.size else np.ones(wanted.size, np.bool_)
-    if lost.any():
-        first = int(np.argmax(lost))
+    position = np.minimum(np.searchsorted(keys, wanted_keys), max(keys.size - 1, 0))
+    is_missing = keys[position] != wanted_keys if keys.size else np.ones(wanted_keys.size, np.bool_)
+    if is_missing.any():
+        first = int(np.argmax(is_missing))
         raise DataError(
-            f"{name} has no score of {int(lost.sum())} of the {lost.size} pairs in {pairs.file}, "
-            f"first of user {pairs.user[first]} and item {pairs.item[first]}. Users and items "
-            "are numbers there; each target and candidate needs a score."
+            f"{name} has no score of {int(is_missing.sum())} of the {is_missing.size} "
+            f"pairs in {pairs.file}, first of user {pairs.user[first]} "
+            f"and item {pairs.item[first]}. "
+            "Users and items are numbers there; each target and candidate needs a score."
         )
-    return score[row[place]]
+    return score[rows[position]]
 
 
 def _read_scores(source: Any, named: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
-    """Return the table's name, and users, items and scores, numbered as in files of negatives."""
+    """Return the table's name and its users, items and scores, in the numbers of the negatives."""
     roles = (USER, ITEM, SCORE)
     table = open_table(source, "candidates' scores", roles)
-    found = resolve(table.names, roles, named, table.name)
-    got = fetch(table, found, {"user": "id", "item": "id", "score": "number"})
-    user, item = (_numbers(got[role], found[role], table) for role in ("user", "item"))
-    return table.name, user, item, to_scores(table, found["score"], got["score"], user)
+    column_names = resolve(table.names, roles, named, table.name)
+    columns_by_role = fetch(table, column_names, {"user": "id", "item": "id", "score": "number"})
+    user, item = (
+        _numbers(columns_by_role[role], column_names[role], table) for role in ("user", "item")
+    )
+    return (
+        table.name,
+        user,
+        item,
+        to_scores(table, column_names["score"], columns_by_role["score"], user),
+    )
 
 
 def _numbers(column: Column, name: str, table: Source) -> Ints:

@@ -1,4 +1,4 @@
-"""Sampled ranks from a table of them."""
+"""Sampled ranks from a table of ranks."""
 
 from __future__ import annotations
 
@@ -40,35 +40,39 @@ def read_ranks(
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
-    """Read sampled ranks from a table: rank, and user, n_negatives, history where there are.
+    """Read sampled ranks from a table with a column rank and up to three optional columns.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
-        See `podium.data`. A tuple is (user, rank), (user, rank, n_negatives) or (user, rank,
-        n_negatives, history).
+        The table; see `podium.data`. A tuple is (user, rank), (user, rank, n_negatives) or (user,
+        rank, n_negatives, history).
     n_items : int or int, (n,)
-        Items that the samples were drawn from, the target among them.
+        The number of items that the samples were drawn from, including the target.
     n_negatives : int, optional
-        Sampled items beside the target, where the table has no column that says so.
+        The number of sampled items beside the target, if the table has no column for it.
     replacement, stages
-        As in `SampledRanks`.
-    seen : Seen, or what `read_seen` reads, optional
-        Items that were never drawn for a user: n_items is then one number, and each user's
-        catalogue has as many items fewer. Ranks cannot show whether that is so.
+        The design, as in `SampledRanks`.
+    seen : Seen, or a table for `read_seen`, optional
+        The items that were never drawn for a user. n_items must then be one number, and each user's
+        catalogue is smaller by the user's seen items. Ranks cannot show whether this is the case.
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "rank", "n_negatives",
-        "history" (or n_history, n_train: see `SampledRanks`).
+        The names of columns that do not have their usual name, by "user", "rank", "n_negatives",
+        "history" (usually history, n_history or n_train; see `SampledRanks`).
     format : str, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    SampledRanks
 
     Raises
     ------
     DataError
-        For a missing or broken file, a missing column or value.
+        If the file is missing or broken, or if a column or value is missing.
     ArgumentError
-        For what `SampledRanks` refuses; where the sizes are given twice, or not at all; if seen
-        is given and users are not, or a column of history is named.
+        If the sizes are given twice or not at all, if seen is given without users or together with
+        a named column of history, or for a reason listed in `SampledRanks`.
 
     Examples
     --------
@@ -77,17 +81,17 @@ def read_ranks(
     """
     roles = (_USER, RANK, _NEGATIVES, HISTORY)
     table = open_table(source, "ranks", roles, format)
-    found = resolve(table.names, roles, columns or {}, table.name)
-    if (n_negatives is None) == ("n_negatives" not in found):
+    column_names = resolve(table.names, roles, columns or {}, table.name)
+    if (n_negatives is None) == ("n_negatives" not in column_names):
         raise ArgumentError(
             "n_negatives must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
-    values = fetch(table, found, KINDS)
-    user = to_ids(values["user"], found["user"], table) if "user" in values else None
-    rank = to_numbers(values["rank"], found["rank"], table, user)
+    values = fetch(table, column_names, KINDS)
+    user = to_ids(values["user"], column_names["user"], table) if "user" in values else None
+    rank = to_numbers(values["rank"], column_names["rank"], table, user)
     if n_negatives is None:
-        sizes = to_numbers(values["n_negatives"], found["n_negatives"], table, user)
+        sizes = to_numbers(values["n_negatives"], column_names["n_negatives"], table, user)
     else:
         sizes = n_negatives
     if seen is not None:
@@ -102,21 +106,21 @@ def read_ranks(
         replacement=replacement,
         user=None if user is None else label_array(user),
         stages=stages,
-        history=own_items(values, found, table, user),
+        history=own_items(values, column_names, table, user),
     )
 
 
 def own_items(
     values: dict[str, Any], found: dict[str, str], table: Source, user: Ids | None
 ) -> Floats | None:
-    """Return the column of numbers of own items, if there is one."""
+    """Return the column with the numbers of own items, if there is one."""
     if "history" not in values:
         return None
     return to_numbers(values["history"], found["history"], table, user)
 
 
 def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], source: str) -> None:
-    """Leave out counts of items that are not in the catalogues, unless they were asked for."""
+    """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
             "history counts a user's own items among those that were drawn from, and seen= says "
@@ -131,7 +135,7 @@ def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], sourc
 
 
 def _common(sizes: int | Floats, stages: Any) -> Any:
-    """Return one number where a column holds the same one throughout."""
+    """Return one number if a column has the same number in all rows."""
     if isinstance(sizes, np.ndarray) and not stages and (sizes == sizes[0]).all():
         return int(sizes[0]) if float(sizes[0]).is_integer() else sizes
     return sizes

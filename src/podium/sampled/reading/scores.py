@@ -1,4 +1,4 @@
-"""Scores of targets and their candidates, as a scorer's file holds them, to sampled ranks."""
+"""Sampled ranks from the scores of targets and their candidates, such as a scorer's file."""
 
 from __future__ import annotations
 
@@ -43,46 +43,53 @@ def read_candidate_scores(
     columns: dict[str, str] | None = None,
     format: str | None = None,
 ) -> SampledRanks:
-    """Read the scores of targets and their candidates, and rank each target among its own.
+    """Read the scores of targets and their candidates, and rank each target among its candidates.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays
-        See `podium.data`. A row for each user and item, in any order: user, item, score, and
-        target, which is above 0 for held-out items and 0 for candidates. A user's targets are
-        each ranked among the user's candidates, and are no candidates themselves. A column
-        history, of which the targets' rows are read, is that of `SampledRanks`.
+        The table; see `podium.data`. It has one row per user and item, in any order, with the
+        columns user, item, score and target. The target column is above 0 for held-out items and 0
+        for candidates. Each target is ranked among the user's candidates, which do not include the
+        user's other targets. An optional column history is that of `SampledRanks`; it is read in
+        the rows of targets.
     n_items : int
-        Items that the candidates were drawn from, and the target.
+        The number of items that the candidates were drawn from, including the target.
     replacement : bool
-        Whether an item could be drawn twice: then a user's candidate may be in several rows, with
-        the same score in each. A target may not.
+        Whether an item could be drawn twice. A user's candidate may then be in several rows with
+        the same score. A target may not.
     ties : {"worst", "best", "average", "random"}
-        As in `sample_ranks`; "random" puts the target at any place among its equals.
+        The order of equal scores, as in `sample_ranks`. "random" puts the target at a random
+        position among equal scores.
     mixed : bool
-        Allow users with different numbers of candidates, which otherwise are an error: rows may
-        have been lost.
+        Whether users may have different numbers of candidates. Otherwise this is an error, because
+        rows may have been lost.
     seed : int
-        For ties="random"; what it gives depends on user and item alone.
+        The seed of ties="random", whose result depends only on the seed, the user and the item.
     seen, seen_candidates
-        As in `read_negatives`; samples may then differ in size as far as they had seen items.
+        The options of `read_negatives`. Samples may then differ in size by their seen items.
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "item", "score", "target",
-        "history".
+        The names of columns that do not have their usual name, by "user", "item", "score",
+        "target", "history".
     format : str, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    SampledRanks
 
     Raises
     ------
     DataError
-        For a missing or broken file, a missing column, a value that is not finite; for users
-        without a target or without a candidate; for different numbers of candidates; for a target
-        or an item twice that could not be drawn twice; if candidates or targets are seen items,
-        or `seen` has none of the users or items.
+        If the file is missing or broken, if a column is missing, or if a value is not finite.
+        If users have no target or no candidate, or different numbers of candidates.
+        If a target is repeated, or an item that could be drawn only once.
+        If candidates or targets are seen items, or `seen` has none of the users or items.
 
     Notes
     -----
-    Integers that float64 would round (beyond 2 ** 53) become their places in rising order.
+    Integers beyond 2 ** 53, which float64 would round, are replaced by their ranks in increasing
+    order.
 
     Examples
     --------
@@ -94,31 +101,31 @@ def read_candidate_scores(
     rule = _check.choice(ties, "ties", _TIES)
     roles = (USER, ITEM, SCORE, _TARGET, HISTORY)
     table = open_table(source, "candidates' scores", roles, format)
-    found = resolve(table.names, roles, columns or {}, table.name)
-    values = fetch(table, found, KINDS)
-    user, item = (to_ids(values[name], found[name], table) for name in ("user", "item"))
-    score = to_scores(table, found["score"], values["score"], user)
-    target = to_numbers(values["target"], found["target"], table, user)
-    target = finite(target, found["target"], user, table)
+    column_names = resolve(table.names, roles, columns or {}, table.name)
+    values = fetch(table, column_names, KINDS)
+    user, item = (to_ids(values[name], column_names[name], table) for name in ("user", "item"))
+    score = to_scores(table, column_names["score"], values["score"], user)
+    target = to_numbers(values["target"], column_names["target"], table, user)
+    target = finite(target, column_names["target"], user, table)
     if seen is not None:
         refuse_history(columns, values, table.name)
     rows = _Rows.of(label_array(user), label_array(item), score, target > 0)
-    again = _check.flag(replacement, "replacement")
-    _refuse_twice(rows, codes_of(item)[0], table.name, replacement=again)
+    with_replacement = _check.flag(replacement, "replacement")
+    _refuse_twice(rows, codes_of(item)[0], table.name, replacement=with_replacement)
     _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
     sizes: int | Ints = whole(n_items)
-    own = own_items(values, found, table, user)
+    own_counts = own_items(values, column_names, table, user)
     if seen is not None:
-        known = read_seen(seen)
-        drop = known.candidates(
+        seen_items = read_seen(seen)
+        is_seen = seen_items.candidates(
             (user, item), rows.held, n_items=n_items, source=table.name, on_seen=seen_candidates
         )
-        kept = rows.with_candidates(~drop)
-        sizes = known.sizes(user, n_items, table.name)[kept & rows.held]
-        if not kept.any():
+        is_kept = rows.with_candidates(~is_seen)
+        sizes = seen_items.sizes(user, n_items, table.name)[is_kept & rows.held]
+        if not is_kept.any():
             raise DataError(f"{table.name}: all candidates of all users are seen items.")
-        warn_of_lost(int((rows.held & ~kept).sum()), table.name)
-        rows = rows.keep(kept)
+        warn_of_lost(int((rows.held & ~is_kept).sum()), table.name)
+        rows = rows.keep(is_kept)
     n_negatives = rows.candidates(table.name)
     return from_twice(
         _twice_above(rows, rule, seed),
@@ -126,7 +133,7 @@ def read_candidate_scores(
         sizes,
         replacement=replacement,
         user=rows.names[rows.owner],
-        history=None if own is None else own[rows.held],
+        history=None if own_counts is None else own_counts[rows.held],
     )
 
 
@@ -137,9 +144,9 @@ class _Rows:
     Attributes
     ----------
     names : (n_users,)
-        Distinct users, rising.
+        The distinct users in increasing order.
     codes : int64, (n,)
-        The place in names of each row's user.
+        The position in names of each row's user.
     item : (n,)
     score : float64, (n,)
     held : bool, (n,)
@@ -160,13 +167,13 @@ class _Rows:
         score: Floats,
         held: NDArray[np.bool_],
     ) -> _Rows:
-        """Number the users."""
+        """Return rows with numbered users."""
         names, codes = np.unique(user, return_inverse=True)
         return cls(names, codes, item, score, held)
 
     @property
     def owner(self) -> NDArray[np.intp]:
-        """The place in names of each target's user."""
+        """The position in names of each target's user."""
         return self.codes[self.held]
 
     def keep(self, rows: NDArray[np.bool_]) -> _Rows:
@@ -175,14 +182,16 @@ class _Rows:
         return _Rows.of(user, self.item[rows], self.score[rows], self.held[rows])
 
     def with_candidates(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return some of the rows without those of users that lose all candidates."""
-        left = np.bincount(self.codes[rows & ~self.held], minlength=self.names.size) > 0
-        return rows & left[self.codes]
+        """Return some of the rows, without users that lose all candidates."""
+        has_candidates = np.bincount(self.codes[rows & ~self.held], minlength=self.names.size) > 0
+        return rows & has_candidates[self.codes]
 
     def candidates(self, source: str) -> Ints:
-        """Return how many candidates each user has, and refuse users without one or a target."""
+        """Return the number of candidates per user, or raise for users without one or a target."""
         n = self.names.size
-        counts = [np.bincount(self.codes[part], minlength=n) for part in (self.held, ~self.held)]
+        counts = [
+            np.bincount(self.codes[selected], minlength=n) for selected in (self.held, ~self.held)
+        ]
         for kind, count in zip(("target", "candidate"), counts, strict=True):
             if not count.all():
                 raise DataError(
@@ -194,7 +203,7 @@ class _Rows:
 
 
 def _twice_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
-    """Return twice what is above each target."""
+    """Return the doubled number of candidates above each target."""
     above, equal = _counts(rows.codes, rows.score, rows.held)
     if rule == "random":
         keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.held])
@@ -203,9 +212,9 @@ def _twice_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
 
 
 def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str) -> None:
-    odd = sizes != np.bincount(sizes).argmax()
-    if odd.any() and not _check.flag(mixed, "mixed"):
-        first = int(np.argmax(odd))
+    is_different = sizes != np.bincount(sizes).argmax()
+    if is_different.any() and not _check.flag(mixed, "mixed"):
+        first = int(np.argmax(is_different))
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
             f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
@@ -214,29 +223,32 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
 
 
 def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) -> None:
-    """Refuse rows that repeat a user's item, unless it is a candidate that was drawn again.
+    """Raise for rows that repeat a user's item, unless it is a candidate that was drawn again.
 
-    `places` are the items' codes.
+    `places` contains the items' codes.
     """
     order = np.lexsort((rows.held, places, rows.codes))
-    a, b = order[:-1], order[1:]
-    twice = (rows.codes[a] == rows.codes[b]) & (places[a] == places[b])
+    earlier, later = order[:-1], order[1:]
+    is_repeated = (rows.codes[earlier] == rows.codes[later]) & (places[earlier] == places[later])
     if replacement:
-        twice &= rows.held[b] | (rows.score[a] != rows.score[b])
-    if not twice.any():
+        is_repeated &= rows.held[later] | (rows.score[earlier] != rows.score[later])
+    if not is_repeated.any():
         return
-    first = int(np.argmax(twice))
-    one, other = a[first], b[first]
-    user, item = (_check.label(each) for each in (rows.names[rows.codes[one]], rows.item[one]))
+    first = int(np.argmax(is_repeated))
+    earlier_row, later_row = earlier[first], later[first]
+    user, item = (
+        _check.label(label)
+        for label in (rows.names[rows.codes[earlier_row]], rows.item[earlier_row])
+    )
     if not replacement:
         raise DataError(
             f"{source}: user {user} has item {item} in two rows, and replacement=False says that "
-            f"no item was drawn twice (rows that repeat another: {int(twice.sum())}). Keep one of "
-            "each user and item, or check how items were drawn."
+            f"no item was drawn twice (rows that repeat another: {int(is_repeated.sum())}). Keep "
+            "one of each user and item, or check how items were drawn."
         )
-    if rows.held[one]:
+    if rows.held[earlier_row]:
         raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
-    if rows.held[other]:
+    if rows.held[later_row]:
         raise DataError(
             f"{source}: user {user} has target {item} among the candidates too. Drop such "
             "candidates, and pass mixed=True if samples then differ in size."
@@ -245,17 +257,17 @@ def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) 
 
 
 def _counts(codes: NDArray[np.intp], score: Floats, held: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return how many of their users' candidates are above each target, and how many equal it."""
-    levels, level = np.unique(score, return_inverse=True)
-    keys = codes * levels.size + level
+    """Return the numbers of users' candidates above each target, and equal to it."""
+    levels, score_level = np.unique(score, return_inverse=True)
+    keys = codes * levels.size + score_level
     candidates, targets = np.sort(keys[~held]), keys[held]
-    ends = np.searchsorted(candidates, (codes[held] + 1) * levels.size)
-    after = np.searchsorted(candidates, targets, side="right")
-    return ends - after, after - np.searchsorted(candidates, targets)
+    user_ends = np.searchsorted(candidates, (codes[held] + 1) * levels.size)
+    end_of_equal = np.searchsorted(candidates, targets, side="right")
+    return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
 
 
 def _places(equal: Ints, users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int) -> Ints:
-    """Return how many of the equal ones come before, from 0 to all of them, equally likely."""
+    """Return random numbers of equal candidates above each target, from 0 to all of them."""
     units = np.empty(equal.size)
     _kernels.units(random_bits(seed), users, items, units)
     return np.minimum((units * (equal + 1)).astype(np.int64), equal)

@@ -1,4 +1,4 @@
-"""Users' seen items, which samples are said not to hold, and whether that is so."""
+"""Items that users had seen, and checks that samples do not contain them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from podium.sampled.design import Ints
 OnSeen = Literal["error", "drop"]
 
 _ROLES = (USER, ITEM)
-_FEW = 0.5  # share of users below which a table may be another data set's
-_FEW_ITEMS = 0.05  # share of the rows to be expected below which items may be another data set's
-_EXPECTED = 20  # rows of items that others had seen, from which their absence is no chance
+_FEW = 0.5  # with a smaller share of users, the table may belong to another data set
+_FEW_ITEMS = 0.05  # the same for the share of the expected rows
+_EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
 _ROLE = "the table of seen items"
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Items that users had before, and that are not in the users' catalogues.
+    """Items that users had before, which are not in the users' catalogues.
 
     Attributes
     ----------
     name : str
-        What messages call the table.
+        The name of the table in messages.
     user, item : int64 array or String Series, (n_pairs,)
-        Distinct pairs.
+        The distinct pairs.
     """
 
     name: str
@@ -46,49 +46,58 @@ class Seen:
     item: Ids
 
     def sizes(self, user: Ids, n_items: ArrayLike, source: str) -> Ints:
-        """Return how many items are left in the catalogue of each row's user.
+        """Return the number of items that are left in the catalogue of each row's user.
 
         Parameters
         ----------
         user : int64 array or String Series, (n,)
         n_items : int
-            Items of the whole catalogue.
+            The number of items of the whole catalogue.
         source : str
-            What messages call the sample.
+            The name of the sample in messages.
+
+        Returns
+        -------
+        int64, (n,)
 
         Raises
         ------
         DataError
-            If it has none of the users.
+            If the table has none of the users.
+
+        Warns
+        -----
+        PodiumWarning
+            If the table has less than half of the users.
         """
         shared = share(self.user, user)
         sides = (Side(_ROLE, self.name, self.user), Side("the sample", source, user))
-        met = check_met(shared, "user", *sides, few=0.0)
-        if met.both.size < _FEW * met.n_right:
+        overlap = check_met(shared, "user", *sides, few=0.0)
+        if overlap.both.size < _FEW * overlap.n_right:
             warnings.warn(
-                f"{met.both.size} of the {met.n_right} users of {source} are in {self.name}; the "
-                "others count as having seen nothing.",
+                f"{overlap.both.size} of the {overlap.n_right} users of {source} are in "
+                f"{self.name}; the others count as having seen nothing.",
                 PodiumWarning,
                 stacklevel=3,
             )
         return whole(n_items) - self._n_seen(user)
 
     def _n_seen(self, user: Ids) -> Ints:
-        """Return how many items each row's user has seen."""
+        """Return the number of items that each row's user has seen."""
         shared = share(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
-        place = find(users, shared.right)
-        return np.where(place < 0, 0, counts[place])
+        position = find(users, shared.right)
+        return np.where(position < 0, 0, counts[position])
 
     def holds(self, user: Ids, item: Ids) -> NDArray[np.bool_]:
-        """Return whether each pair is one of them."""
-        users, items = (
+        """Return whether each pair is a seen pair."""
+        user_codes, item_codes = (
             np.unique(np.concatenate([shared.left, shared.right]), return_inverse=True)
             for shared in (share(self.user, user), share(self.item, item))
         )
-        keys = users[1] * items[0].size + items[1]
-        n = len(self.user)
-        return np.isin(keys[n:], keys[:n])
+        keys = user_codes[1] * item_codes[0].size + item_codes[1]
+        n_seen = len(self.user)
+        return np.isin(keys[n_seen:], keys[:n_seen])
 
     def candidates(
         self,
@@ -104,37 +113,41 @@ class Seen:
         Parameters
         ----------
         pairs : tuple of (user, item), each (n,)
-            Of targets and candidates.
+            The pairs of targets and candidates.
         target : bool, (n,)
-            Which of the pairs are targets.
+            Whether each pair is a target.
         n_items : int
-            Items of the whole catalogue.
+            The number of items of the whole catalogue.
         source : str
-            What messages call the sample.
+            The name of the sample in messages.
         on_seen : {"error", "drop"}
-            Whether to refuse seen candidates.
+            Whether seen candidates are an error.
+
+        Returns
+        -------
+        bool, (n,)
 
         Raises
         ------
         DataError
-            If a target is a seen item, a candidate is one that is not to be dropped, or no item is
-            in both where some must be.
+            If a target is a seen item, if a candidate is one and on_seen is "error", or if the
+            sample and the table have no item in common although some must be.
 
         Warns
         -----
         PodiumWarning
-            If hardly any item is in both.
+            If the sample and the table have very few items in common.
         """
         drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
-        held = self.holds(*pairs)
-        if (held & target).any():
-            user, item, n = _first(pairs, held & target)
+        is_seen = self.holds(*pairs)
+        if (is_seen & target).any():
+            user, item, n = _first(pairs, is_seen & target)
             raise DataError(
                 f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
                 f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
             )
-        if held.any() and not drop:
-            user, item, n = _first(pairs, held)
+        if is_seen.any() and not drop:
+            user, item, n = _first(pairs, is_seen)
             raise DataError(
                 f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
                 f"first item {item} of user {user}, so that seen items were drawn too. Pass "
@@ -142,32 +155,33 @@ class Seen:
                 "rank among all items."
             )
         self._check_items(pairs, n_items, source)
-        return held
+        return is_seen
 
     def _check_items(self, pairs: tuple[Ids, Ids], n_items: ArrayLike, source: str) -> None:
-        """Refuse a sample without items that others had seen, or warn, where it should have some.
+        """Raise or warn if the sample has too few of the items that other users had seen.
 
-        A user's own seen items are in no sample, so those of all users may be in none by chance.
+        A user's own seen items are in no sample, so that by chance a sample may have no seen item
+        of any user.
         """
         user, item = pairs
         shared = share(self.item, item)
-        met = meet(shared)
-        n_others = met.n_left - self._n_seen(user)
+        overlap = meet(shared)
+        n_others = overlap.n_left - self._n_seen(user)
         expected = float(n_others.sum()) / whole(n_items)
-        if met.both.size or expected > _EXPECTED:
+        if overlap.both.size or expected > _EXPECTED:
             sides = (Side(_ROLE, self.name, self.item), Side("the sample", source, item))
             check_met(shared, "item", *sides, few=0.0)
-        if np.isin(shared.right, met.both).sum() < _FEW_ITEMS * expected:
+        if np.isin(shared.right, overlap.both).sum() < _FEW_ITEMS * expected:
             warnings.warn(
-                f"{met.both.size} of the {met.n_left} items of {self.name} are among the "
-                f"{met.n_right} of {source}. Check that both use the same item ids.",
+                f"{overlap.both.size} of the {overlap.n_left} items of {self.name} are among the "
+                f"{overlap.n_right} of {source}. Check that both use the same item ids.",
                 PodiumWarning,
                 stacklevel=4,
             )
 
 
 def whole(n_items: ArrayLike) -> int:
-    """Return the size of the catalogue that seen items are taken from."""
+    """Return the size of the catalogue that seen items are removed from."""
     if np.ndim(n_items):
         raise ArgumentError(
             f"n_items must be one number with seen=, which makes the users' own of it, got "
@@ -177,7 +191,7 @@ def whole(n_items: ArrayLike) -> int:
 
 
 def _first(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, Any, int]:
-    """Return the first of some pairs, for messages, and how many there are."""
+    """Return the user and the item of the first of some pairs, and the number of these pairs."""
     user, item = (_check.label(column[int(np.argmax(rows))]) for column in pairs)
     return user, item, int(rows.sum())
 
@@ -185,20 +199,25 @@ def _first(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, Any, i
 def read_seen(
     source: Any, *, columns: dict[str, str] | None = None, format: str | None = None
 ) -> Seen:
-    """Read the items that users had before: a table of user and item.
+    """Read the items that users had before, from a table of user and item.
 
     Parameters
     ----------
     source : path, frame, mapping, tuple of arrays, or Seen
-        See `podium.data`. Rows that repeat another count once. What was read before stays.
+        The table; see `podium.data`. Repeated rows count once. A `Seen` is returned unchanged.
     columns : dict, optional
-        Names of columns that don't have their usual name, by "user", "item".
+        The names of columns that do not have their usual name, by "user", "item".
     format : str, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    Seen
 
     Raises
     ------
     DataError
+        If the file is missing or broken, or if a column or value is missing.
         If the file is missing or broken, or a column or value is missing.
 
     Examples
@@ -209,37 +228,43 @@ def read_seen(
     if isinstance(source, Seen):
         return source
     table = open_table(source, "seen items", _ROLES, format)
-    found = resolve(table.names, _ROLES, columns or {}, table.name)
-    got = fetch(table, found, {"user": "id", "item": "id"})
-    user, item = (to_ids(got[role], found[role], table) for role in ("user", "item"))
-    (users, _), (items, names) = codes_of(user), codes_of(item)
-    rows = np.unique(users * names.size + items, return_index=True)[1]
+    column_names = resolve(table.names, _ROLES, columns or {}, table.name)
+    columns_by_role = fetch(table, column_names, {"user": "id", "item": "id"})
+    user, item = (
+        to_ids(columns_by_role[role], column_names[role], table) for role in ("user", "item")
+    )
+    (users, _), (items, distinct_items) = codes_of(user), codes_of(item)
+    rows = np.unique(users * distinct_items.size + items, return_index=True)[1]
     return Seen(table.name.replace("The seen items", "the seen items"), user[rows], item[rows])
 
 
 def without_seen(
     candidates: Candidates, seen: Any, *, source: str, seen_candidates: OnSeen = "error"
 ) -> Candidates:
-    """Take users' seen items from the catalogues of candidates that are numbers of rows and items.
+    """Remove users' seen items from the catalogues of candidates given as row and item numbers.
 
     Parameters
     ----------
     candidates : Candidates
-        Its n_items is that of the whole catalogue.
-    seen : Seen, or what `read_seen` reads
-        The same numbers.
+        The candidates. Their n_items is that of the whole catalogue.
+    seen : Seen, or a table for `read_seen`
+        The seen items, in the same numbers.
     source : str
-        What messages call the candidates.
+        The name of the candidates in messages.
     seen_candidates : {"error", "drop"}
-        What to do about candidates that their users had seen: refuse them, or drop them. Targets
-        left without a candidate are dropped, which biases nothing.
+        The treatment of candidates that their users had seen: raise an error, or drop them. Targets
+        left without a candidate are dropped, which introduces no bias.
+
+    Returns
+    -------
+    Candidates
 
     Raises
     ------
     DataError
-        As `Seen.candidates` and `Seen.sizes`.
+        If a check of `Seen.candidates` or `Seen.sizes` fails.
     """
-    known, sizes = read_seen(seen), np.diff(candidates.offsets)
+    seen_items, sizes = read_seen(seen), np.diff(candidates.offsets)
     user = np.asarray(candidates.user)
     pairs = (
         np.concatenate([user, np.repeat(user, sizes)]),
@@ -247,15 +272,17 @@ def without_seen(
     )
     target = np.arange(pairs[0].size) < user.size
     n_items = candidates.n_items
-    left = known.sizes(user, n_items, source)
-    held = known.candidates(pairs, target, n_items=n_items, source=source, on_seen=seen_candidates)
-    found = replace(candidates, n_items=left).without(held[user.size :])
-    warn_of_lost(user.size - found.target.size, source)
-    return found
+    n_left = seen_items.sizes(user, n_items, source)
+    is_seen = seen_items.candidates(
+        pairs, target, n_items=n_items, source=source, on_seen=seen_candidates
+    )
+    remaining = replace(candidates, n_items=n_left).without(is_seen[user.size :])
+    warn_of_lost(user.size - remaining.target.size, source)
+    return remaining
 
 
 def warn_of_lost(n: int, source: str) -> None:
-    """Warn that targets are left without a candidate."""
+    """Warn if targets are left without a candidate."""
     if n:
         warnings.warn(
             f"{source}: targets left out, since all of their candidates were seen items: {n}.",

@@ -1,4 +1,4 @@
-"""The default estimator: a smooth density of log-ranks, as rough as the data make likely."""
+"""The default estimator: a smooth density of log-ranks with a roughness fitted to the data."""
 
 from __future__ import annotations
 
@@ -23,45 +23,48 @@ from podium.sampled.estimators.smooth.prior import plain, with_history
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
-_LEFT_OUT = 1e-3  # weight of fits that may be off without a warning
+_LEFT_OUT = 1e-3  # the weight of unconverged fits up to which there is no warning
 
 
 @register
 @dataclass(frozen=True)
 class Smooth(Estimator):
-    """A smooth density of log-ranks, with the roughness that makes the data likely.
+    """A smooth density of log-ranks, whose roughness is fitted to the data.
 
-    A sample of n of N items cannot tell ranks below about N / n apart. What a cutoff of 10 needs
-    there is taken from the shape above it: the log density is a spline in log rank whose bends
-    are penalised, so that it goes on as the power law that the data end in, and flattens towards
-    rank 1. The strength of the penalty is averaged over, each weighted with the likelihood that
-    it gives the data. Where no smooth density fits the ranks (chi-square, p < 0.0001), steps of
-    expectation maximisation add freedom until one does, at most 200: what is left then is `MLE`
-    with a better start. Samples of several designs are not tested.
+    A sample of n of N items cannot distinguish ranks below about N / n. The distribution of these
+    ranks, which a cutoff of 10 needs, is extrapolated from the shape above them. The log density is
+    a spline in log rank with a penalty on its bends. It therefore continues the power law of the
+    lowest ranks that the data resolve, and flattens towards rank 1. The strength of the penalty is
+    averaged over, with weights proportional to the likelihood of the data. If no smooth density
+    fits the ranks (chi-square test, p < 0.0001), steps of expectation maximisation are added until
+    one does, at most 200. The result is then `MLE` with a better start. Samples of several designs
+    are not tested.
 
     Notes
     -----
-    A rank's chance is estimated by its posterior harmonic mean, the logarithm's mean less half of
-    its variance, which has the least expected (estimate - value)^2 / value: where the sample tells
-    little, too much is the larger error.
+    The probability of a rank is estimated by its posterior harmonic mean: the exponential of the
+    mean of the logarithm minus half its variance. This minimises the expected value of
+    (estimate - value)^2 / value. If the sample has little information, too large an estimate is the
+    larger error.
 
     Trained recommenders rank a user's own (training) items first, if these stay in the catalogue.
-    Where `SampledRanks.history` tells their numbers, a second fit learns from users of many items
-    what the top of the others' lists looks like. As its form is an assumption too, the two fits
-    weigh the same, and what they differ by is part of the error.
+    If `SampledRanks.history` has their numbers, a second fit uses users with many items to learn
+    the shape of the top of other users' lists. Its form is also an assumption. The two fits
+    therefore have equal weights, and their difference is part of the error.
 
-    `posterior` also gives standard errors and intervals, and `prior_decides` where the sample
-    says next to nothing of the first ranks: the interval is then all that the sample allows there.
-    Where the first ranks fall steeply, intervals allow for a peak at rank 1, as high as ranks that
-    are rounded up from a power law have; those of ndcg, ap and rr are too narrow for higher ones.
-    `identification_bounds` tells what holds for all.
+    `posterior` also gives standard errors and intervals. `prior_decides` is true if the sample has
+    almost no information about the first ranks; the interval is then all that the sample allows
+    there. If the density falls steeply over the first ranks, intervals allow for a peak at rank 1
+    that is as high as that of ranks rounded up from a power law. Intervals of ndcg, ap and rr are
+    too narrow for higher peaks. `identification_bounds` holds for all distributions.
 
-    Several targets of a user count one by one where they have nothing in common, as one where
-    they are alike: the correlation of the log sampled ranks within users decides.
+    Several targets of a user count as separate observations if they are uncorrelated, and as one if
+    they are alike. The correlation of the log sampled ranks within users determines the number
+    between these.
 
-    Where users' catalogues have more than 16 sizes, those are rounded to steps of 2 %.
+    If users' catalogues have more than 16 sizes, the sizes are rounded to steps of 2 %.
 
-    Cost: 10 ms, or 0.1 s with history, whatever n_items, and memory for the result. The first
+    Cost: 10 ms, or 0.1 s with history, and the memory of the result, for any n_items. The first
     interval takes three times as long again.
 
     References
@@ -87,17 +90,26 @@ class Smooth(Estimator):
         return self.posterior(ranks).distribution
 
     def posterior(self, ranks: SampledRanks) -> SmoothFit:
-        """Estimate the distribution of the target's rank, and how sure it is.
+        """Estimate the distribution of the target's rank with its uncertainty.
 
         Parameters
         ----------
         ranks : SampledRanks
-            Every user counts once. Their history is read where they have one.
+            The observed ranks. Each user counts once. Histories are read if there are any.
+
+        Returns
+        -------
+        SmoothFit
+
+        Raises
+        ------
+        ArgumentError
+            If the method does not support this design of samples.
 
         Warns
         -----
         ConvergenceWarning
-            If no likeliest density was found.
+            If the search for the likeliest density did not converge.
         """
         with one_blas_thread:
             return self._posterior(self.check(ranks))
@@ -106,42 +118,42 @@ class Smooth(Estimator):
         observed = likelihood(ranks)
         if observed.is_exact:
             return SmoothFit(RankDistribution(climb(observed, None)), ranks, 0, ())
-        given, ranks = ranks, few_designs(ranks)
+        original, ranks = ranks, few_designs(ranks)
         observed = likelihood(ranks)
         designs = [design for design, _ in observed.parts]
-        most = max(design.n_negatives for design in designs)
-        cells = Cells.of(observed.n_items, most, min(map(left_open, designs)))
-        places, (seen, unseen, columns) = Places.of(ranks), cells.outcomes(observed)
-        chances = np.hstack([seen, unseen])
+        largest_sample = max(design.n_negatives for design in designs)
+        cells = Cells.of(observed.n_items, largest_sample, min(map(left_open, designs)))
+        places, (seen_chances, unseen_chances, columns) = Places.of(ranks), cells.outcomes(observed)
+        chances = np.hstack([seen_chances, unseen_chances])
         families = [places.plain(), places] if places.told else [places]
-        samples = (Sample.of(chances, each.counts(ranks), columns) for each in families)
+        samples = (Sample.of(chances, family.counts(ranks), columns) for family in families)
         states = tuple(map(partial(_state, cells), families, samples))
         _warn(states)
         mass, n_steps = relax(together(states), cells, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
-        return SmoothFit(distribution, given, n_steps, states)
+        return SmoothFit(distribution, original, n_steps, states)
 
 
 def _state(cells: Cells, places: Places, sample: Sample) -> State:
-    """Fit the family of one density for all users, or of one that their histories change."""
+    """Fit the family with one density for all users, or with densities that depend on history."""
     shares = sample.counts.sum(axis=1) / sample.counts.sum()
     prior = with_history(cells, places.sizes, shares) if places.told else plain(cells)
-    found, weights = modes(prior, sample)
-    return State(cells, prior, sample, shares, tuple(found), weights, places)
+    fitted_modes, weights = modes(prior, sample)
+    return State(cells, prior, sample, shares, tuple(fitted_modes), weights, places)
 
 
 def _warn(states: Sequence[State]) -> None:
-    """Warn of fits that are far from the likeliest one, if they count."""
-    left = sum(
-        share
+    """Warn if fits with a noticeable weight are far from the likeliest one."""
+    lost_weight = sum(
+        weight
         for state in states
-        for mode, share in zip(state.modes, state.weights / len(states), strict=True)
+        for mode, weight in zip(state.modes, state.weights / len(states), strict=True)
         if not mode.converged
     )
-    if left > _LEFT_OUT:
+    if lost_weight > _LEFT_OUT:
         warnings.warn(
-            f"Smooth stopped early: fits with {left:.0%} of the weight are far from the likeliest "
-            'ones, so the estimate may be wrong. The estimator "mle" has no such search.',
+            f"Smooth stopped early: fits with {lost_weight:.0%} of the weight are far from the "
+            'likeliest ones, so the estimate may be wrong. The estimator "mle" has no such search.',
             ConvergenceWarning,
             stacklevel=4,
         )

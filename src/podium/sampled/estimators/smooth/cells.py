@@ -1,4 +1,4 @@
-"""Cells of neighbouring ranks that share their mass evenly: a catalogue in some 300 numbers."""
+"""Cells in which neighbouring ranks are equally likely: a catalogue in about 300 numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import all_rank_weights
 from podium.sampled.likelihood import Likelihood
 
-_SINGLE = 24  # ranks at either end that are cells of their own
+_SINGLE = 24  # ranks at each end that are separate cells
 _RATIO = 0.07  # of a cell's size to its distance from the nearer end
-_DEVIATIONS = 0.5  # of the sampled rank that a cell may span
-_STEP = 0.25  # the same between ranks that stand for the others of a cell
-_LEAST_NODES = 4  # such ranks in a cell
-_MOST_CELLS = 1024  # about, beyond which cells do not get narrower with samples of nearly all
-_BLOCK = 2**20  # chances at once: 8 MiB
+_DEVIATIONS = 0.5  # standard deviations of the sampled rank that a cell may span
+_STEP = 0.25  # standard deviations between the ranks that represent a cell
+_LEAST_NODES = 4  # of these ranks per cell
+_MOST_CELLS = 1024  # approximately; limits the cells for samples of nearly all items
+_BLOCK = 2**20  # chances in memory at the same time: 8 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,25 +29,28 @@ class Cells:
 
     @classmethod
     def of(cls, n_items: int, n_negatives: int, left: float = 1.0) -> Cells:
-        """Lay out cells that are narrow where ranks are few, and where a sample tells them apart.
+        """Return cells that are narrow near the ends and where a sample distinguishes ranks.
 
         Parameters
         ----------
         n_items, n_negatives : int
         left : float
-            The sampled rank's standard deviation over that under replacement; see `left_open`.
+            The ratio of the sampled rank's standard deviation to that with replacement; see
+            `left_open`.
         """
-        half = (n_items + 1) // 2
-        least = n_items / _MOST_CELLS
+        middle_rank = (n_items + 1) // 2
+        smallest_width = n_items / _MOST_CELLS
         edges = [0]
-        while edges[-1] < half:
-            last = edges[-1]
-            spread = _DEVIATIONS * np.sqrt(max(last, 1) * (n_items - last) / n_negatives)
-            told = max(left * spread, min(least, spread))
-            width = min(_RATIO * last, told) if last >= _SINGLE else 1
-            edges.append(last + max(1, int(width)))
-        inner = np.array(edges[:-1], dtype=np.int64)
-        return cls(np.unique(np.concatenate([inner, n_items - inner])))
+        while edges[-1] < middle_rank:
+            last_edge = edges[-1]
+            deviations = _DEVIATIONS * np.sqrt(
+                max(last_edge, 1) * (n_items - last_edge) / n_negatives
+            )
+            resolution = max(left * deviations, min(smallest_width, deviations))
+            width = min(_RATIO * last_edge, resolution) if last_edge >= _SINGLE else 1
+            edges.append(last_edge + max(1, int(width)))
+        inner_edges = np.array(edges[:-1], dtype=np.int64)
+        return cls(np.unique(np.concatenate([inner_edges, n_items - inner_edges])))
 
     @property
     def n_items(self) -> int:
@@ -62,108 +65,119 @@ class Cells:
         return (self.edges[:-1] + self.edges[1:] + 1) / 2
 
     def chances(self, observed: Likelihood) -> Floats:
-        """Return how likely each seen outcome is, on average, in each cell: (n_cells, n_seen)."""
+        """Return the mean chance of each observed outcome in each cell: (n_cells, n_seen)."""
         return self.outcomes(observed)[0]
 
     def outcomes(self, observed: Likelihood) -> tuple[Floats, Floats, Ints]:
-        """Return the chances of each observed outcome, and of those that nobody had.
+        """Return the chances of the observed outcomes, and of the unobserved ones.
 
         Returns
         -------
         float64 (n_cells, n_seen), float64 (n_cells, n_unseen), int64 (n_seen + n_unseen,)
-            The last numbers the design that each column is of, of those seen and then the others.
-            Unseen neighbours that tell the same of a rank are put together: with many outcomes
-            and few users, what can be expected to be known depends on them too.
+            The last array is the number of each column's design, for the observed columns and then
+            the others. Unobserved neighbours with the same information about a rank are merged.
+            They are needed because the expected information also depends on them, if there are
+            many outcomes and few users.
         """
-        seen: list[Floats] = []
-        unseen: list[Floats] = [np.zeros((self.sizes.size, 0))]
-        for design, places in observed.parts:
+        seen_chances: list[Floats] = []
+        unseen_chances: list[Floats] = [np.zeros((self.sizes.size, 0))]
+        for design, observed_outcomes in observed.parts:
             chances = self._of_design(design)
-            seen.append(chances[:, places])
-            others = np.setdiff1d(np.arange(design.n_outcomes), places)
-            starts = np.unique(_alike(design)[others], return_index=True)[1]
-            if others.size:
-                unseen.append(np.add.reduceat(chances[:, others], starts, axis=1))
+            seen_chances.append(chances[:, observed_outcomes])
+            other_outcomes = np.setdiff1d(np.arange(design.n_outcomes), observed_outcomes)
+            first_columns = np.unique(_alike(design)[other_outcomes], return_index=True)[1]
+            if other_outcomes.size:
+                unseen_chances.append(
+                    np.add.reduceat(chances[:, other_outcomes], first_columns, axis=1)
+                )
             else:
-                unseen.append(unseen[0])
-        order = np.arange(len(seen))
-        columns = [np.repeat(order, [each.shape[1] for each in of]) for of in (seen, unseen[1:])]
+                unseen_chances.append(unseen_chances[0])
+        part_numbers = np.arange(len(seen_chances))
+        columns = [
+            np.repeat(part_numbers, [block.shape[1] for block in blocks])
+            for blocks in (seen_chances, unseen_chances[1:])
+        ]
         return (
-            np.concatenate(seen, axis=1),
-            np.concatenate(unseen, axis=1),
+            np.concatenate(seen_chances, axis=1),
+            np.concatenate(unseen_chances, axis=1),
             np.concatenate(columns),
         )
 
     def _of_design(self, design: Design) -> Floats:
-        """Return how likely each outcome is, on average, in each cell: (n_cells, n_outcomes).
+        """Return the mean chance of each outcome in each cell: (n_cells, n_outcomes).
 
-        Two places that have the mean and the variance of a cell's ranks stand for all of them.
-        Without replacement there are chances at whole ranks alone, and these differ between
-        neighbours where nearly all items are drawn: then every rank of a cell stands for itself.
+        Two places with the mean and the variance of a cell's ranks represent all of them. Without
+        replacement, chances exist only at whole ranks. If nearly all items are drawn, they differ
+        between neighbours, and every rank is used.
         """
         if design.replacement:
-            away = np.sqrt((self.sizes**2 - 1.0) / 12.0)
-            ends = (_inside(design, self.middles + sign * away) for sign in (-1, 1))
-            return sum(ends, np.zeros(())) / 2
+            offset = np.sqrt((self.sizes**2 - 1.0) / 12.0)
+            end_chances = (_inside(design, self.middles + sign * offset) for sign in (-1, 1))
+            return sum(end_chances, np.zeros(())) / 2
         ranks, counts = self._whole_ranks(design.n_negatives, left_open(design))
         stops: Ints = np.cumsum(counts)
-        found = np.empty((counts.size, design.n_outcomes))
-        low, room = 0, _BLOCK // design.n_outcomes
+        sums = np.empty((counts.size, design.n_outcomes))
+        low, n_block_ranks = 0, _BLOCK // design.n_outcomes
         while low < counts.size:
             start = int(stops[low] - counts[low])
-            high = max(low + 1, int(np.searchsorted(stops, start + room, side="right")))
-            rows = _inside(design, ranks[start : stops[high - 1]])
-            found[low:high] = np.add.reduceat(rows, stops[low:high] - counts[low:high] - start)
+            high = max(low + 1, int(np.searchsorted(stops, start + n_block_ranks, side="right")))
+            block = _inside(design, ranks[start : stops[high - 1]])
+            sums[low:high] = np.add.reduceat(block, stops[low:high] - counts[low:high] - start)
             low = high
-        return found / counts[:, None]
+        return sums / counts[:, None]
 
     def _whole_ranks(self, n_negatives: int, left: float) -> tuple[Floats, Ints]:
-        """Return ranks that stand for all of their cell, and how many there are in each cell.
+        """Return ranks that represent their cells, and the number of them in each cell.
 
-        They are even about the cell's middle, and all ranks where samples tell these apart.
+        They are symmetric about the cell's middle, and include all ranks of a cell if samples
+        distinguish these.
         """
         sizes = np.diff(self.edges)
         middles = self.middles
-        spread = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
-        steps = np.maximum(np.floor(_STEP * left * spread), 1.0)
-        wanted = np.ceil(self.sizes / steps).astype(np.int64)
-        counts = np.minimum(np.maximum(wanted, _LEAST_NODES), sizes)
+        deviations = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
+        steps = np.maximum(np.floor(_STEP * left * deviations), 1.0)
+        n_nodes = np.ceil(self.sizes / steps).astype(np.int64)
+        counts = np.minimum(np.maximum(n_nodes, _LEAST_NODES), sizes)
         cell = np.repeat(np.arange(sizes.size), counts)
-        place = np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        first = np.minimum(place, counts[cell] - 1 - place)  # as far from the other end
-        away = ((2 * first + 1) * sizes[cell]) // (2 * counts[cell])
-        ranks = np.where(place == first, away, sizes[cell] - 1 - away) + self.edges[:-1][cell] + 1
+        position = np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        distance_from_end = np.minimum(position, counts[cell] - 1 - position)  # for symmetry
+        offset = ((2 * distance_from_end + 1) * sizes[cell]) // (2 * counts[cell])
+        ranks = (
+            np.where(position == distance_from_end, offset, sizes[cell] - 1 - offset)
+            + self.edges[:-1][cell]
+            + 1
+        )
         return ranks.astype(np.float64), counts
 
     def weights(self, measure: Measure, power: int = 1) -> Floats:
-        """Return the mean of a measure's weight, or of its square, over each cell: (n_cells,)."""
+        """Return the mean of a power of a measure's weights over each cell: (n_cells,)."""
         values = all_rank_weights(measure, self.n_items) ** power
         return np.add.reduceat(values, self.edges[:-1]) / self.sizes
 
     def spread(self, mass: Floats) -> Floats:
-        """Share each cell's mass among its ranks: float64, (n_items,)."""
+        """Divide each cell's mass equally among its ranks: float64, (n_items,)."""
         return np.repeat(mass / self.sizes, np.diff(self.edges))
 
 
 def left_open(design: Design) -> float:
-    """Return a sampled rank's standard deviation, over that of a sample with replacement."""
+    """Return the ratio of a sampled rank's standard deviation to that with replacement."""
     if design.replacement:
         return 1.0
     return float(np.sqrt((design.n_items - design.n_negatives) / max(design.n_items - 1, 1)))
 
 
 def _inside(design: Design, ranks: Floats) -> Floats:
-    """Return the chances of all outcomes at ranks, 0 beyond the user's own catalogue."""
+    """Return the chances of all outcomes at ranks; 0 beyond the user's own catalogue."""
     if ranks[-1] <= design.n_items:
         return design.probabilities(ranks)
-    found = np.zeros((ranks.size, design.n_outcomes))
+    chances = np.zeros((ranks.size, design.n_outcomes))
     inside = ranks <= design.n_items
-    found[inside] = design.probabilities(ranks[inside])
-    return found
+    chances[inside] = design.probabilities(ranks[inside])
+    return chances
 
 
 def _alike(design: Design) -> Ints:
     """Number outcomes so that neighbours within half a standard deviation have the same number."""
-    place = np.arange(design.n_outcomes) / design.n_negatives
-    angles = np.arcsin(np.sqrt(place)) * 2 * np.sqrt(design.n_negatives)  # deviation 1
+    position = np.arange(design.n_outcomes) / design.n_negatives
+    angles = np.arcsin(np.sqrt(position)) * 2 * np.sqrt(design.n_negatives)  # deviation 1
     return (angles / _DEVIATIONS).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Observed ranks as the smooth estimator reads them, and whether a distribution fits them."""
+"""Observed ranks as input of the smooth estimator, and a test of fit."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from podium.sampled.ranks import SampledRanks
 
 _GROUPS = 8  # of users, by their number of own items
 _LEAST_EXPECTED = 5.0  # users in a cell of the test of fit
-_REJECTED = 1e-4  # probability below which the smooth family does not fit
-_MOST_STEPS = 200  # of expectation maximisation, where it does not: more would follow noise
+_REJECTED = 1e-4  # the p-value below which the smooth family does not fit
+_MOST_STEPS = 200  # of expectation maximisation if it does not fit; more would follow noise
 _STEPS = 10  # between tests
-_MOST_DESIGNS = 16  # beyond which sizes of catalogues are rounded
-_ALIKE = 0.02  # in the log of a size
-_SAME = 1e-20  # of squared differences that are rounding
+_MOST_DESIGNS = 16  # with more designs, sizes of catalogues are rounded
+_ALIKE = 0.02  # the step of rounding in the log of a size
+_SAME = 1e-20  # smaller squared differences are rounding errors
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where each row is counted: its group of users, and its column of observed outcomes.
+    """The cell in which each row is counted: its group of users and its column of outcomes.
 
     Attributes
     ----------
     groups : int64, (n,)
     sizes : float64, (n_groups,)
-        Typical number of own items in each group, 1 or more.
+        The typical number of own items in each group, at least 1.
     columns : int64, (n,)
-        In the order of `Likelihood.rows`.
+        The numbers of columns in the order of `Likelihood.rows`.
     n_columns : int
     """
 
@@ -44,17 +44,17 @@ class Places:
 
     @classmethod
     def of(cls, ranks: SampledRanks) -> Places:
-        """Group users by their histories, where they have some."""
+        """Group users by their histories, if they have any."""
         columns, n_columns = np.empty(ranks.n_rows, np.int64), 0
         for _, rows in ranks.design_rows:
-            seen, place = np.unique(ranks.outcomes[rows], return_inverse=True)
-            columns[rows] = n_columns + place
-            n_columns += seen.size
+            distinct, number = np.unique(ranks.outcomes[rows], return_inverse=True)
+            columns[rows] = n_columns + number
+            n_columns += distinct.size
         return cls(*_by_history(ranks), columns, n_columns)
 
     @property
     def told(self) -> bool:
-        """Whether histories tell groups of users apart: else they change nothing."""
+        """Whether histories divide users into groups; otherwise they change nothing."""
         return self.sizes.size > 1
 
     def plain(self) -> Places:
@@ -64,70 +64,71 @@ class Places:
     def counts(self, ranks: SampledRanks) -> Floats:
         """Return observations by group and outcome: (n_groups, n_columns); see `n_observed`."""
         shape = self.sizes.size, self.n_columns
-        flat = self.groups * shape[1] + self.columns
-        seen = np.bincount(flat, ranks.weights * n_observed(ranks), shape[0] * shape[1])
-        return seen.astype(np.float64).reshape(shape)
+        keys = self.groups * shape[1] + self.columns
+        counts_by_key = np.bincount(keys, ranks.weights * n_observed(ranks), shape[0] * shape[1])
+        return counts_by_key.astype(np.float64).reshape(shape)
 
 
 def has_history(ranks: SampledRanks) -> bool:
-    """Whether users can be told apart by how many own items the sample was drawn from."""
+    """Return whether users differ in the number of own items that the sample was drawn from."""
     return Places.of(few_designs(ranks)).told
 
 
 def n_observed(ranks: SampledRanks) -> float:
-    """Return how many independent targets know as much as these: the users, if each has one.
+    """Return the equivalent number of independent targets; the users, if each has one target.
 
-    Targets of one user that have nothing in common count one by one, those that are alike as
-    one: between these the correlation of a user's log sampled ranks decides. Shares of users
-    then vary as those of so many single targets (Kish's effective number).
+    Uncorrelated targets of one user count separately, and equal ones count as one. The correlation
+    of a user's log sampled ranks interpolates between these. Shares of users then vary like those
+    of this number of single targets (Kish's effective sample size).
     """
     if ranks.user is None or ranks.n_rows == ranks.n_users:
         return float(ranks.n_users)
-    alone = float(ranks.weights @ ranks.weights)
-    together = 1.0 / ranks.n_users
-    return 1.0 / (alone + _alike(ranks) * max(together - alone, 0.0))
+    separate_sum = float(ranks.weights @ ranks.weights)
+    joint_sum = 1.0 / ranks.n_users
+    return 1.0 / (separate_sum + _alike(ranks) * max(joint_sum - separate_sum, 0.0))
 
 
 def _alike(ranks: SampledRanks) -> float:
     """Return the correlation of log sampled ranks within users, from 0 to 1; 1 if unknown.
 
-    From the mean squares between and within users (analysis of variance).
+    It is computed from the mean squares between and within users (analysis of variance).
     """
-    scores = np.log(ranks.ranks / (ranks.n_negatives + 1.0))
+    logs = np.log(ranks.ranks / (ranks.n_negatives + 1.0))
     sizes = np.bincount(ranks.owner).astype(np.float64)
-    n_rows, n_users = scores.size, sizes.size
-    means = np.bincount(ranks.owner, scores) / sizes
-    within = float(((scores - means[ranks.owner]) ** 2).sum()) / (n_rows - n_users)
+    n_rows, n_users = logs.size, sizes.size
+    means = np.bincount(ranks.owner, logs) / sizes
+    within = float(((logs - means[ranks.owner]) ** 2).sum()) / (n_rows - n_users)
     if n_users < 2 or within < _SAME:
         return 1.0
-    between = float(sizes @ (means - scores.mean()) ** 2) / (n_users - 1)
-    typical = (n_rows - float(sizes @ sizes) / n_rows) / (n_users - 1)
-    shared = max((between - within) / typical, 0.0)
-    return shared / (shared + within)
+    between = float(sizes @ (means - logs.mean()) ** 2) / (n_users - 1)
+    typical_size = (n_rows - float(sizes @ sizes) / n_rows) / (n_users - 1)
+    between_variance = max((between - within) / typical_size, 0.0)
+    return between_variance / (between_variance + within)
 
 
 def _by_history(ranks: SampledRanks) -> tuple[Ints, Floats]:
-    """Put users of alike histories together: each row's group, and the groups' typical sizes."""
+    """Group users with similar histories: each row's group, and the groups' typical sizes."""
     if ranks.history is None:
         return np.zeros(ranks.n_rows, np.int64), np.ones(1)
     sizes = np.maximum(ranks.history, 1).astype(np.float64)
     cuts = np.unique(np.quantile(sizes, np.arange(1, _GROUPS) / _GROUPS))
     _, groups = np.unique(np.searchsorted(cuts, sizes, side="right"), return_inverse=True)
-    total = np.bincount(groups, ranks.weights)
-    logs = np.bincount(groups, ranks.weights * np.log(sizes)) / total
-    return groups.astype(np.int64), np.exp(logs)
+    weights = np.bincount(groups, ranks.weights)
+    mean_logs = np.bincount(groups, ranks.weights * np.log(sizes)) / weights
+    return groups.astype(np.int64), np.exp(mean_logs)
 
 
 def few_designs(ranks: SampledRanks) -> SampledRanks:
-    """Let users' catalogues of sizes within 1 % of each other pass for one size, if many differ.
+    """Round the sizes of users' catalogues to steps of 2 %, if there are many different ones.
 
-    A chance depends on the rank's share of the catalogue; thousands of designs take seconds.
+    A probability depends on the rank's share of the catalogue, and thousands of designs would take
+    seconds.
     """
     if isinstance(ranks.n_items, int) or len(ranks.designs) <= _MOST_DESIGNS:
         return ranks
-    most = ranks.most_items
-    steps = np.rint(np.log(most / ranks.n_items) / _ALIKE)
-    sizes = np.rint(most * np.exp(-_ALIKE * steps)).astype(np.int64)
+    largest = ranks.most_items
+    steps = np.rint(np.log(largest / ranks.n_items) / _ALIKE)
+    sizes = np.rint(largest * np.exp(-_ALIKE * steps)).astype(np.int64)
     sizes = np.maximum(sizes, np.asarray(ranks.n_negatives) + 1)
     history = None if ranks.history is None else np.minimum(ranks.history, sizes - 1)
     return replace(ranks, n_items=sizes, history=history)
@@ -135,12 +136,12 @@ def few_designs(ranks: SampledRanks) -> SampledRanks:
 
 def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
     """Make steps of expectation maximisation until a distribution fits the observed ranks."""
-    (design, users), *others = ranks.designs
-    if others:
+    (design, users), *other_designs = ranks.designs
+    if other_designs:
         return mass, 0
     users = users * (n_observed(ranks) / ranks.n_users)
-    everything = np.arange(design.n_outcomes)
-    chances = cells.chances(Likelihood(((design, everything),), users, design.n_items))
+    all_outcomes = np.arange(design.n_outcomes)
+    chances = cells.chances(Likelihood(((design, all_outcomes),), users, design.n_items))
     shares = users / users.sum()
     n_steps = 0
     while n_steps < _MOST_STEPS and not _fits(mass @ chances, users):
@@ -151,11 +152,13 @@ def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]
 
 
 def _fits(mixed: Floats, users: Floats) -> bool:
-    """Test outcomes against their chances by chi-square, neighbours that few expect together."""
+    """Test outcomes against their probabilities by chi-square, with rare neighbours merged."""
     expected = mixed * users.sum()
     n_cells = max(int(expected.sum() / _LEAST_EXPECTED), 1)
-    place = np.minimum(np.cumsum(expected) / _LEAST_EXPECTED, n_cells - 1).astype(np.int64)
-    _, cell = np.unique(place, return_inverse=True)
-    wanted, got = np.bincount(cell, expected), np.bincount(cell, users)
-    statistic = float(((got - wanted) ** 2 / np.maximum(wanted, _TINY)).sum())
-    return statistic <= float(chi2.isf(_REJECTED, max(wanted.size - 1, 1)))
+    bin_number = np.minimum(np.cumsum(expected) / _LEAST_EXPECTED, n_cells - 1).astype(np.int64)
+    _, cell = np.unique(bin_number, return_inverse=True)
+    expected_counts, observed_counts = np.bincount(cell, expected), np.bincount(cell, users)
+    statistic = float(
+        ((observed_counts - expected_counts) ** 2 / np.maximum(expected_counts, _TINY)).sum()
+    )
+    return statistic <= float(chi2.isf(_REJECTED, max(expected_counts.size - 1, 1)))

@@ -1,4 +1,4 @@
-"""Rank distributions drawn from what the sample leaves open: the smooth estimator's intervals."""
+"""Draws of rank distributions that fit the sample, for the smooth estimator's intervals."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from podium.sampled.estimators.smooth.prior import (
     with_peak,
 )
 
-_MOST, _LEAST = 2000, 500  # distributions that are drawn
-_WORK = 10**9  # products of chances, beyond which there are fewer
-_KNOWN = 0.02  # of a user's variance at a cell, below which the sampled rank tells the cell
-_OPEN = 20.0  # times its lower end at which an upper end leaves the size open
-_FIRST = 10  # ranks of which this has to hold, for the prior to decide
-_STEEP = 0.5  # exponent of the first ranks from which they may end in a peak at rank 1
-_AGAINST = 0.1  # loss of log likelihood by a peak up to which the sample leaves it open
-_FREEDOM = 10.0  # of Student's t, whose draws reach beyond the posterior's normal approximation
+_MOST, _LEAST = 2000, 500  # the limits of the number of drawn distributions
+_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
+_KNOWN = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
+_OPEN = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
+_FIRST = 10  # ranks that must be uncertain for the prior to decide
+_STEEP = 0.5  # the exponent over the first ranks from which a peak at rank 1 is possible
+_AGAINST = 0.1  # the largest loss of log likelihood at which a peak is allowed
+_FREEDOM = 10.0  # of Student's t, which has wider tails than the normal approximation
 _TAILS = 0.025, 0.975
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Distributions of these users' ranks that fit the sample, and where it says too little.
+    """Distributions of these users' ranks that fit the sample, and its uncertain first cells.
 
     Attributes
     ----------
     masses : float64, (n_draws, n_cells)
     weights : float64, (n_draws,)
-        With sum 1.
+        The weights of the draws, which sum to 1.
     n_open : int
-        First cells in whose share of users the prior decides, as the sample leaves it open by a
-        factor of 20 or more; 0 if these are not even the first 10 ranks.
+        The number of first cells in which the prior decides the share of users, because the sample
+        leaves it uncertain by a factor of 20 or more; 0 if these are fewer than the first 10 ranks.
     """
 
     masses: Floats
@@ -50,83 +50,87 @@ class Draws:
     n_open: int
 
     def quantile(self, worth: Floats, level: float) -> float:
-        """Return a quantile of the mean of what each cell is worth; it rises with the worth."""
+        """Return a quantile of the mean of each cell's worth; it increases with the worth."""
         return weighted_quantile(self.masses @ worth, self.weights, level)
 
 
 def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draws:
-    """Draw distributions, each family's as many, from posteriors with any slope at rank 1.
+    """Draw the same number of distributions per family from posteriors with any slope at rank 1.
 
     Parameters
     ----------
     states : sequence of State
-        The families that the estimate is from, whose slope at rank 1 is 0 or so.
+        The families of the estimate, whose slope at rank 1 is about 0.
     factor : float64, (n_cells,), optional
-        By which the estimate differs from what the families give: draws with it and without it
-        are taken together.
+        The factor by which the estimate differs from that of the families. Draws with it and
+        without it are combined.
     n_users : float
-        Targets that the users count for.
+        The equivalent number of targets of the users.
+
+    Returns
+    -------
+    Draws
     """
     rng = np.random.default_rng([*b"smooth"])
-    found = [_of_family(state, rng) for state in states]
-    masses = np.concatenate([mass for mass, _ in found])
-    weights = np.concatenate([weight for _, weight in found]) / len(found)
+    family_draws = [_of_family(state, rng) for state in states]
+    masses = np.concatenate([mass for mass, _ in family_draws])
+    weights = np.concatenate([weight for _, weight in family_draws]) / len(family_draws)
     if factor is not None:
         masses = np.concatenate([masses, _to_one(masses * factor)])
         weights = np.concatenate([weights, weights]) / 2
     n_open = _depth(masses, weights)
-    kept = n_open if states[0].cells.edges[n_open] >= _FIRST else 0
-    unseen = np.max([_unseen(state) for state in states], axis=0)
-    return Draws(_of_users(masses, unseen, n_users, rng), weights, kept)
+    n_uncertain = n_open if states[0].cells.edges[n_open] >= _FIRST else 0
+    unseen_variance = np.max([_unseen(state) for state in states], axis=0)
+    return Draws(_of_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
 
 
 def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
-    """Return the least value that has at least the level's weight at or below it."""
+    """Return the smallest value with at least the level's weight at or below it."""
     order = np.argsort(values)
-    place = int(np.searchsorted(np.cumsum(weights[order]), level * float(weights.sum())))
-    return float(values[order[min(place, values.size - 1)]])
+    position = int(np.searchsorted(np.cumsum(weights[order]), level * float(weights.sum())))
+    return float(values[order[min(position, values.size - 1)]])
 
 
 def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw coefficients near each mode, weighted by how much likelier they are than drawn."""
+    """Draw coefficients near each mode, with importance weights."""
     sample = state.sample
-    prior, found, shares = _any_top(state)
+    prior, fitted_modes, shares = _any_top(state)
     work = sample.chances.size * len(sample.counts)
     n = int(np.clip(_WORK // work, _LEAST, _MOST))
     counts = rng.multinomial(n // 2, shares)
-    parts = [
+    draws_by_mode = [
         _near(mode, prior, penalty, sample, state.shares, int(count), rng)
-        for mode, penalty, count in zip(found, penalties(prior), counts, strict=True)
+        for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
         if count
     ]
-    masses = np.concatenate([mass for mass, _ in parts])
-    logs = np.concatenate([log for _, log in parts])
-    weights = np.exp(logs - logs.max())
-    weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # one draw is not all
+    masses = np.concatenate([mass for mass, _ in draws_by_mode])
+    log_weights = np.concatenate([log for _, log in draws_by_mode])
+    weights = np.exp(log_weights - log_weights.max())
+    weights = np.minimum(weights, weights.mean() * np.sqrt(weights.size))  # limit single draws
     return masses, weights / weights.sum()
 
 
 def _any_top(state: State) -> tuple[Prior, list[Mode], Floats]:
     """Return the family with any slope at rank 1, its modes and their weights.
 
-    And with a peak at rank 1 alone, where the first ranks fall steeply and the sample does not
-    speak against one: no sample shows a peak, but it draws the density of the first ranks up, more
-    steeply than that of those below.
+    The family has a peak at rank 1 alone if the density falls steeply over the first ranks and the
+    sample does not contradict a peak. No sample shows a peak directly, but it increases the density
+    of the first ranks, so that the density falls more steeply there than below.
     """
-    free = _free(state)
-    found, shares = modes(free, state.sample)
-    slope = fall(state.cells, state.shares @ found[int(np.argmax(shares))].mass)
+    free_prior = _free(state)
+    free_modes, free_weights = modes(free_prior, state.sample)
+    slope = fall(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
     if slope < _STEEP:
-        return free, found, shares
-    peaked = with_peak(free, slope)
-    others, weights = modes(peaked, state.sample)
-    if evidence(others) < evidence(found) - _AGAINST:
-        return free, found, shares
-    return peaked, others, weights
+        return free_prior, free_modes, free_weights
+    peaked = with_peak(free_prior, slope)
+    peaked_modes, peaked_weights = modes(peaked, state.sample)
+    if evidence(peaked_modes) < evidence(free_modes) - _AGAINST:
+        return free_prior, free_modes, free_weights
+    return peaked, peaked_modes, peaked_weights
 
 
 def _free(state: State) -> Prior:
-    """Return the family without its expectation of the slope at rank 1."""
+    """Return the family without its prior on the slope at rank 1."""
     if not state.places.told:
         return plain(state.cells, ANY_HEAD)
     return with_history(state.cells, state.places.sizes, state.shares, ANY_HEAD)
@@ -141,28 +145,34 @@ def _near(
     n_pairs: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Draw pairs of coefficients on either side of a mode: masses and log weights."""
-    # From a t distribution about the mode, whose tails are heavier than the posterior's: importance
-    # weights stay moderate. Each draw comes with its mirror image, which centres the mean.
+    """Draw pairs of coefficients symmetric about a mode; return masses and log weights."""
+    # The draws have a t distribution about the mode, whose tails are heavier than the posterior's,
+    # so that importance weights stay moderate. Each draw has a mirror image, which centres the
+    # mean.
     size = mode.coefficients.size
-    half = rng.standard_normal((n_pairs, size))
-    half *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
-    drawn = np.concatenate([half, -half])
-    root = np.linalg.cholesky(mode.precision)
-    points = mode.coefficients + solve_triangular(root.T, drawn.T).T
-    # The log weight: the posterior's density, prior times likelihood, less that of the draw. The
-    # mode's evidence is taken off, as modes were drawn in proportion to it.
-    logs = (_FREEDOM + size) / 2.0 * np.log1p((drawn**2).sum(axis=1) / _FREEDOM)
-    logs -= ((points @ penalty) * points).sum(axis=1) / 2.0
-    logs += np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(root)).sum() - mode.evidence
+    noise = rng.standard_normal((n_pairs, size))
+    noise *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n_pairs, 1)))
+    mirrored = np.concatenate([noise, -noise])
+    cholesky = np.linalg.cholesky(mode.precision)
+    points = mode.coefficients + solve_triangular(cholesky.T, mirrored.T).T
+    # The log weight is the log of the posterior density, prior times likelihood, minus that of the
+    # draw. The mode's evidence is subtracted because modes were drawn in proportion to it.
+    log_weights = (_FREEDOM + size) / 2.0 * np.log1p((mirrored**2).sum(axis=1) / _FREEDOM)
+    log_weights -= ((points @ penalty) * points).sum(axis=1) / 2.0
+    log_weights += (
+        np.linalg.slogdet(penalty)[1] / 2.0 - np.log(np.diag(cholesky)).sum() - mode.evidence
+    )
     masses = np.zeros((len(points), prior.sizes.size))
     for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
         density = points @ design.T + prior.sizes
         mass = _to_one(np.exp(density - density.max(axis=1, keepdims=True)))
-        seen = np.flatnonzero(counts)
-        logs += np.log(np.maximum(mass @ sample.chances[:, seen], _TINY)) @ counts[seen]
+        observed_outcomes = np.flatnonzero(counts)
+        log_weights += (
+            np.log(np.maximum(mass @ sample.chances[:, observed_outcomes], _TINY))
+            @ counts[observed_outcomes]
+        )
         masses += share * mass
-    return masses, logs
+    return masses, log_weights
 
 
 def _to_one(masses: Floats) -> Floats:
@@ -170,41 +180,44 @@ def _to_one(masses: Floats) -> Floats:
 
 
 def _depth(masses: Floats, weights: Floats) -> int:
-    """Return the first cells that hold a share of users that is open by a factor."""
+    """Return the number of first cells whose share of users is uncertain by a factor."""
     shares = np.cumsum(masses, axis=1)
     low, high = 0, masses.shape[1]
     while low < high:
         cell = (low + high) // 2
-        least, most = (weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS)
-        low, high = (cell + 1, high) if most >= _OPEN * least else (low, cell)
+        low_share, high_share = (
+            weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS
+        )
+        low, high = (cell + 1, high) if high_share >= _OPEN * low_share else (low, cell)
     return low
 
 
 def _unseen(state: State) -> Floats:
-    """Return which part of the users' variance at a cell the sampled ranks do not tell.
+    """Return the part of users' variance at each cell that the sampled ranks do not determine.
 
-    So far as the share of users down to a rank grows less sure with the rank; below, their
-    sampled ranks tell most of it.
+    It is computed from the uncertainty of the share of users down to a rank, as far as this grows
+    with the rank. Below, the sampled ranks determine most of the share.
     """
     mode = state.modes[int(np.argmax(state.weights))]
     sample, total = state.sample, np.zeros(state.cells.sizes.size)
     for mass, counts in zip(mode.mass, sample.counts, strict=True):
-        seen = np.flatnonzero(counts)
-        joint = mass[:, None] * sample.chances[:, seen]
-        down = np.cumsum(joint / np.maximum(joint.sum(axis=0), _TINY), axis=0)
-        total += (down * (1.0 - down)) @ counts[seen]
-    spread = np.maximum.accumulate(total / sample.counts.sum())
+        observed_outcomes = np.flatnonzero(counts)
+        joint = mass[:, None] * sample.chances[:, observed_outcomes]
+        cumulative = np.cumsum(joint / np.maximum(joint.sum(axis=0), _TINY), axis=0)
+        total += (cumulative * (1.0 - cumulative)) @ counts[observed_outcomes]
+    variances = np.maximum.accumulate(total / sample.counts.sum())
     mass = state.shares @ mode.mass
-    return np.diff(spread, prepend=0.0) / np.maximum(mass, _TINY)
+    return np.diff(variances, prepend=0.0) / np.maximum(mass, _TINY)
 
 
 def _of_users(masses: Floats, unseen: Floats, n_users: float, rng: np.random.Generator) -> Floats:
-    """Return distributions over so many users, given those of all users like them."""
-    known = int(np.flatnonzero(unseen >= _KNOWN)[-1]) + 1 if (unseen >= _KNOWN).any() else 0
-    part = np.clip(unseen[:known], _KNOWN, 1.0)
-    # A Poisson number times `part` has the mean of the users there and `part` of their variance.
-    numbers = rng.poisson(masses[:, :known] * n_users / part)
-    found = masses.copy()
-    found[:, :known] = numbers * part / n_users
-    found[found.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # of a few users none was drawn
-    return _to_one(found)
+    """Return distributions over a finite number of users, given those of the population."""
+    n_varied = int(np.flatnonzero(unseen >= _KNOWN)[-1]) + 1 if (unseen >= _KNOWN).any() else 0
+    variance_share = np.clip(unseen[:n_varied], _KNOWN, 1.0)
+    # A Poisson number times the share has the mean of the users there and the share of their
+    # variance.
+    scaled_counts = rng.poisson(masses[:, :n_varied] * n_users / variance_share)
+    distributions = masses.copy()
+    distributions[:, :n_varied] = scaled_counts * variance_share / n_users
+    distributions[distributions.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # draws without any user
+    return _to_one(distributions)

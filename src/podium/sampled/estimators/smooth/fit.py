@@ -1,4 +1,4 @@
-"""Penalised maximum likelihood under each penalty, and what the fits know of their errors."""
+"""Penalised maximum likelihood under each penalty, and the errors of the fits."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from podium.sampled.estimators.smooth.data import Places
 from podium.sampled.estimators.smooth.prior import Prior
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
-_EXPECTED = (2.4, 0.5)  # mean and standard deviation of log10 of it, from ml-1m
+_EXPECTED = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
 _MOST_STEPS = 40
-_GAIN = 1e-3  # in log likelihood at which Newton's steps end
+_GAIN = 1e-3  # the gain in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
-_FAR = 0.5  # squared standard deviations to the mode from which on a climb has failed
-_FEWER = (1e2, 1e3, 1e4, 1e5)  # users as whom so many more are fitted first, after a failure
+_FAR = 0.5  # the squared distance to the mode from which a climb failed
+_FEWER = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What was observed, in columns of outcomes: each is of one design of the samples.
+    """The observations by outcome, where each column is an outcome of one design.
 
     Attributes
     ----------
     chances : float64, (n_cells, n_columns)
-        Those of one design have the sum 1 in a cell, as far as its catalogue goes.
+        The chances of outcomes. In a cell within the catalogue, those of one design sum to 1.
     counts : float64, (n_groups, n_columns)
-        Users of each group with each outcome.
+        The number of users of each group with each outcome.
     users : float64, (n_groups, n_columns)
-        Users of each group who had the column's design, whatever their outcome.
+        The number of users of each group who had the column's design, with any outcome.
     """
 
     chances: Floats
@@ -42,21 +42,24 @@ class Sample:
 
     @classmethod
     def of(cls, chances: Floats, counts: Floats, designs: Ints) -> Sample:
-        """Count users by design; outcomes beyond the columns of `counts` nobody had.
+        """Count users by design. Columns beyond those of `counts` were not observed.
 
         Parameters
         ----------
         chances : float64, (n_cells, n_columns)
         counts : float64, (n_groups, n_seen)
         designs : int64, (n_columns,)
-            Number of the design that each column is of.
+            The number of each column's design.
         """
         counts = np.pad(counts, ((0, 0), (0, chances.shape[1] - counts.shape[1])))
-        users = [np.bincount(designs, each)[designs].astype(np.float64) for each in counts]
+        users = [
+            np.bincount(designs, group_counts)[designs].astype(np.float64)
+            for group_counts in counts
+        ]
         return cls(chances, counts, np.array(users))
 
     def fewer(self, n_users: float) -> Sample:
-        """Return the same shares of so many users."""
+        """Return the same shares of a smaller number of users."""
         share = n_users / float(self.counts.sum())
         return replace(self, counts=self.counts * share, users=self.users * share)
 
@@ -68,14 +71,14 @@ class Mode:
     Attributes
     ----------
     mass : float64, (n_groups, n_cells)
-        Each group's distribution over cells.
+        The distribution of each group over cells.
     precision : float64, (n_coefficients, n_coefficients)
-        Expected information plus penalty: the inverse of the coefficients' covariance.
+        The expected information plus the penalty: the inverse of the coefficients' covariance.
     evidence : float
-        Log of the marginal likelihood of the data, by Laplace's approximation.
+        The log of the marginal likelihood of the data, by Laplace's approximation.
     left : float
-        Squared length of the next step, in posterior standard deviations: about twice what it
-        would gain in log likelihood.
+        The squared length of the next step in posterior standard deviations, which is about twice
+        its gain in log likelihood.
     """
 
     coefficients: Floats
@@ -91,21 +94,21 @@ class Mode:
 
 
 def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
-    """Fit under each roughness, and weigh the fits by how likely they make the data.
+    """Fit under each roughness, and weight the fits by the likelihood of the data.
 
     Returns
     -------
     list of Mode, float64
-        From the roughest, and their weights, with sum 1.
+        The fits, from the stiffest penalty, and their weights, which sum to 1.
     """
-    found: list[Mode] = []
+    fitted: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
     for penalty in penalties(prior):
-        found.append(_surely(prior, penalty, sample, start))
-        start = found[-1].coefficients
-    logs = _evidences(found)
+        fitted.append(_surely(prior, penalty, sample, start))
+        start = fitted[-1].coefficients
+    logs = _evidences(fitted)
     weights = np.exp(logs - logs.max())
-    return found, weights / weights.sum()
+    return fitted, weights / weights.sum()
 
 
 def evidence(found: Sequence[Mode]) -> float:
@@ -125,24 +128,24 @@ def penalties(prior: Prior) -> list[Floats]:
 
 
 def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
-    """Climb, and where this fails from growing numbers of users.
+    """Climb to the mode; if this fails, climb again through modes of growing numbers of users.
 
-    From far away, steps for very many users are too long in directions in which few cells matter;
-    the mode of fewer users is nearer to flat, and nearer to the next.
+    Far from the mode, steps for very many users are too long in directions in which few cells
+    matter. The mode of fewer users is nearer to the start, and near to the next mode.
     """
-    found = _climb(prior, penalty, sample, start)
-    if found.converged:
-        return found
-    point, n_users = np.zeros(start.size), float(sample.counts.sum())
-    for fewer in _FEWER:
-        if fewer < n_users:
-            point = _climb(prior, penalty, sample.fewer(fewer), point).coefficients
-    again = _climb(prior, penalty, sample, point)
-    return min(found, again, key=lambda mode: mode.left)
+    direct = _climb(prior, penalty, sample, start)
+    if direct.converged:
+        return direct
+    start_point, n_users = np.zeros(start.size), float(sample.counts.sum())
+    for n_fewer in _FEWER:
+        if n_fewer < n_users:
+            start_point = _climb(prior, penalty, sample.fewer(n_fewer), start_point).coefficients
+    restarted = _climb(prior, penalty, sample, start_point)
+    return min(direct, restarted, key=lambda mode: mode.left)
 
 
 def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
-    """Newton's method with the expected information, and steps halved until they gain."""
+    """Climb by Newton's method with the expected information; steps are halved until they gain."""
     point = start
     value, mass, mixed = _value(prior, penalty, sample, point)
     for _ in range(_MOST_STEPS):
@@ -152,20 +155,20 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
         if gain < _GAIN:
             break
         length = 1.0
-        tried = _value(prior, penalty, sample, point + step)
-        while tried[0] < value + 1e-4 * length * gain and length > _LEAST_STEP:
+        trial = _value(prior, penalty, sample, point + step)
+        while trial[0] < value + 1e-4 * length * gain and length > _LEAST_STEP:
             length /= 2
-            tried = _value(prior, penalty, sample, point + length * step)
-        if tried[0] <= value:
+            trial = _value(prior, penalty, sample, point + length * step)
+        if trial[0] <= value:
             break
         point = point + length * step
-        value, mass, mixed = tried
+        value, mass, mixed = trial
     slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
-    # Laplace's approximation: the integral of a normal density with this curvature, over the
-    # prior's, whose inverse covariance is the penalty.
+    # Laplace's approximation: the integral of a normal density with this curvature, divided by that
+    # of the prior, whose inverse covariance is the penalty.
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
-    left = float(slope @ np.linalg.solve(precision, slope))
-    return Mode(point, mass, precision, evidence, left)
+    squared_step = float(slope @ np.linalg.solve(precision, slope))
+    return Mode(point, mass, precision, evidence, squared_step)
 
 
 def _value(
@@ -183,15 +186,15 @@ def _value(
 def _second_order(
     prior: Prior, penalty: Floats, sample: Sample, point: Floats, mass: Floats, mixed: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the slope of the penalised log likelihood, and its expected curvature."""
-    # How the chance of each outcome changes with each coefficient: cells' masses sum to 1, so the
-    # design counts less its mean.
+    """Return the gradient of the penalised log likelihood, and its expected curvature."""
+    # The derivative of each outcome's chance by each coefficient. The masses of cells sum to 1, so
+    # that the mean of the design is subtracted.
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
     changes = np.matmul(sample.chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
     slope = np.einsum("jr,jrp->p", sample.counts / mixed, changes) - penalty @ point
-    # Fisher's information of multinomial counts: users / chance, for each outcome. It is never
-    # negative, unlike the observed curvature.
+    # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the observed
+    # curvature, it is never negative.
     scaled = changes * np.sqrt(sample.users / mixed)[:, :, None]
     flat = scaled.reshape(-1, scaled.shape[2])
     return slope, flat.T @ flat + penalty
@@ -209,9 +212,9 @@ class State:
     ----------
     sample : Sample
     shares : float64, (n_groups,)
-        Of the users.
+        The shares of the users.
     weights : float64, (n_modes,)
-        With sum 1.
+        The weights of the modes, which sum to 1.
     """
 
     cells: Cells
@@ -224,24 +227,24 @@ class State:
 
 
 def together(states: Sequence[State]) -> Floats:
-    """Return the mass of cells, the families' densities taken together: (n_cells,).
+    """Return the mass of cells, combined over the families' densities: (n_cells,).
 
-    A cell has its posterior harmonic mean, which is smallest in expected squared error over the
-    value itself: exp(mean - variance / 2) of the logarithm, families weighing the same.
+    The mass of a cell is its posterior harmonic mean, exp(mean - variance / 2) of the logarithm,
+    which minimises the expected squared error divided by the value. Families have equal weights.
     """
-    first, second = np.zeros((2, states[0].cells.sizes.size))
+    mean_logs, mean_squares = np.zeros((2, states[0].cells.sizes.size))
     for state in states:
-        for share, mode in zip(state.weights / len(states), state.modes, strict=True):
+        for weight, mode in zip(state.weights / len(states), state.modes, strict=True):
             logs, variances = _log_density(mode, state)
-            first += share * logs
-            second += share * (variances + logs**2)
-    logs = first - (second - first**2) / 2
+            mean_logs += weight * logs
+            mean_squares += weight * (variances + logs**2)
+    logs = mean_logs - (mean_squares - mean_logs**2) / 2
     mass = np.exp(logs - logs.max())
     return mass / mass.sum()
 
 
 def _log_density(mode: Mode, state: State) -> tuple[Floats, Floats]:
-    """Return mean and variance of the log mass of cells over all users: (n_cells,) each."""
+    """Return the mean and the variance of the log mass of cells over all users: (n_cells,) each."""
     part = state.shares[:, None] * mode.mass
     mass: Floats = np.maximum(part.sum(axis=0), _TINY)
     means: Floats = np.matmul(mode.mass[:, None], state.prior.design)[:, 0]
@@ -254,8 +257,8 @@ def _log_density(mode: Mode, state: State) -> tuple[Floats, Floats]:
 def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]:
     """Return the mean and the variance of the log of a measure over families and modes."""
     shares = np.concatenate([state.weights for state in states]) / len(states)
-    found = [_moments(mode, state, weights) for state in states for mode in state.modes]
-    means, variances = np.array(found).T
+    moments = [_moments(mode, state, weights) for state in states for mode in state.modes]
+    means, variances = np.array(moments).T
     logs: Floats = np.log(np.maximum(means, _TINY))
     mean = float(shares @ logs)
     parts: Floats = variances / np.maximum(means, _TINY) ** 2 + (logs - mean) ** 2
@@ -264,30 +267,32 @@ def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]
 
 def of_users(states: Sequence[State], weights: Floats, squares: Floats) -> float:
     """Return the mean variance of a user's measure, given the sampled rank."""
-    found: list[float] = []
+    variances: list[float] = []
     for state in states:
         mass = state.modes[int(np.argmax(state.weights))].mass
         chances, users = state.sample.chances, state.sample.users
         mixed = np.maximum(mass @ chances, _TINY)
-        first, second = (mass * weights) @ chances, (mass * squares) @ chances
-        within = np.maximum(second - first**2 / mixed, 0.0)
-        found.append(float((users * within).sum() / state.sample.counts.sum()))
-    return float(np.mean(found))
+        first_moment, second_moment = (mass * weights) @ chances, (mass * squares) @ chances
+        user_variances = np.maximum(second_moment - first_moment**2 / mixed, 0.0)
+        variances.append(float((users * user_variances).sum() / state.sample.counts.sum()))
+    return float(np.mean(variances))
 
 
 def influences(states: Sequence[State], weights: Floats) -> Floats:
-    """Return what one more user with each row's outcome adds to a measure, to first order."""
+    """Return the first-order change of a measure per added user with each row's outcome."""
     return np.mean([_influences(state, weights) for state in states], axis=0)
 
 
 def _influences(state: State, weights: Floats) -> Floats:
-    found = np.zeros_like(state.sample.counts)
-    for share, mode in zip(state.weights, state.modes, strict=True):
+    influence = np.zeros_like(state.sample.counts)
+    for weight, mode in zip(state.weights, state.modes, strict=True):
         step = np.linalg.solve(mode.precision, _slope(mode, state, weights))
-        pull = mode.mass * (state.prior.design @ step)
+        mass_changes = mode.mass * (state.prior.design @ step)
         mixed = np.maximum(mode.mass @ state.sample.chances, _TINY)
-        found += share * (pull @ state.sample.chances / mixed - pull.sum(axis=1, keepdims=True))
-    return found[state.places.groups, state.places.columns]
+        influence += weight * (
+            mass_changes @ state.sample.chances / mixed - mass_changes.sum(axis=1, keepdims=True)
+        )
+    return influence[state.places.groups, state.places.columns]
 
 
 def _moments(mode: Mode, state: State, weights: Floats) -> tuple[float, float]:
@@ -298,7 +303,7 @@ def _moments(mode: Mode, state: State, weights: Floats) -> tuple[float, float]:
 
 
 def _slope(mode: Mode, state: State, weights: Floats) -> Floats:
-    """Return what a measure's mean gains with each coefficient."""
-    each = mode.mass @ weights
-    lever = (state.shares[:, None] * mode.mass) * (weights - each[:, None])
-    return np.matmul(lever[:, None], state.prior.design).sum(axis=(0, 1))
+    """Return the derivative of a measure's mean by each coefficient."""
+    group_means = mode.mass @ weights
+    weighted_mass = (state.shares[:, None] * mode.mass) * (weights - group_means[:, None])
+    return np.matmul(weighted_mass[:, None], state.prior.design).sum(axis=(0, 1))

@@ -1,4 +1,4 @@
-"""A smooth fit: its estimates, their errors, and where the prior decides more than the sample."""
+"""A smooth fit: its estimates, their errors, and the part that the prior decides."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from podium.sampled.estimators.smooth.fit import (
 )
 from podium.sampled.ranks import SampledRanks
 
-_LEAST = 1e-100  # of a measure whose square is to be divided by
-_WIDER = 1.05  # times as far out as a normal quantile: the family is an assumption too
-_MOSTLY = 0.5  # of a measure's value that comes from ranks of which the prior decides
+_LEAST = 1e-100  # the smallest value of a measure whose square is a divisor
+_WIDER = 1.05  # a factor for normal quantiles, because the family is also an assumption
+_MOSTLY = 0.5  # the share of a measure's value from ranks for which the prior decides
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothFit:
-    """A fitted distribution of ranks with the uncertainty of what measures make of it.
+    """A fitted distribution of ranks with the uncertainty of its measures.
 
     Attributes
     ----------
     distribution : RankDistribution
     ranks : SampledRanks
-        What it was fitted to.
+        The ranks that it was fitted to.
     n_steps : int
-        Steps of expectation maximisation that were needed because no smooth density fits; 0 as a
-        rule. Standard errors then have the change that the steps made added.
+        The number of steps of expectation maximisation, which are needed if no smooth density fits;
+        usually 0. Standard errors then include the change that the steps made.
     states : tuple of State
-        The posterior of each family of densities; none where all items were drawn, which leaves
-        nothing open.
+        The posterior of each family of densities; empty if all items were drawn, because then
+        nothing is uncertain.
     """
 
     distribution: RankDistribution
@@ -55,7 +55,7 @@ class SmoothFit:
 
     @property
     def state(self) -> State | None:
-        """The posterior of the last family, which knows the users' histories if there are any."""
+        """The posterior of the last family, which includes users' histories if there are any."""
         return self.states[-1] if self.states else None
 
     def expect(self, measure: str | Measure, k: int | None = None) -> float:
@@ -63,34 +63,41 @@ class SmoothFit:
         return self.distribution.expect(measure, k)
 
     def std_error(self, measure: str | Measure, k: int | None = None) -> float:
-        """Return the standard error of the estimate, as that of the users' own exact mean.
+        """Return the standard error of the estimate, relative to the users' own exact mean.
 
-        It has four parts: sampling, and the shape that the sample leaves open (both through the
-        posterior covariance of the coefficients), roughness, and these users being some of many.
-        It is no less than how users, each with all targets, move the estimate (`influences`).
-        Where the error of the logarithm is above 1, which leaves even the size of the measure
-        open, or the prior decides, it is that of a normal distribution with a 95 % interval as
-        wide as this one's.
+        It has four parts: sampling and the shape that the sample leaves uncertain (both through the
+        posterior covariance of the coefficients), the roughness, and the choice of users. It is at
+        least the standard deviation from users' effects on the estimate (`influences`). If the
+        error of the logarithm is above 1, so that even the size of the measure is uncertain, or if
+        the prior decides, it is that of a normal distribution whose 95 % interval is as wide as
+        the interval of this estimate.
         """
-        wanted = read_measure(measure, k)
-        deviation = self._deviation(wanted)
-        if deviation <= 1 and not self.prior_decides(wanted):
-            return self.expect(wanted) * deviation
-        low, high = self.interval(wanted)
+        parsed = read_measure(measure, k)
+        deviation = self._deviation(parsed)
+        if deviation <= 1 and not self.prior_decides(parsed):
+            return self.expect(parsed) * deviation
+        low, high = self.interval(parsed)
         return (high - low) / (2 * NormalDist().inv_cdf(0.975))
 
     def influences(self, measure: str | Measure, k: int | None = None) -> Floats:
-        """Return what each row adds to the estimate, to first order: float64, (n,).
+        """Return the first-order effect of each row on the estimate: float64, (n,).
 
-        They tell how estimates of several models vary together over the users they share. What
-        a user adds is the sum over the user's rows, each times its weight and n_users.
+        The effects give the covariance of several models' estimates over common users. The effect
+        of a user is the sum over the user's rows of the effect times the weight and n_users.
+
+        Raises
+        ------
+        ArgumentError
+            If the samples hold the whole catalogue.
         """
         if not self.states:
             raise ArgumentError(
                 "influences are those of an estimate, but these samples hold the whole catalogue."
             )
-        found = influences(self.states, self.states[0].cells.weights(read_measure(measure, k)))
-        return found * (n_observed(self.ranks) / self.ranks.n_users)
+        user_effects = influences(
+            self.states, self.states[0].cells.weights(read_measure(measure, k))
+        )
+        return user_effects * (n_observed(self.ranks) / self.ranks.n_users)
 
     def interval(
         self,
@@ -100,63 +107,68 @@ class SmoothFit:
         level: float = 0.95,
         bounds: Bounds | None = None,
     ) -> tuple[float, float]:
-        """Return an interval for the exact mean over these users, and for the estimate in it.
+        """Return an interval for the exact mean over these users, which contains the estimate.
 
         Its ends are quantiles over rank distributions drawn from the posterior, whose slope at
-        rank 1 the sample alone decides. Where it leaves the share of users in the first ranks, 10
-        or more, open by a factor of 20, the lower end takes nobody to be there, and the upper one
-        as many as the sample allows (`identification_bounds`). A measure that is never
-        worth less than another has no lower end below that one's, and no upper end either.
+        rank 1 is determined by the sample alone. If the sample leaves the share of users in the
+        first ranks (10 or more) uncertain by a factor of 20, the lower end assumes that no user is
+        there, and the upper end the largest share that the sample allows (`identification_bounds`).
+        If a measure is at least as large as another at every rank, both ends are at least as large.
 
         Parameters
         ----------
         measure : str or Measure
         k : int, optional
         level : float
-            Probability that it holds the exact mean, between 0 and 1, for rank distributions of
-            the kind that the prior expects.
+            The probability, between 0 and 1, that the interval contains the exact mean, for rank
+            distributions like those that the prior expects.
         bounds : Bounds, optional
-            What `identification_bounds` gives at this level, to end the interval at. Computed
-            where the first ranks are open, and no end without.
+            The result of `identification_bounds` at this level, as limits of the interval. By
+            default the bounds are computed if the first ranks are uncertain, and otherwise there
+            are no limits.
+
+        Returns
+        -------
+        low, high : float
         """
         level = _check.number(level, "level", low=0.0, high=1.0, strict=True)
-        wanted = read_measure(measure, k)
-        value = self.distribution.expect(wanted)
+        parsed = read_measure(measure, k)
+        value = self.distribution.expect(parsed)
         if not self.states:
             return value, value
-        low, high = self._quantiles(wanted, level)
+        low, high = self._quantiles(parsed, level)
         if self.draws.n_open:
-            bounds = self._bounds(wanted, level, bounds)
-            high = max(high, self._most_open(wanted, level, bounds))
+            bounds = self._bounds(parsed, level, bounds)
+            high = max(high, self._most_open(parsed, level, bounds))
         if bounds is not None:
             value = min(max(value, bounds.low), bounds.high)
             low, high = max(low, bounds.low), min(high, bounds.high)
-        most = float(rank_weights(wanted, self.distribution.n_items).max())
-        return min(low, value), min(max(high, value), most)
+        largest = float(rank_weights(parsed, self.distribution.n_items).max())
+        return min(low, value), min(max(high, value), largest)
 
     def prior_decides(self, measure: str | Measure, k: int | None = None) -> bool:
-        """Whether the prior decides more of a measure than the sample.
+        """Return whether the prior decides more of a measure than the sample.
 
-        At least half of the estimate is then from first ranks in which the sample leaves the
-        share of users open by a factor of 20 or more, and the interval is widened.
+        At least half of the estimate then comes from first ranks in which the sample leaves the
+        share of users uncertain by a factor of 20 or more, and the interval is widened.
         """
         if not self.states:
             return False
-        wanted = read_measure(measure, k)
+        parsed = read_measure(measure, k)
         top = self.states[0].cells.edges[self.draws.n_open]
-        weights = rank_weights(wanted, self.distribution.n_items)[:top]
-        first = float(self.distribution.probabilities[: weights.size] @ weights)
-        return bool(top) and first >= _MOSTLY * self.distribution.expect(wanted)
+        weights = rank_weights(parsed, self.distribution.n_items)[:top]
+        top_part = float(self.distribution.probabilities[: weights.size] @ weights)
+        return bool(top) and top_part >= _MOSTLY * self.distribution.expect(parsed)
 
     @cached_property
     def draws(self) -> Draws:
-        """Rank distributions that fit the sample, whatever their slope at rank 1."""
+        """Rank distributions that fit the sample, with any slope at rank 1."""
         factor = self._added() if self.n_steps else None
         with one_blas_thread:
             return draw(self.states, factor, n_observed(self.ranks))
 
     def _added(self) -> Floats:
-        """Return by which factor steps of expectation maximisation changed each cell's mass."""
+        """Return the factor by which steps of expectation maximisation changed each cell's mass."""
         starts = self.states[0].cells.edges[:-1]
         mass = np.add.reduceat(self.distribution.probabilities, starts)
         return mass / np.maximum(together(self.states), _LEAST)
@@ -166,53 +178,53 @@ class SmoothFit:
         return {}
 
     def _bounds(self, measure: Measure, level: float, given: Bounds | None) -> Bounds:
-        """Return identification bounds, which take longer than the fit, once computed or given."""
-        found = given or self._known_bounds.get((measure, level))
-        if found is None:
-            found = identification_bounds(self.ranks, measure, confidence=level)
-        self._known_bounds[measure, level] = found
-        return found
+        """Return identification bounds, computed once because they take long."""
+        computed = given or self._known_bounds.get((measure, level))
+        if computed is None:
+            computed = identification_bounds(self.ranks, measure, confidence=level)
+        self._known_bounds[measure, level] = computed
+        return computed
 
     def _quantiles(self, measure: Measure, level: float) -> tuple[float, float]:
-        """Return the ends over the draws, the lower one without the ranks that are open."""
+        """Return quantiles over the draws; the lower one leaves out the uncertain first ranks."""
         weights = self.states[0].cells.weights(measure)
-        known = np.where(np.arange(weights.size) < self.draws.n_open, 0.0, weights)
+        resolved_weights = np.where(np.arange(weights.size) < self.draws.n_open, 0.0, weights)
         tail = NormalDist().cdf(_WIDER * NormalDist().inv_cdf((1.0 - level) / 2.0))
-        return self.draws.quantile(known, tail), self.draws.quantile(weights, 1.0 - tail)
+        return self.draws.quantile(resolved_weights, tail), self.draws.quantile(weights, 1.0 - tail)
 
     def _most_open(self, measure: Measure, level: float, bounds: Bounds) -> float:
-        """Return the most of a measure if the first ranks have all that the sample allows."""
+        """Return an upper end with the largest share of the first ranks that the sample allows."""
         cells = self.states[0].cells
         depth = int(cells.edges[self.draws.n_open])
         if depth >= rank_weights(measure, self.distribution.n_items).size:
             return bounds.high
-        below = cells.weights(measure)
-        below[: self.draws.n_open] = 0.0
-        first = most_of_first(self.ranks, measure, depth, level)
-        return first + self.draws.quantile(below, 0.5)
+        lower_weights = cells.weights(measure)
+        lower_weights[: self.draws.n_open] = 0.0
+        top_part = most_of_first(self.ranks, measure, depth, level)
+        return top_part + self.draws.quantile(lower_weights, 0.5)
 
     def _deviation(self, measure: Measure) -> float:
-        """Return the standard deviation of the logarithm of a measure's mean, to first order."""
+        """Return the standard deviation of the log of a measure's mean, to first order."""
         value = self.distribution.expect(measure)
         if not self.states or value <= 0:
             return 0.0
         cells = self.states[0].cells
         weights = cells.weights(measure)
-        mean, spread = log_moments(self.states, weights)
-        within = of_users(self.states, weights, cells.weights(measure, 2))
+        mean, variance = log_moments(self.states, weights)
+        user_variance = of_users(self.states, weights, cells.weights(measure, 2))
         square = max(value, _LEAST) ** 2
-        spread += within / (n_observed(self.ranks) * square)
-        spread = max(spread, self._over_users(measure) / square)
+        variance += user_variance / (n_observed(self.ranks) * square)
+        variance = max(variance, self._over_users(measure) / square)
         if self.n_steps:
-            spread += (np.log(value) - mean) ** 2
-        return float(np.sqrt(spread))
+            variance += (np.log(value) - mean) ** 2
+        return float(np.sqrt(variance))
 
     def _over_users(self, measure: Measure) -> float:
-        """Return the variance of the estimate over users drawn again, to first order."""
+        """Return the variance of the estimate over resampled users, to first order."""
         n_users = self.ranks.n_users
         if n_users < 2:
             return 0.0
         owner, weights = self.ranks.owner, self.ranks.weights
         shares = np.bincount(owner, weights)
-        moved = np.bincount(owner, weights * self.influences(measure)) / shares
-        return n_users / (n_users - 1) * n_users * float(shares @ (moved - shares @ moved) ** 2)
+        changes = np.bincount(owner, weights * self.influences(measure)) / shares
+        return n_users / (n_users - 1) * n_users * float(shares @ (changes - shares @ changes) ** 2)
