@@ -49,8 +49,8 @@ def levels(recipe: Recipe, figures: Figures, title: str, labels: Mapping[str, st
     return views.lines(
         title,
         [
-            views.band(shown, cutoffs, [figures[f"{label} k={k}"] for k in cutoffs])
-            for label, shown in labels.items()
+            views.band(curve_name, cutoffs, [figures[f"{label} k={k}"] for k in cutoffs])
+            for label, curve_name in labels.items()
         ],
         "k",
         "pap@k (%)",
