@@ -195,10 +195,10 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
     """Return the numbers of violations of definition 3 by the losses in the paper's claims."""
-    violated = [(a, len(r["violated"])) for a, r in rows]
-    top = [(a["loss"], n) for a, n in violated if a["form"] == "top-k"]
-    luce = [(a, n) for a, n in violated if a["loss"] == "listnet-luce"]
-    original = [n for a, n in violated if _is_original(a) and _is_short(a)]
+    violated = [(fields, len(result["violated"])) for fields, result in rows]
+    top = [(fields["loss"], n) for fields, n in violated if fields["form"] == "top-k"]
+    luce = [(fields, n) for fields, n in violated if fields["loss"] == "listnet-luce"]
+    original = [n for fields, n in violated if _is_original(fields) and _is_short(fields)]
 
     def share(found: Iterable[int]) -> Measured:
         return mean(float(n > 0) for n in found)
@@ -213,7 +213,7 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
         "original listwise losses, k < n - 1: share that violates definition 3": share(original),
         **{
             f"Luce cross entropy, {condition}: share that violates definition 3": share(
-                n for a, n in luce if _is_short(a) == short
+                n for fields, n in luce if _is_short(fields) == short
             )
             for condition, short in (("k < n - 1", True), ("k = n - 1", False))
         },
@@ -225,23 +225,32 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
 
 def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
     """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
-    flags_by_loss = [(a, r["preserving"]["consistent"]) for a, r in rows if _is_original(a)]
+    flags_by_loss = [
+        (fields, result["preserving"]["consistent"])
+        for fields, result in rows
+        if _is_original(fields)
+    ]
     short_mean, long_mean = (
-        mean(flag for a, flags in flags_by_loss if _is_short(a) == is_short for flag in flags)
+        mean(
+            flag
+            for fields, flags in flags_by_loss
+            if _is_short(fields) == is_short
+            for flag in flags
+        )
         for is_short in (True, False)
     )
-    top = [(a, r) for a, r in rows if a["form"] == "top-k"]
-    smooth = [r for a, r in top if a["loss"] != _KINKED]
+    top = [(fields, result) for fields, result in rows if fields["form"] == "top-k"]
+    smooth = [result for fields, result in top if fields["loss"] != _KINKED]
     return {
         "theorem 6: share of spaces, smooth losses at the top k": mean(
-            flag for r in smooth for flag in r["preserving"]["consistent"]
+            flag for result in smooth for flag in result["preserving"]["consistent"]
         ),
         "theorem 7: pairs that smooth losses at the top k have wrong": _count(
-            r["wrong pairs"] for r in smooth
+            result["wrong pairs"] for result in smooth
         ),
-        "theorem 7: pairs tried": _count(r["pairs"] for r in smooth),
+        "theorem 7: pairs tried": _count(result["pairs"] for result in smooth),
         "theorem 7: pairs that the hinge at the top k has wrong": _count(
-            r["wrong pairs"] for a, r in top if a["loss"] == _KINKED
+            result["wrong pairs"] for fields, result in top if fields["loss"] == _KINKED
         ),
         "original listwise losses, k < n - 1: share of spaces": short_mean,
         "original listwise losses, k = n - 1: share of spaces missed": Measured(
@@ -252,17 +261,20 @@ def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
 
 def _of_spaces(rows: Sequence[Row]) -> dict[str, Measured]:
     meets = {
-        f"arbitrary spaces that meet theorem 6, n = {a['n']}, k = {a['k']}": mean(r["meets"])
-        for a, r in rows
+        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
+            result["meets"]
+        )
+        for fields, result in rows
     }
-    short_rows = [r for a, r in rows if _is_short(a)]
+    short_rows = [result for fields, result in rows if _is_short(fields)]
     n_pairs, n_held = (
-        sum(r[f"converse, {quantity}"] for r in short_rows) for quantity in ("pairs", "holds")
+        sum(result[f"converse, {quantity}"] for result in short_rows)
+        for quantity in ("pairs", "holds")
     )
     return {
         **meets,
         "proposition 8: pairs lost from the top k + 1 to the top k": _count(
-            r["proposition 8, broken"] for _, r in rows
+            result["proposition 8, broken"] for _, result in rows
         ),
         "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
             float(n_pairs - n_held), n=n_pairs
@@ -293,10 +305,14 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 def _curves(rows: Sequence[Row]) -> Figure:
     """Return a figure of the original losses and one top-1 loss; all top-1 losses coincide."""
-    drawn_rows = [(a, r) for a, r in rows if a["form"] == "original" or a["loss"] == "listmle"]
+    drawn_rows = [
+        (fields, result)
+        for fields, result in rows
+        if fields["form"] == "original" or fields["loss"] == "listmle"
+    ]
     return views.lines(
         "Proposition 10: the lead of object 1, the most probable first",
-        [views.curve(_name(a), r["p1"], r["lead"]) for a, r in drawn_rows],
+        [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
         "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
         "score of object 1 less the best other, by the spread of the scores",
         caption="Below 0 another object is shown first, though object 1 is the most probable "
@@ -311,8 +327,12 @@ def _shown(cells: Cells, kind: str) -> Figure:
     return views.intervals(
         f"Top {k} of {n} objects: {title}",
         {
-            NAMES[name]: [_interval(a["form"], r[kind]) for a, r in rows if a["loss"] == name]
-            for name in dict.fromkeys(a["loss"] for a, _ in rows)
+            NAMES[name]: [
+                _interval(fields["form"], result[kind])
+                for fields, result in rows
+                if fields["loss"] == name
+            ]
+            for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
         },
         axis_label="share of spaces whose Bayes top k the minimiser shows",
         caption="Intervals of 95 % (Wilson's).",
@@ -332,21 +352,21 @@ def _interval(form: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return a table of conditions on spaces, and a table of losses per size."""
-    sizes = dict.fromkeys((a["n"], a["k"]) for a, _ in select(cells, part="loss"))
+    sizes = dict.fromkeys((fields["n"], fields["k"]) for fields, _ in select(cells, part="loss"))
     return [_conditions(cells), *(_study(cells, n, k) for n, k in sizes)]
 
 
 def _study(cells: Cells, n: str, k: str) -> Table:
     rows = [
         [
-            NAMES[a["loss"]],
-            a["form"],
-            ", ".join(r["violated"]) or "none found",
-            *(_percent(r[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
-            *(max(r[kind]["regret"]) for kind in ("preserving", "arbitrary")),
-            r["preserving"]["tied"] + r["arbitrary"]["tied"],
+            NAMES[fields["loss"]],
+            fields["form"],
+            ", ".join(result["violated"]) or "none found",
+            *(_percent(result[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
+            *(max(result[kind]["regret"]) for kind in ("preserving", "arbitrary")),
+            result["preserving"]["tied"] + result["arbitrary"]["tied"],
         ]
-        for a, r in select(cells, part="loss", n=n, k=k)
+        for fields, result in select(cells, part="loss", n=n, k=k)
     ]
     return {
         "columns": [
@@ -372,13 +392,13 @@ def _conditions(cells: Cells) -> Table:
         "columns": ["n", "k", "% that meet theorem 6", "% of pairs order preserving", "at k + 1"],
         "rows": [
             [
-                int(a["n"]),
-                int(a["k"]),
-                _percent(r["meets"]),
-                100 * r["pairs"],
-                100 * r["converse, holds"] / r["converse, pairs"],
+                int(fields["n"]),
+                int(fields["k"]),
+                _percent(result["meets"]),
+                100 * result["pairs"],
+                100 * result["converse, holds"] / result["converse, pairs"],
             ]
-            for a, r in select(cells, part="spaces")
+            for fields, result in select(cells, part="spaces")
         ],
         "caption": "Arbitrary spaces: how many have the n − 1 pairs of theorem 6, how many pairs "
         "are order preserving at the top k, and how many of these still are at the top k + 1.",

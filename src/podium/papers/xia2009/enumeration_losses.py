@@ -97,5 +97,5 @@ class Gentle(Loss):
         return values, grad.ravel() / len(by_group)
 
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return a bound on the second derivatives: 1/4 for the softmax, and 3 for h."""
+        """Return a bound on the second derivatives: 1/4 for the softmax, and at most 3 for h."""
         return np.full(scores.size, (0.25 + 3.0 * self.share) / len(target))
