@@ -1,7 +1,8 @@
 """MovieLens-100k as hiranandani2020 prepared it, with factors of the first ratings as features.
 
-Each user's first 20 ratings are factorised. Each later rating becomes a row, whose features are
-the factors of the user, the factors of the item, and their products.
+Each user's first 20 ratings are factorised. Each later rating of a factorised item becomes a row,
+whose features are the factors of the user, the factors of the item, and their products. Users with
+fewer than 20 such rows are left out.
 """
 
 from __future__ import annotations
