@@ -1,7 +1,7 @@
-"""The Behance data of hiranandani2020 in its original files: which images a user will like.
+"""The Behance data of hiranandani2020 in its original files: the images that a user will like.
 
-Behance_appreciate_1M has a like a line (user, item, time); Behance_Image_Features.b has a record
-an image, its id of 8 characters and 4096 float32.
+Each line of Behance_appreciate_1M is a like (user, item, time). Each record of
+Behance_Image_Features.b is an image: an id of 8 characters and 4096 float32.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from podium.papers.rows import Rows
 
 URL = "https://cseweb.ucsd.edu/~jmcauley/datasets.html#behance"
 LIKES, IMAGES, REDUCED = "Behance_appreciate_1M", "Behance_Image_Features.b", "image_features.npz"
-WIDTH = 4096  # features of an image as published
-DIMENSIONS = 50  # that they are reduced to
-FIRST = 50  # likes of a user that describe the user
-FEWEST, MOST = 60, 170  # likes of a user that is kept
-NEGATIVES = (4, 5, 6)  # by positive, drawn for each user
+WIDTH = 4096  # number of published features per image
+DIMENSIONS = 50  # number of features after the reduction
+FIRST = 50  # number of likes whose mean describes the user
+FEWEST, MOST = 60, 170  # range of the number of likes of a user
+NEGATIVES = (4, 5, 6)  # negatives per positive; one of the three is drawn for each user
 
-_BLOCK = 4096  # images that are read at once
+_BLOCK = 4096  # number of images that are read at once
 
 Floats = NDArray[np.float64]
 
@@ -39,8 +39,9 @@ class Images:
     Attributes
     ----------
     item : (n_images,) of str
-        Rising.
+        The ids, in ascending order.
     features : float64, (n_images, n_dimensions)
+        The features of each image.
     """
 
     item: NDArray[Any]
@@ -48,18 +49,23 @@ class Images:
 
 
 def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIMENSIONS) -> Rows:
-    """Return all rows, features not scaled: user, image, and their products.
+    """Return all rows with unscaled features: those of user and image, and their products.
 
     Parameters
     ----------
     path : Path
-        Folder with Behance_appreciate_1M and Behance_Image_Features.b. An image_features.npz
-        there takes the place of the latter: arrays "item" (ids as text) and "features", 50 each
-        and reduced by any means, such as the paper's UMAP (10 neighbours, min_dist 0.5).
+        The folder with Behance_appreciate_1M and Behance_Image_Features.b. If it contains an
+        image_features.npz, that file is read instead of the latter. Its arrays are "item" (ids
+        as text) and "features", 50 per image, reduced by any method, such as the paper's UMAP
+        (10 neighbours, min_dist 0.5).
     seed : int
-        Of the negatives.
+        The seed of the drawn negatives.
     width, dimensions : int
-        Features of an image in the file, and how many they are reduced to.
+        The number of features per image in the file, and after the reduction.
+
+    Returns
+    -------
+    Rows
 
     Raises
     ------
@@ -68,12 +74,13 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
 
     Notes
     -----
-    Without image_features.npz the features are reduced by principal components, where the paper
-    has UMAP: it is exact, needs no further library, and takes minutes. Likes of images without
-    features, and repeated ones, are dropped. A user's first 50 likes are averaged to describe
-    the user (so the reference code; the paper says random ones), the others are positives.
-    Negatives are 4, 5 or 6 times as many, drawn from the images that the user never liked; the
-    reference code can draw some of the first 50.
+    Without image_features.npz, the features are reduced to principal components, whereas the
+    paper uses UMAP. Principal components are exact, need no additional library, and take minutes.
+    Likes of images without features and repeated likes are dropped. The features of a user are
+    the mean over the user's first 50 likes, as in the reference code (the paper uses random
+    ones). The other likes are the positives. There are 4, 5 or 6 times as many negatives, drawn
+    from the images that the user never liked. The reference code can also draw some of the first
+    50 likes.
 
     References
     ----------
@@ -81,28 +88,30 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     """
     images = read_images(path, width=width, dimensions=dimensions)
     user, item = _likes(path / LIKES, images.item)
-    kept = _of_frequent_users(user)
-    if not kept.size:
+    selected_likes = _of_frequent_users(user)
+    if not selected_likes.size:
         raise DataError(
             f"{path / LIKES}: no user has {FEWEST} to {MOST} likes of images with features. "
             "Pass both files as they were published."
         )
     rng = np.random.default_rng(seed)
-    users, starts = np.unique(user[kept], return_index=True)
-    each = [
-        _rows_of(label, liked, images.features, rng)
-        for label, liked in zip(users, np.split(item[kept], starts[1:]), strict=True)
+    users, starts = np.unique(user[selected_likes], return_index=True)
+    rows_by_user = [
+        _rows_of(label, liked_images, images.features, rng)
+        for label, liked_images in zip(
+            users, np.split(item[selected_likes], starts[1:]), strict=True
+        )
     ]
-    return Rows(*(np.concatenate(part) for part in zip(*each, strict=True)))
+    return Rows(*(np.concatenate(columns) for columns in zip(*rows_by_user, strict=True)))
 
 
 def reduction(path: Path) -> str:
-    """Return how the features that `read` takes were reduced, in words."""
+    """Return a description of how the features that `read` uses were reduced."""
     return f"as given in {REDUCED}" if (path / REDUCED).exists() else "principal components"
 
 
 def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS) -> Images:
-    """Return the reduced features of all images: image_features.npz, else principal components."""
+    """Return the features in image_features.npz, or else the principal components of all images."""
     if (path / REDUCED).exists():
         return _reduced(path / REDUCED)
     file = path / IMAGES
@@ -127,19 +136,23 @@ def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS)
 
 
 def principal_components(features: NDArray[Any], dimensions: int) -> Floats:
-    """Project rows on the directions of largest variance, largest first.
+    """Project rows on the directions of largest variance, in descending order of variance.
 
     Parameters
     ----------
     features : (n_rows, n_features)
-        May be memory-mapped: it is read twice, block by block.
+        The rows. The array may be memory-mapped: it is read block by block, three times.
     dimensions : int
-        At most n_features.
+        The number of directions, at most n_features.
+
+    Returns
+    -------
+    float64, (n_rows, dimensions)
 
     Notes
     -----
-    Each direction's largest entry is positive, so that signs are settled. Cost: O(n_rows
-    n_features^2); the last bits may depend on the number of threads of BLAS.
+    The largest absolute entry of each direction is positive, which determines the signs. Cost:
+    O(n_rows n_features^2). The last bits may depend on the number of threads of BLAS.
     """
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(features), _BLOCK)]
     mean = sum(features[b].sum(axis=0, dtype=np.float64) for b in blocks) / len(features)
@@ -157,7 +170,7 @@ def principal_components(features: NDArray[Any], dimensions: int) -> Floats:
 
 def _reduced(file: Path) -> Images:
     try:
-        with zipfile.ZipFile(file):  # or it is no .npz, whatever NumPy would take it for
+        with zipfile.ZipFile(file):  # NumPy would also read files that are not .npz
             pass
         with np.load(file, allow_pickle=False) as arrays:
             if not {"item", "features"} <= set(arrays.files):
@@ -165,10 +178,10 @@ def _reduced(file: Path) -> Images:
             item, features = arrays["item"].astype(str), arrays["features"].astype(np.float64)
     except DataError:
         raise
-    except Exception as error:  # of the archive, its packing, or the arrays: there are many
+    except Exception as error:  # the archive, its compression and the arrays raise many types
         raise DataError(f"{file} can't be read: {error}. Make it again, as .npz.") from error
-    fits = features.ndim == 2 and len(features) == item.size > 0
-    if not fits or not np.isfinite(features).all():
+    has_valid_shape = features.ndim == 2 and len(features) == item.size > 0
+    if not has_valid_shape or not np.isfinite(features).all():
         raise DataError(
             f"{file}: features must be finite, a row for each of the {item.size} items, got "
             f"shape {features.shape}."
@@ -178,15 +191,15 @@ def _reduced(file: Path) -> Images:
 
 
 def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return user and image number of each first like of a known image, by user and time."""
+    """Return the user and image index of each first like of a known image, by user and time."""
     user, item, time = _lines(file)
-    number = find(known, item)
-    rows = np.flatnonzero(number >= 0)
+    image_index = find(known, item)
+    rows = np.flatnonzero(image_index >= 0)
     rows = rows[np.lexsort((time[rows], user[rows]))]
     _, codes = np.unique(user[rows], return_inverse=True)
-    pairs = codes * known.size + number[rows]
-    once = rows[np.sort(np.unique(pairs, return_index=True)[1])]
-    return user[once], number[once]
+    pairs = codes * known.size + image_index[rows]
+    first_likes = rows[np.sort(np.unique(pairs, return_index=True)[1])]
+    return user[first_likes], image_index[first_likes]
 
 
 def _lines(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.int64]]:
@@ -209,17 +222,19 @@ def _rows_of(
     label: str, liked: NDArray[np.int64], features: Floats, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], Floats, NDArray[Any]]:
     positives = liked[FIRST:]
-    never = np.setdiff1d(np.arange(len(features)), liked)
-    wanted = int(rng.choice(NEGATIVES)) * positives.size
-    if wanted > never.size:
+    unliked = np.setdiff1d(np.arange(len(features)), liked)
+    n_drawn = int(rng.choice(NEGATIVES)) * positives.size
+    if n_drawn > unliked.size:
         raise DataError(
-            f"User {label} needs {wanted} images without a like, but there are {never.size}. "
+            f"User {label} needs {n_drawn} images without a like, but there are {unliked.size}. "
             "Pass the features of all images."
         )
-    items = np.concatenate([positives, rng.choice(never, wanted, replace=False)])
-    image = features[items]
-    of_user = np.broadcast_to(features[liked[:FIRST]].mean(axis=0), image.shape)
-    X = np.concatenate([of_user, image, of_user * image], axis=1).astype(np.float32)
+    items = np.concatenate([positives, rng.choice(unliked, n_drawn, replace=False)])
+    image_features = features[items]
+    user_features = np.broadcast_to(features[liked[:FIRST]].mean(axis=0), image_features.shape)
+    X = np.concatenate(
+        [user_features, image_features, user_features * image_features], axis=1
+    ).astype(np.float32)
     y = np.zeros(items.size)
     y[: positives.size] = 1.0
     return X, y, np.full(items.size, label)

@@ -1,7 +1,7 @@
-"""The citation data of hiranandani2020 in its original files: which papers an author will cite.
+"""The citation data of hiranandani2020 in its original files: the papers that an author will cite.
 
-Three pickled tables, CitationDataset_Train.pkl, CitationDataset_Val.pkl and
-CitationDataset_Test.pkl, of the archive citation.tar.gz of the paper's source code.
+The archive citation.tar.gz of the paper's source code contains three pickled tables:
+CitationDataset_Train.pkl, CitationDataset_Val.pkl and CitationDataset_Test.pkl.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ SIDE = (
     "UserCitedConference",
     "UserPublishedInConferenceCount",
 )
-DIMENSIONS = 50  # of a paper's embedding
+DIMENSIONS = 50  # length of a paper's embedding
 FEWEST_POSITIVES = 3
-LEAST_SHARE = 0.1  # of positives among a user's rows
+LEAST_SHARE = 0.1  # smallest share of positives among a user's rows
 
 _WRITER, _PAPER, _LABEL = "u_id", "paper_id_written", "label"
 
 
 def read(path: Path) -> Parts:
-    """Return the given training, validation and test rows, features not scaled.
+    """Return the published training, validation and test rows, with unscaled features.
 
     Parameters
     ----------
     path : Path
-        Folder (or .zip) with the three files.
+        The folder (or .zip) with the three files.
 
     Returns
     -------
     Parts
-        155 features: 5 counts of what author and venue had to do with each other before, the
-        embedding of the paper in progress, that of the cited one, and their products. The paper
-        writes 157: two of its seven counts are not in the files. A group is an author with one
-        paper in progress.
+        Rows of 155 features: 5 counts of earlier co-authorships, citations and publications,
+        the embedding of the paper in progress, the embedding of the cited paper, and the
+        products of the two embeddings. The paper states 157 features, but two of its seven
+        counts are not in the files. A group is an author with one paper in progress.
 
     Raises
     ------
@@ -57,15 +57,15 @@ def read(path: Path) -> Parts:
 
     Notes
     -----
-    In each part, groups stay with at least 3 positives that are at least 10 % of their rows, as
-    in the reference code.
+    As in the reference code, each part keeps only the groups with at least 3 positives that make
+    up at least 10 % of the rows.
 
     References
     ----------
     hiranandani2020, section 7.3.1; budhiraja2020.
     """
-    found = members(path, "the citation data", URL)
-    files = [required(found, [name], path, URL) for name in FILES]
+    archive = members(path, "the citation data", URL)
+    files = [required(archive, [name], path, URL) for name in FILES]
     tables: list[tuple[str, Mapping[str, NDArray[Any]]]] = []
     for file in files:
         with file.open() as stream:
@@ -74,30 +74,31 @@ def read(path: Path) -> Parts:
 
 
 def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
-    embedded = [str(i) for i in range(2 * DIMENSIONS)]
-    _require(table, [_WRITER, _PAPER, _LABEL, *SIDE, *embedded], name)
+    embedding_columns = [str(i) for i in range(2 * DIMENSIONS)]
+    _require(table, [_WRITER, _PAPER, _LABEL, *SIDE, *embedding_columns], name)
     qid = np.array(
-        [f"{who}_{what}" for who, what in zip(table[_WRITER], table[_PAPER], strict=True)], str
+        [f"{writer}_{paper}" for writer, paper in zip(table[_WRITER], table[_PAPER], strict=True)],
+        str,
     )
-    positive = _label(table[_LABEL], name)
-    side, vectors = _numbers(table, SIDE, name), _numbers(table, embedded, name)
-    kept = _of_enough_positives(qid, positive)
-    if not kept.size:
+    relevance = _label(table[_LABEL], name)
+    counts, embeddings = _numbers(table, SIDE, name), _numbers(table, embedding_columns, name)
+    selected_rows = _of_enough_positives(qid, relevance)
+    if not selected_rows.size:
         raise DataError(
             f"{name}: no author's paper has {FEWEST_POSITIVES} positives that are at least "
             f"{LEAST_SHARE:.0%} of its rows. Pass the file as it was published."
         )
-    vectors = vectors[kept]
-    products = vectors[:, :DIMENSIONS] * vectors[:, DIMENSIONS:]
-    X = np.concatenate([side[kept], vectors, products], axis=1)
-    return Rows(X, positive[kept], qid[kept])
+    embeddings = embeddings[selected_rows]
+    products = embeddings[:, :DIMENSIONS] * embeddings[:, DIMENSIONS:]
+    X = np.concatenate([counts[selected_rows], embeddings, products], axis=1)
+    return Rows(X, relevance[selected_rows], qid[selected_rows])
 
 
 def _of_enough_positives(qid: NDArray[Any], positive: NDArray[np.float64]) -> NDArray[np.int64]:
     _, codes, sizes = np.unique(qid, return_inverse=True, return_counts=True)
-    hits = np.bincount(codes, weights=positive, minlength=sizes.size)
-    enough = (hits >= FEWEST_POSITIVES) & (hits >= LEAST_SHARE * sizes)
-    return np.flatnonzero(enough[codes])
+    n_positives = np.bincount(codes, weights=positive, minlength=sizes.size)
+    is_kept = (n_positives >= FEWEST_POSITIVES) & (n_positives >= LEAST_SHARE * sizes)
+    return np.flatnonzero(is_kept[codes])
 
 
 def _require(table: Mapping[str, Any], columns: list[str], name: str) -> None:
@@ -112,11 +113,13 @@ def _require(table: Mapping[str, Any], columns: list[str], name: str) -> None:
 
 
 def _label(values: NDArray[Any], name: str) -> NDArray[np.float64]:
-    label = _floats(values, _LABEL, name)
-    odd = np.flatnonzero((label != 0) & (label != 1))
-    if odd.size:
-        raise DataError(f"{name}: {_LABEL} must be 0 or 1, got {label[odd[0]]:g} in row {odd[0]}.")
-    return label
+    labels = _floats(values, _LABEL, name)
+    invalid = np.flatnonzero((labels != 0) & (labels != 1))
+    if invalid.size:
+        raise DataError(
+            f"{name}: {_LABEL} must be 0 or 1, got {labels[invalid[0]]:g} in row {invalid[0]}."
+        )
+    return labels
 
 
 def _numbers(

@@ -1,8 +1,8 @@
 """Figure 1 of hiranandani2020: four surrogates while one of them is minimised, by margin.
 
-One user whose rows are drawn and then thinned so that a margin holds. Three settings: the
-paper's code (its very numbers, so its curves can be compared digit by digit), the paper's text,
-and its slides, which differ in where the negatives are.
+The rows of one user are drawn and then thinned so that a margin holds. There are three settings,
+which differ in the location of the negatives: the paper's code (with the same random numbers, so
+that the curves can be compared digit by digit), the paper's text, and its slides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOSSES: dict[str, Callable[[int], Any]] = {
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return a cell for each setting and margin."""
+    """Return one key per setting and margin."""
     return [
         key(setting=setting, margin=margin)
         for setting in recipe.parameters["settings"]
@@ -45,65 +45,69 @@ def cells(recipe: Recipe) -> Sequence[str]:
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
-    """Draw rows with the margin, descend, and value every surrogate at every iterate."""
-    asked, p = parts(cell), recipe.parameters
-    setting, margin = p["settings"][asked["setting"]], asked["margin"]
+    """Draw rows with the margin, descend, and evaluate every surrogate at every iterate."""
+    fields, parameters = parts(cell), recipe.parameters
+    setting, margin = parameters["settings"][fields["setting"]], fields["margin"]
     rng: Any = generator(recipe, "rows")
     if setting["seed"] >= 0:
-        rng = np.random.RandomState(setting["seed"])  # the paper's code draws from it
-    positives, negatives, w, middle = drawn(rng, setting, p["n_features"])
-    stay = THIN[margin](positives @ w, negatives @ w, p["k"], middle)
-    positives, negatives = positives[stay[0]], negatives[stay[1]]
-    held = _held(positives @ w, negatives @ w, p["k"])
+        rng = np.random.RandomState(setting["seed"])  # the generator of the paper's code
+    positives, negatives, direction, middle = drawn(rng, setting, parameters["n_features"])
+    is_kept = THIN[margin](positives @ direction, negatives @ direction, parameters["k"], middle)
+    positives, negatives = positives[is_kept[0]], negatives[is_kept[1]]
+    margins_held = _held(positives @ direction, negatives @ direction, parameters["k"])
     features, y = _part(rng, positives, negatives, setting["train_share"])
     start = np.zeros(features.shape[1])
     if setting["start_seed"] >= 0:
-        drawn_from = np.random.RandomState(setting["start_seed"])
-        start = np.asarray(drawn_from.normal(0.0, 1.0, features.shape[1]), np.float64)
-    curves = descended(_scaled(features), y, start, p["margins"][margin], p)
+        start_rng = np.random.RandomState(setting["start_seed"])
+        start = np.asarray(start_rng.normal(0.0, 1.0, features.shape[1]), np.float64)
+    curves = descended(_scaled(features), y, start, parameters["margins"][margin], parameters)
     n_pos = int(y.sum())
-    return {**curves, "held": held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
+    return {**curves, "held": margins_held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
 
 
 def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Scores, float]:
-    """Draw positives and negatives; return them, the direction between their means, its middle."""
+    """Draw positives and negatives; return both, the unit vector w, and the middle.
+
+    w points from the centre of the negatives to the centre of the positives. The middle is the
+    score by w of the point half-way between the centres.
+    """
     eye = np.eye(d)
     n_pos = setting["n_pos"]
     if setting["random_centres"]:
         n_pos = int(rng.randint(n_pos - 20, n_pos + 20, size=1)[0])
     centres: list[NDArray[np.float64]] = []
-    found: list[Rows] = []
+    samples: list[Rows] = []
     for mean, n in ((0.0, n_pos), (setting["negative_mean"], setting["n_neg"])):
         centre = mean * np.ones(d)
         if setting["random_centres"]:
             centre = rng.multivariate_normal(centre, 0.2 * eye)
         centres.append(centre)
-        found.append(rng.multivariate_normal(centre, eye, size=n))
+        samples.append(rng.multivariate_normal(centre, eye, size=n))
     w = centres[0] - centres[1]
     w = w / np.linalg.norm(w)
-    return found[0], found[1], w, float((centres[0] + centres[1]) / 2 @ w)
+    return samples[0], samples[1], w, float((centres[0] + centres[1]) / 2 @ w)
 
 
 def _part(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
-    """Stack the rows and label them; keep each with this probability, after a shuffle."""
+    """Stack and label the rows; if share < 1, shuffle them and keep each with this probability."""
     rows = np.concatenate([positives, negatives])
     y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
     if share >= 1.0:
         return rows, y
     order = rng.permutation(len(rows))
-    kept = rng.random_sample(len(rows)) < share
-    return rows[order][kept], y[order][kept]
+    is_kept = rng.random_sample(len(rows)) < share
+    return rows[order][is_kept], y[order][is_kept]
 
 
 def _strong(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
-    """Keep what lies half a margin beyond the middle between both means, on its side."""
+    """Keep rows on their own side of the middle, at least half a margin from it."""
     return s - middle >= 0.5, t - middle <= -0.5
 
 
 def _moderate(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
-    """Keep negatives a margin below the k-th best positive, and positives not below those."""
-    kept = t - np.sort(s)[-k] <= -1.0
-    return s >= np.max(t[kept]), kept
+    """Keep negatives a margin below the k-th best positive, and positives not below them."""
+    is_kept_negative = t - np.sort(s)[-k] <= -1.0
+    return s >= np.max(t[is_kept_negative]), is_kept_negative
 
 
 def _mean(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
@@ -116,13 +120,13 @@ THIN: dict[str, Callable[[Scores, Scores, int, float], tuple[Mask, Mask]]] = {
     "beta": _mean,
     "moderate": _moderate,
 }
-"""Which positives and negatives stay, as the paper's code thins them for each margin."""
+"""Functions that return the positives and negatives that the paper's code keeps, by margin."""
 
 
 def descended(
     X: Rows, y: Scores, start: Scores, descent: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, list[float]]:
-    """Return every surrogate at each iterate of subgradient descent on one of them."""
+    """Return the value of every surrogate at each iterate of subgradient descent on one of them."""
     groups, k = Groups.single(y.size), parameters["k"]
     losses = {name: make(k) for name, make in LOSSES.items()}
     targets = {name: loss.prepare(y, groups) for name, loss in losses.items()}
@@ -132,23 +136,23 @@ def descended(
     w = start
     for step in range(parameters["n_iter"]):
         scores = times(X, w)
-        for each, loss in losses.items():
-            curves[each].append(float(loss.value_and_grad(scores, targets[each])[0][0]))
+        for surrogate, loss in losses.items():
+            curves[surrogate].append(float(loss.value_and_grad(scores, targets[surrogate])[0][0]))
         _, grad = objective.value_and_grad(w)
         w = w - descent["learning_rate"] / np.sqrt(step + 1) * grad
     return curves
 
 
 def _held(positive: Scores, negative: Scores, k: int) -> list[str]:
-    """Return the margins of 1 that really hold along w."""
+    """Return the names of the margins of width 1 that hold for these scores."""
     scores = np.concatenate([positive, negative])
     labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
-    found = margins(scores, labels, k=k, delta=1.0 - 1e-9)
-    return [name for name in MARGINS if bool(found.holds(name)[0])]
+    measured = margins(scores, labels, k=k, delta=1.0 - 1e-9)
+    return [name for name in MARGINS if bool(measured.holds(name)[0])]
 
 
 def _scaled(X: Rows) -> Rows:
-    """Return features between -1/2 and 1/2, as all data of the paper are."""
+    """Return features scaled to [-1/2, 1/2], as all data of the paper."""
     low, high = X.min(axis=0), X.max(axis=0)
     return (X - (low + high) / 2) / (high - low)
 
@@ -158,7 +162,7 @@ _TITLES = {"strong": "strong margin", "beta": "beta-margin", "moderate": "modera
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return each surrogate's end, and what the paper's claims are about."""
+    """Return the last value of each surrogate, and the values that the paper's claims concern."""
     figures: dict[str, Measured] = {}
     for cell, curves in cells.items():
         setting, margin = parts(cell).values()
@@ -168,12 +172,12 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return one plot for each setting and margin."""
-    found: list[Figure] = []
+    """Return one plot per setting and margin."""
+    line_plots: list[Figure] = []
     for cell, curves in cells.items():
         setting, margin = parts(cell).values()
         loss = recipe.parameters["margins"][margin]["loss"]
-        found.append(
+        line_plots.append(
             views.lines(
                 f"{setting}: {loss} minimised under the {_TITLES[margin]}",
                 [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
@@ -181,19 +185,19 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
                 "value of the surrogate",
             )
         )
-    return found
+    return line_plots
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return which margins the rows really have, and how many rows are left."""
+    """Return a table of the margins that hold and of the numbers of rows after thinning."""
     rows = [
         [
             *parts(cell).values(),
-            found["n_pos"],
-            found["n_neg"],
-            ", ".join(found["held"]) or "none",
+            result["n_pos"],
+            result["n_neg"],
+            ", ".join(result["held"]) or "none",
         ]
-        for cell, found in cells.items()
+        for cell, result in cells.items()
     ]
     return [
         {
@@ -206,16 +210,16 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 
 def _ends(curves: Result, margin: str) -> dict[str, float]:
-    zero = _ZERO[margin]
-    listed = "all" if zero == tuple(LOSSES) else " and ".join(zero)
-    found = {f"{name} at the end": curves[name][-1] for name in LOSSES}
-    found["TS at its least"] = min(curves["TS"])
-    found[f"worst of {listed}"] = max(curves[name][-1] for name in zero)
+    zero_surrogates = _ZERO[margin]
+    listed_names = "all" if zero_surrogates == tuple(LOSSES) else " and ".join(zero_surrogates)
+    ends = {f"{name} at the end": curves[name][-1] for name in LOSSES}
+    ends["TS at its least"] = min(curves["TS"])
+    ends[f"worst of {listed_names}"] = max(curves[name][-1] for name in zero_surrogates)
     if margin == "beta":
-        others = [curves[name] for name in ("max", "TS")]
-        found["least of max and TS"] = min(curve[-1] for curve in others)
-        found["rise of max and TS"] = min(curve[-1] - min(curve) for curve in others)
-    return found
+        other_curves = [curves[name] for name in ("max", "TS")]
+        ends["least of max and TS"] = min(curve[-1] for curve in other_curves)
+        ends["rise of max and TS"] = min(curve[-1] - min(curve) for curve in other_curves)
+    return ends
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

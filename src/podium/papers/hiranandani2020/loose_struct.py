@@ -1,4 +1,4 @@
-"""The surrogate that the paper starts from, to compare the others with."""
+"""The loose structural surrogate of pAp@k, from which the paper derives the others."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from podium.types import PerRow
 @register
 @dataclass(frozen=True)
 class PApStruct(HingeLoss, PApLoss):
-    """The loose structural surrogate: errors of the top pairs, margins of all pairs.
+    """The loose structural surrogate, from errors of the top pairs and margins of all pairs.
 
-    ``max over orderings pi of [errors of pi between its top beta positives and its top k
-    negatives] / (beta k) - sum over i, j of pi_ij (s_i - t_j) / (n_pos n_neg)``: the paper's
-    eq. (4) with its first term replaced as the end of section 3.1 says, and nothing else.
+    The value is ``max over orderings pi of [errors of pi between its top beta positives and its
+    top k negatives] / (beta k) - sum over i, j of pi_ij (s_i - t_j) / (n_pos n_neg)``. This is
+    the paper's eq. (4) with only its first term replaced, as described at the end of section 3.1.
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `podium.losses.pap.PApLoss`.
+        The parameters of `podium.losses.pap.PApLoss`.
 
     Notes
     -----
-    Convex, and never below pAp@k's risk; the paper starts from it to do better, since margins
-    of pairs far below the top weigh as much as those at the top. Dividing the margins by
-    beta k instead would bound the risk as well. Here a group's margins have weight one in all,
-    so that equal margins of all pairs cost nothing from n_neg / k on, not from 1.
-    A value beyond the range of float64 is inf; gradients are finite at any finite score.
-    Cost: O(n log n) per group, and a gradient on all its rows.
+    The loss is convex and never below the risk of pAp@k. It is loose because margins of pairs far
+    below the top have the same weight as margins at the top. Margins divided by beta k would also
+    bound the risk. Here the margins of a group have a total weight of one. If all pairs have the
+    same margin, the loss is therefore zero from a margin of n_neg / k on, not from 1.
+    A value beyond the range of float64 is inf. Gradients are finite at all finite scores.
+    Cost: O(n log n) per group. The gradient has an entry for each row of the group.
 
     References
     ----------

@@ -1,7 +1,8 @@
-"""MovieLens-100k as hiranandani2020 prepared it: factors of the first ratings, labels of the rest.
+"""MovieLens-100k as hiranandani2020 prepared it, with factors of the first ratings as features.
 
-Each user's first 20 ratings are factorised; a later rating becomes a row whose features are the
-user's factors, the item's, and their products.
+Each user's first 20 ratings are factorised. Each later rating of a factorised item becomes a row,
+whose features are the factors of the user, the factors of the item, and their products. Users with
+fewer than 20 such rows are left out.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from podium.errors import DataError
 from podium.papers.rows import Rows
 
 RANK = 30
-FIRST = 20  # ratings of each user that are factorised, in order of time
-FEWEST = 20  # rows of a user that is kept
-SEED = 5  # the reference code's
+FIRST = 20  # number of ratings per user that are factorised, the earliest ones
+FEWEST = 20  # smallest number of rows of a user
+SEED = 5  # the seed of the reference code
 FLOOR = 1e-5
-_CHECK_EVERY = 5  # iterations between two looks at the change
+_CHECK_EVERY = 5  # iterations between two checks of convergence
 _SETTLED = 1e-6
 
 Floats = NDArray[np.float64]
@@ -32,16 +33,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows to rank by, in order of user and then time.
+    """The rows to rank, in order of user and then time.
 
     Attributes
     ----------
     X : float64, (n_rows, 90)
-        The user's 30 factors, the item's, and their products; not scaled.
+        The 30 factors of the user, the 30 factors of the item, and their products, unscaled.
     rating : float64, (n_rows,)
-        1 to 5; the paper's positives are the fives.
+        The ratings, 1 to 5. The paper's positives are the fives.
     user, item : int64, (n_rows,)
-        Ids as in the source.
+        The ids in the source.
     """
 
     X: Floats
@@ -58,13 +59,17 @@ def prepare(
     Parameters
     ----------
     ratings : Interactions
-        From `podium.data.movielens`, with times.
+        The ratings from `podium.data.movielens`, with times.
     rank : int
-        Factors of a user and of an item.
+        The number of factors per user and per item.
     max_iter : int
-        Iterations of the factorisation at most.
+        The maximum number of iterations of the factorisation.
     seed : int
-        Of the factors that it starts from.
+        The seed of the factors at the start.
+
+    Returns
+    -------
+    Prepared
 
     Raises
     ------
@@ -73,8 +78,8 @@ def prepare(
 
     Notes
     -----
-    Ratings of one user at the same second are common, and which of them are among the first 20
-    decides the rest: see `in_time_order`. Cost: about 2 s for 100,000 ratings.
+    Many ratings of a user have the same time, so that the rows depend on the order of equal
+    times: see `in_time_order`. Cost: about 2 s for 100,000 ratings.
 
     References
     ----------
@@ -84,33 +89,33 @@ def prepare(
     first, rest = _first_ratings(user, in_time_order(time))
     users, row = np.unique(user[first], return_inverse=True)
     items, column = np.unique(item[first], return_inverse=True)
-    known = rest[np.isin(item[rest], items)]
-    kept = _of_frequent_users(known, user)
-    if not kept.size:
+    rows_of_known_items = rest[np.isin(item[rest], items)]
+    selected_rows = _of_frequent_users(rows_of_known_items, user)
+    if not selected_rows.size:
         raise DataError(
             f"No user has {FEWEST} ratings beyond the first {FIRST} of items that are among "
             "anyone's first. Pass the whole of MovieLens-100k."
         )
     factors = factorise(row, column, rating[first], rank=rank, max_iter=max_iter, seed=seed)
-    of_user = factors[0][np.searchsorted(users, user[kept])]
-    of_item = factors[1][np.searchsorted(items, item[kept])]
-    X = np.concatenate([of_user, of_item, of_user * of_item], axis=1)
-    return Prepared(X, rating[kept], user[kept], item[kept])
+    user_factors = factors[0][np.searchsorted(users, user[selected_rows])]
+    item_factors = factors[1][np.searchsorted(items, item[selected_rows])]
+    X = np.concatenate([user_factors, item_factors, user_factors * item_factors], axis=1)
+    return Prepared(X, rating[selected_rows], user[selected_rows], item[selected_rows])
 
 
 def fives(path: Path) -> tuple[Rows, Ints]:
-    """Read MovieLens-100k, prepared, as rows whose positives are the fives; and their items."""
+    """Return the prepared rows of MovieLens-100k, with fives as positives, and their items."""
     prepared = prepare(movielens(path, "100k"))
-    positive = (prepared.rating == 5.0).astype(np.float64)
-    return Rows(prepared.X, positive, prepared.user), prepared.item
+    relevance = (prepared.rating == 5.0).astype(np.float64)
+    return Rows(prepared.X, relevance, prepared.user), prepared.item
 
 
 def in_time_order(time: NDArray[np.generic]) -> Ints:
-    """Return positions in rising order of time, equal times as the reference code had them.
+    """Return the positions in ascending order of time, with the reference code's order of ties.
 
-    It sorted the times as text with NumPy's unstable quicksort, and the paper's counts (72,109
-    rows of known items, 15,486 fives of 638 users) come with just that order of equal times; a
-    stable sort gives 72,243 and 15,489.
+    The reference code sorts the times as text with NumPy's unstable quicksort. Only this order of
+    equal times gives the paper's counts (72,109 rows of known items, 15,486 fives of 638 users).
+    A stable sort gives 72,243 and 15,489.
     """
     seconds = time.astype("datetime64[s]") if time.dtype.kind == "M" else time
     return np.argsort(seconds.astype(np.int64).astype(str), kind="quicksort")
@@ -119,44 +124,49 @@ def in_time_order(time: NDArray[np.generic]) -> Ints:
 def factorise(
     row: Ints, column: Ints, value: Floats, *, rank: int, max_iter: int = 1000, seed: int = SEED
 ) -> tuple[Floats, Floats]:
-    """Factorise the given cells of a matrix into non-negative factors of rows and of columns.
+    """Factorise the given cells of a matrix into non-negative factors of rows and columns.
 
-    Multiplicative updates of lee2001 on the squared error of the given cells alone; no factor
-    falls below 1e-5. Stops early once five iterations changed the cells by at most 1e-6 in all.
+    The function applies the multiplicative updates of lee2001 to the squared error of the given
+    cells only. No factor falls below 1e-5. The iterations stop early if the Euclidean norm of the
+    change of the fitted cells since the last check, five iterations before, is below 1e-6.
 
     Parameters
     ----------
     row, column : int64, (n_cells,)
-        Positions from 0, no pair twice.
+        The positions of the cells, from 0, without duplicates.
     value : float64, (n_cells,)
-        > 0.
+        The values of the cells, > 0.
     rank : int
-        Columns of each factor.
-    max_iter, seed : int
+        The number of columns of each factor.
+    max_iter : int
+        The maximum number of iterations.
+    seed : int
+        The seed of the row factors at the start.
 
     Returns
     -------
-    (n_row, rank) and (n_column, rank) float64
+    row_factors : float64, (n_rows, rank)
+    column_factors : float64, (n_columns, rank)
 
     Notes
     -----
-    Sums run in one order, so the number of threads changes nothing. Cost: O(n_cells rank) an
-    iteration.
+    Sums run in a fixed order, so that the result does not depend on the number of threads. Cost:
+    O(n_cells rank) per iteration.
     """
-    given: Any = sparse.csr_array((value, (row, column)))
-    given.sort_indices()
-    start = np.random.RandomState(seed).rand(given.shape[0], rank)
+    matrix: Any = sparse.csr_array((value, (row, column)))
+    matrix.sort_indices()
+    start = np.random.RandomState(seed).rand(matrix.shape[0], rank)
     left = np.maximum(start, FLOOR)
-    right = np.maximum(_least_squares(left, given), FLOOR)
-    before = _fitted(left, right, given)
+    right = np.maximum(_least_squares(left, matrix), FLOOR)
+    fitted_before = _fitted(left, right, matrix)
     for step in range(1, max_iter + 1):
-        left = _updated(left, right, given, _fitted(left, right, given))
-        right = _updated(right, left, given.T, _fitted(left, right, given).T)
+        left = _updated(left, right, matrix, _fitted(left, right, matrix))
+        right = _updated(right, left, matrix.T, _fitted(left, right, matrix).T)
         if step % _CHECK_EVERY == 0 or step == 1:
-            now = _fitted(left, right, given)
-            if float(np.sqrt(np.sum((now.data - before.data) ** 2))) < _SETTLED:
+            fitted = _fitted(left, right, matrix)
+            if float(np.sqrt(np.sum((fitted.data - fitted_before.data) ** 2))) < _SETTLED:
                 break
-            before = now
+            fitted_before = fitted
     return left, right
 
 
@@ -171,12 +181,12 @@ def _columns(ratings: Interactions) -> tuple[Any, Any, Floats, NDArray[Any]]:
 
 
 def _first_ratings(user: NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
-    """Return rows of each user's first ratings, and all others, by user and time."""
+    """Return the rows of each user's first ratings, and all other rows, by user and time."""
     _, codes = np.unique(user, return_inverse=True)
     rows = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)
-    place = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return rows[place < FIRST], rows[place >= FIRST]
+    position = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rows[position < FIRST], rows[position >= FIRST]
 
 
 def _of_frequent_users(rows: Ints, user: NDArray[Any]) -> Ints:
@@ -185,19 +195,19 @@ def _of_frequent_users(rows: Ints, user: NDArray[Any]) -> Ints:
 
 
 def _updated(factor: Floats, other: Floats, given: Any, fitted: Any) -> Floats:
-    """Move one factor towards the given cells, the other held."""
+    """Return one factor after a multiplicative update with the other factor fixed."""
     return np.maximum(factor * ((given @ other) / (fitted @ other + FLOOR)), FLOOR)
 
 
 def _fitted(left: Floats, right: Floats, given: Any) -> Any:
-    """Return ``left @ right.T`` at the given cells, 0 elsewhere."""
+    """Return a sparse matrix of ``left @ right.T`` at the given cells."""
     rows, columns = given.tocoo().coords
     values = np.einsum("ij,ij->i", left[rows], right[columns])
     return sparse.csr_array((values, given.indices, given.indptr), given.shape)
 
 
 def _least_squares(left: Floats, given: Any) -> Floats:
-    """Return the other factor that fits the whole matrix best, absent cells taken as 0."""
+    """Return the right factor with the least squared error if absent cells are 0."""
     square: Floats = np.einsum("ki,kj->ij", left, left)
     inverse: Any = np.linalg.inv(square)
     return np.einsum("ij,jk->ik", given.T @ left, inverse)

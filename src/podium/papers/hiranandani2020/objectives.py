@@ -1,4 +1,4 @@
-"""Which objective is best at pAp@k on MovieLens: podium's against those that people use."""
+"""A comparison by pAp@k on MovieLens: podium's objectives against commonly used objectives."""
 
 from __future__ import annotations
 
@@ -47,120 +47,131 @@ BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation
 _OVER_K = ", mean over k"
 
 Context: TypeAlias = Callable[[int], Split]
-"""Makes the split of one repeat: that of `pap-table3-movielens` for the same seed."""
+"""A function that returns the split of one repeat, as `pap-table3-movielens` for the same seed."""
 Values: TypeAlias = NDArray[np.float64]
-"""By split, user and cutoff, in points; nan for a user that pap is not defined on."""
+"""Values by split, user and cutoff, in percentage points; nan for users with undefined pap."""
 
 
 def splits(recipe: Recipe, rows: Rows, item: NDArray[np.int64]) -> Context:
-    """Return what splits rows and their items; it keeps the last split."""
-    places = Rows(np.arange(rows.y.size)[:, None], rows.y, rows.qid)
+    """Return a function that splits rows and their items. It caches the last split."""
+    row_numbers = Rows(np.arange(rows.y.size)[:, None], rows.y, rows.qid)
 
     @lru_cache(maxsize=1)
     def split(seed: int) -> Split:
-        where = [part.X[:, 0] for part in drawn(places, generator(recipe, "split", seed))]
-        return Split(Parts(*map(rows.take, where)).scaled(), tuple(item[each] for each in where))
+        parts_rows = [part.X[:, 0] for part in drawn(row_numbers, generator(recipe, "split", seed))]
+        return Split(
+            Parts(*map(rows.take, parts_rows)).scaled(),
+            tuple(item[part_rows] for part_rows in parts_rows),
+        )
 
     return split
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Prepare MovieLens-100k as hiranandani2020 did."""
+    """Prepare MovieLens-100k as in hiranandani2020."""
     (path,) = paths.values()
     return splits(recipe, *movielens.fives(path))
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: every method on every split, for all cutoffs at once; ablations last."""
+    """Return the keys: every method on every split, ablations last. A cell has all cutoffs."""
     names = methods(recipe, METHODS)
-    last = [name for name in names if METHODS[name].kind == ABLATION]
-    first = [name for name in names if name not in last]
+    ablations = [name for name in names if METHODS[name].kind == ABLATION]
+    other_methods = [name for name in names if name not in ablations]
     seeds = range(recipe.repeats or 1)
     return [
-        key(seed=seed, method=name) for some in (first, last) for seed in seeds for name in some
+        key(seed=seed, method=name)
+        for stage in (other_methods, ablations)
+        for seed in seeds
+        for name in stage
     ]
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
-    """Try all of a method's options on one split; for each cutoff test the best by validation.
+    """Fit all options of a method on one split, and test the best on validation at each cutoff.
 
-    Returns lists with a value for each of the recipe's cutoffs: "valid" and "pap", the means;
-    "user" and "gain", the test users that pap is defined on with their values; and "chosen".
+    The result has lists with one entry per cutoff of the recipe: "valid" and "pap" are means;
+    "user" and "gain" are the test users on which pap is defined and their values; "chosen" has
+    the options.
     """
-    asked = parts(cell)
-    seed, cutoffs = int(asked["seed"]), recipe.parameters["cutoffs"]
+    fields = parts(cell)
+    seed, cutoffs = int(fields["seed"]), recipe.parameters["cutoffs"]
     split = context(seed)
-    start = seed_of(recipe, "start", seed)
-    tried = METHODS[asked["method"]].candidates(split, recipe.parameters, start)
-    best = choose(tried, split.parts.valid, cutoffs)
+    start_seed = seed_of(recipe, "start", seed)
+    candidates = METHODS[fields["method"]].candidates(split, recipe.parameters, start_seed)
+    best_by_cutoff = choose(candidates, split.parts.valid, cutoffs)
     test = split.parts.test
-    found = [
+    results = [
         {
             "valid": value,
-            "chosen": dict(kept.options),
-            **tested(gains(kept.test, test, [k])[0], test),
+            "chosen": dict(candidate.options),
+            **tested(gains(candidate.test, test, [k])[0], test),
         }
-        for k, (value, kept) in zip(cutoffs, best, strict=True)
+        for k, (value, candidate) in zip(cutoffs, best_by_cutoff, strict=True)
     ]
-    return {name: [each[name] for each in found] for name in found[0]}
+    return {name: [result[name] for result in results] for name in results[0]}
 
 
 def choose(
     tried: Iterable[Candidate], valid: Rows, cutoffs: Sequence[int]
 ) -> list[tuple[float, Candidate]]:
-    """Return for each cutoff the best on validation, the first of equal ones."""
+    """Return the best validation value and its candidate for each cutoff, the first of ties."""
     best: list[tuple[float, Candidate]] = []
     for candidate in tried:
-        values = [float(np.nanmean(each)) for each in gains(candidate.valid, valid, cutoffs)]
-        here = [(value, candidate) for value in values]
-        pairs = zip(best or here, here, strict=True)
-        best = [max(pair, key=itemgetter(0)) for pair in pairs]
+        values = [
+            float(np.nanmean(pap_by_user)) for pap_by_user in gains(candidate.valid, valid, cutoffs)
+        ]
+        challengers = [(value, candidate) for value in values]
+        contests = zip(best or challengers, challengers, strict=True)
+        best = [max(contest, key=itemgetter(0)) for contest in contests]
     return best
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return each method's percentages, and the differences by cutoff and over them."""
+    """Return the percentages of each method, and the differences by cutoff and over cutoffs."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     names: Sequence[str] = recipe.parameters["methods"]
-    found = {name: by_split(recipe, cells, method=name) for name in names}
+    results = {name: by_split(recipe, cells, method=name) for name in names}
     figures = {
-        f"{name} k={k}": mean(PERCENT * each["pap"][at] for each in found[name])
+        f"{name} k={k}": mean(PERCENT * result["pap"][i] for result in results[name])
         for name in names
-        for at, k in enumerate(cutoffs)
+        for i, k in enumerate(cutoffs)
     }
-    values = {name: _values(found[name]) for name in names}
-    own = {name: values[name] for name in names if METHODS[name].kind == OWN}
-    if own:
-        values[BEST] = best_on_test(own)
-        values[CHOSEN] = best_on_validation(cells, own)
-    times = drawn_users(recipe, values[names[0]].shape[1])
-    for one, other in pairs(names):
-        figures |= differences(f"{one} − {other}", values[one] - values[other], times, cutoffs)
+    values = {name: _values(results[name]) for name in names}
+    values_of_own = {name: values[name] for name in names if METHODS[name].kind == OWN}
+    if values_of_own:
+        values[BEST] = best_on_test(values_of_own)
+        values[CHOSEN] = best_on_validation(cells, values_of_own)
+    user_counts = drawn_users(recipe, values[names[0]].shape[1])
+    for method, baseline in pairs(names):
+        figures |= differences(
+            f"{method} − {baseline}", values[method] - values[baseline], user_counts, cutoffs
+        )
     return figures
 
 
 def _values(found: Sequence[Result]) -> Values:
-    """Return one method's values, (n_splits, n_users, n_cutoffs)."""
-    n_users = 1 + max(user for each in found for users in each["user"] for user in users)
+    """Return the values of one method, (n_splits, n_users, n_cutoffs)."""
+    n_users = 1 + max(user for result in found for users in result["user"] for user in users)
     values = np.full((len(found), n_users, len(found[0]["user"])), np.nan)
-    for split, each in enumerate(found):
-        for at, (users, gain) in enumerate(zip(each["user"], each["gain"], strict=True)):
-            values[split, users, at] = PERCENT * np.array(gain)
+    for split, result in enumerate(found):
+        for i, (users, gain) in enumerate(zip(result["user"], result["gain"], strict=True)):
+            values[split, users, i] = PERCENT * np.array(gain)
     return values
 
 
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what is compared, of the methods that there are and the best of LightGBM's own."""
+    """Return the compared pairs of the given methods and the best of LightGBM's own methods."""
     trees = [name for name in names if METHODS[name].kind != LINEAR]
-    ours = [name for name in trees if METHODS[name].kind == PODIUM]
-    best = [BEST, CHOSEN] if any(METHODS[name].kind == OWN for name in names) else []
+    podium_trees = [name for name in trees if METHODS[name].kind == PODIUM]
+    own_best = [BEST, CHOSEN] if any(METHODS[name].kind == OWN for name in names) else []
     compared = [
         *_OF_LINEAR,
-        *itertools.product(ours, best),
+        *itertools.product(podium_trees, own_best),
         *((name, BINARY) for name in trees if name != BINARY),
         *_OF_TREES,
     ]
-    return [pair for pair in compared if {*pair} <= {*names, *best}]
+    return [pair for pair in compared if {*pair} <= {*names, *own_best}]
 
 
 _OF_LINEAR = (
@@ -181,17 +192,17 @@ _OF_TREES = (
 
 
 def best_on_test(own: Mapping[str, Values]) -> Values:
-    """Return for each cutoff the values of the method whose mean over test users is best.
+    """Return for each cutoff the values of the method with the best mean over test users.
 
-    Nobody could have chosen so; it puts what is compared with it at a disadvantage.
+    This choice uses the test rows. Comparisons with it are therefore biased in its favour.
     """
     stacked = np.stack([*own.values()])
-    best = np.nanmean(stacked, axis=2).mean(axis=1).argmax(axis=0)
-    return np.stack([stacked[name, :, :, at] for at, name in enumerate(best)], axis=-1)
+    best_methods = np.nanmean(stacked, axis=2).mean(axis=1).argmax(axis=0)
+    return np.stack([stacked[method, :, :, i] for i, method in enumerate(best_methods)], axis=-1)
 
 
 def best_on_validation(cells: Cells, own: Mapping[str, Values]) -> Values:
-    """Return for each split and cutoff the values of the method that is best on validation."""
+    """Return for each split and cutoff the values of the best method on validation."""
     stacked = np.stack([*own.values()])
     chosen = np.empty(stacked.shape[1:])
     for split in range(stacked.shape[1]):
@@ -202,75 +213,82 @@ def best_on_validation(cells: Cells, own: Mapping[str, Values]) -> Values:
 
 
 def drawn_users(recipe: Recipe, n_users: int) -> NDArray[np.float64]:
-    """Return how often each user is in each sample of the bootstrap, (n_draws, n_users)."""
-    chances = np.full(n_users, 1 / n_users)
+    """Return the count of each user in each bootstrap sample, (n_draws, n_users)."""
+    probabilities = np.full(n_users, 1 / n_users)
     rng = generator(recipe, "users")
-    return rng.multinomial(n_users, chances, recipe.parameters["draws"]).astype(np.float64)
+    return rng.multinomial(n_users, probabilities, recipe.parameters["draws"]).astype(np.float64)
 
 
 def differences(
     label: str, gap: Values, times: NDArray[np.float64], cutoffs: Sequence[int]
 ) -> Figures:
-    """Return a difference by cutoff, averaged over cutoffs, and where it is weakest and strongest.
+    """Return a difference by cutoff, its mean over cutoffs, its least mean and extreme intervals.
 
-    Each is the mean over splits of the mean over users. The same users are in all splits, so the
-    bootstrap draws users, each with all of its values, and the error is how the means vary. A
-    split that none of its users was drawn for counts as no difference; with tens of users that
-    does not happen.
+    Each difference is the mean over splits of the mean over users. All splits have the same
+    users. The bootstrap therefore draws users with all of their values, and the standard error is
+    the standard deviation of the means over draws. If a draw contains no user of a split, the
+    split counts as no difference; with tens of users this does not happen.
     """
-    known = np.isfinite(gap)
+    is_defined = np.isfinite(gap)
     total, counts = (
-        np.einsum("du,suk->dsk", times, each)
-        for each in (np.where(known, gap, 0.0), known.astype(np.float64))
+        np.einsum("du,suk->dsk", times, value)
+        for value in (np.where(is_defined, gap, 0.0), is_defined.astype(np.float64))
     )
-    varied = (total / np.maximum(counts, 1.0)).mean(axis=1)
+    drawn_means = (total / np.maximum(counts, 1.0)).mean(axis=1)
     means = np.nanmean(gap, axis=1).mean(axis=0)
-    users = known.any(axis=0).sum(axis=0)
-    found = [
-        Measured(float(means[at]), float(varied[:, at].std(ddof=1)), int(users[at]))
-        for at in range(len(cutoffs))
+    users = is_defined.any(axis=0).sum(axis=0)
+    by_cutoff = [
+        Measured(float(means[i]), float(drawn_means[:, i].std(ddof=1)), int(users[i]))
+        for i in range(len(cutoffs))
     ]
     over_all = Measured(
         float(means.mean()),
-        float(varied.mean(axis=1).std(ddof=1)),
-        int(known.any(axis=(0, 2)).sum()),
+        float(drawn_means.mean(axis=1).std(ddof=1)),
+        int(is_defined.any(axis=(0, 2)).sum()),
     )
     return {
-        **{f"{label} k={k}": each for k, each in zip(cutoffs, found, strict=True)},
+        **{f"{label} k={k}": value for k, value in zip(cutoffs, by_cutoff, strict=True)},
         f"{label}{_OVER_K}": over_all,
         f"{label}, least mean of all k": Measured(float(means.min()), n=int(users.min())),
-        f"{label}, lowest interval of all k": min(found, key=views.low),
-        f"{label}, highest interval of all k": max(found, key=views.low),
+        f"{label}, lowest interval of all k": min(by_cutoff, key=views.low),
+        f"{label}, highest interval of all k": max(by_cutoff, key=views.low),
     }
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return pap against k by method, and the differences with their intervals."""
+    """Return figures of pap against k by method, and of the differences with their intervals."""
     names: Sequence[str] = recipe.parameters["methods"]
-    main = [
+    main_methods = [
         name
         for name in names
         if name in (LOGISTIC, PAP_LOGISTIC) or METHODS[name].kind in (OWN, PODIUM)
     ]
     compared = [
-        f"{one} − {other}"
-        for one, other in pairs(names)
-        if (one, other) == (PAP_LOGISTIC, LOGISTIC) or other in (BEST, CHOSEN)
+        f"{method} − {baseline}"
+        for method, baseline in pairs(names)
+        if (method, baseline) == (PAP_LOGISTIC, LOGISTIC) or baseline in (BEST, CHOSEN)
     ]
     by_cutoff = {f"k = {k}": f" k={k}" for k in recipe.parameters["cutoffs"]} | {"mean": _OVER_K}
     trees = {
-        one.replace(" as category", ""): figures[f"{one} − {BINARY}{_OVER_K}"]
-        for one, other in pairs(names)
-        if other == BINARY
+        method.replace(" as category", ""): figures[f"{method} − {BINARY}{_OVER_K}"]
+        for method, baseline in pairs(names)
+        if baseline == BINARY
     }
-    above = _differences(f"Trees above {BINARY}, mean over k", trees)
+    tree_figure = _differences(f"Trees above {BINARY}, mean over k", trees)
     return [
-        levels(recipe, figures, "pap@k on test by objective", dict(zip(main, main, strict=True))),
+        levels(
+            recipe,
+            figures,
+            "pap@k on test by objective",
+            dict(zip(main_methods, main_methods, strict=True)),
+        ),
         *(
-            _differences(pair, {shown: figures[pair + end] for shown, end in by_cutoff.items()})
+            _differences(
+                pair, {label: figures[pair + suffix] for label, suffix in by_cutoff.items()}
+            )
             for pair in compared
         ),
-        *([above] if trees else []),
+        *([tree_figure] if trees else []),
     ]
 
 
@@ -279,65 +297,67 @@ def _differences(title: str, found: Figures) -> Figure:
         "kind": "difference_plot",
         "title": title,
         "axis_label": "difference in pap@k (points)",
-        "rows": [views.row(label, each) for label, each in found.items()],
+        "rows": [views.row(label, difference) for label, difference in found.items()],
         "digits": 2,
         "caption": "Paired by user; intervals of 95 % from a bootstrap over users.",
     }
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return pap by method and k, differences by k, users, and what was chosen."""
+    """Return tables of pap by method and k, differences by k, users, and chosen options."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     names: Sequence[str] = recipe.parameters["methods"]
-    places = {f"k={k}": at for at, k in enumerate(cutoffs)}
-    found = {name: by_split(recipe, cells, method=name) for name in names}
-    users = [np.mean([len(each["user"][at]) for each in found[names[0]]]) for at in places.values()]
+    columns = {f"k={k}": i for i, k in enumerate(cutoffs)}
+    results = {name: by_split(recipe, cells, method=name) for name in names}
+    users = [
+        np.mean([len(result["user"][i]) for result in results[names[0]]]) for i in columns.values()
+    ]
     return [
         views.table(
             "pap@k on test, per cent: mean over splits ± its standard error",
             "method",
             names,
-            [*places],
+            [*columns],
             lambda name, column: views.level(figures[f"{name} {column}"], 2),
         ),
         views.table(
             "Differences in points, with intervals of 95 % over users",
             "difference",
-            [f"{one} − {other}" for one, other in pairs(names)],
-            {**{name: f" {name}" for name in places}, "mean over k": _OVER_K},
+            [f"{method} − {baseline}" for method, baseline in pairs(names)],
+            {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
             lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
         ),
         views.table(
             "Test users that pap@k is defined on, mean over splits",
             "",
             ["users"],
-            places,
-            lambda _, at: f"{users[at]:.0f}",
+            columns,
+            lambda _, i: f"{users[i]:.0f}",
         ),
         views.table(
             "Options chosen on validation in most splits (in how many)",
             "method",
             names,
-            places,
-            lambda name, at: _chosen([each["chosen"][at] for each in found[name]]),
+            columns,
+            lambda name, i: _chosen([result["chosen"][i] for result in results[name]]),
         ),
     ]
 
 
 def _chosen(found: Sequence[Mapping[str, Any]]) -> str:
-    """Write the options that most splits chose, and the median number of trees."""
+    """Return the options that most splits chose, and the median number of trees, as text."""
     counts = Counter(
         ", ".join(
             f"{_SHORT.get(option, option)} {value:g}"
-            for option, value in each.items()
+            for option, value in options.items()
             if option != "trees"
         )
-        for each in found
+        for options in found
     )
-    (text, times), *_ = counts.most_common(1)
-    trees = sorted(each["trees"] for each in found if "trees" in each)
-    median = f"; median trees {trees[len(trees) // 2]}" if trees else ""
-    return f"{text} ({times}){median}"
+    (text, n_splits), *_ = counts.most_common(1)
+    tree_counts = sorted(options["trees"] for options in found if "trees" in options)
+    median_text = f"; median trees {tree_counts[len(tree_counts) // 2]}" if tree_counts else ""
+    return f"{text} ({n_splits}){median_text}"
 
 
 _SHORT = {
@@ -349,4 +369,4 @@ _SHORT = {
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""podium's objectives against logistic regression and LightGBM's own."""
+"""podium's objectives against logistic regression and LightGBM's own objectives."""

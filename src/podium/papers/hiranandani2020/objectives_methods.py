@@ -1,6 +1,6 @@
-"""The objectives that are compared, and all that each is tried with on one split.
+"""The compared objectives, and the candidates that each of them fits on one split.
 
-To add a method, add its line to METHODS, and its name to the recipes that shall run it.
+To add a method, add its line to METHODS, and its name to the recipes that run it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The scaled rows of one split, and the item of each training, validation and test row."""
+    """The scaled rows of one split, and the items of the training, validation and test rows."""
 
     parts: Parts
     items: tuple[NDArray[np.int64], ...]
@@ -43,7 +43,7 @@ class Method:
     kind : str
         LINEAR, OWN, PODIUM or ABLATION.
     candidates : (split, parameters, seed) -> iterator of Candidate
-        Everything that is tried; none of it depends on the cutoff.
+        The fitted candidates, which do not depend on the cutoff.
     """
 
     kind: str
@@ -59,7 +59,7 @@ def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Itera
 
 
 def _logistic(parameters: Options, l2: float, n_rows: int) -> LogisticRanker:
-    """Return scikit-learn's, with the penalty in its own unit."""
+    """Return scikit-learn's logistic regression, with l2 converted to its C."""
     return LogisticRanker(C=1.0 / (l2 * n_rows))
 
 
@@ -78,7 +78,7 @@ _LINEAR: dict[str, Callable[[Options, float, int], Any]] = {
     "pap-logistic": partial(_pap_logistic, "pap_logistic"),
     "pap-logistic, sharper": partial(_pap_logistic, "pap_logistic_sharper"),
 }
-"""What makes a linear model from the recipe's parameters, l2 and the number of rows."""
+"""Functions that make a linear model from the recipe's parameters, l2 and the number of rows."""
 
 
 def _boosted(
@@ -90,15 +90,15 @@ def _boosted(
     pooled: bool = False,
     with_item: bool = False,
 ) -> Iterator[Candidate]:
-    """Grow trees by LightGBM itself with each configuration, and look at them every few trees.
+    """Train LightGBM with each configuration, and yield a candidate every few trees.
 
-    What differs between objectives is the one argument.
+    Objectives differ only in the argument `objective`.
     """
     library = _check.extra("lightgbm", "boosting", "The recipe pap-objectives")
     train, *_ = split.parts
-    features, target, category = [part.X for part in split.parts], train.y, "auto"
+    features, target, categorical_features = [part.X for part in split.parts], train.y, "auto"
     if with_item:
-        category = [train.X.shape[1]]
+        categorical_features = [train.X.shape[1]]
         pairs = zip(features, split.items, strict=True)
         features = [np.column_stack([X, item]).astype(X.dtype) for X, item in pairs]
     if pooled:
@@ -107,37 +107,39 @@ def _boosted(
     _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
     if not np.array_equal(starts, np.cumsum(sizes) - sizes):
         raise ArgumentError("qid must rise from row to row: LightGBM reads sizes of groups.")
-    positives = float(train.y.mean())
-    log_odds = float(np.log(positives / (1.0 - positives)))
+    positive_share = float(train.y.mean())
+    log_odds = float(np.log(positive_share / (1.0 - positive_share)))
     for options in parameters["trees"]:
-        data = library.Dataset(
+        dataset = library.Dataset(
             features[0],
             target,
             group=sizes,
             init_score=np.full(target.size, log_odds),
-            categorical_feature=category,
+            categorical_feature=categorical_features,
             params={"verbosity": -1},
         )
-        asked = objective if isinstance(objective, str) else lightgbm_objective(objective)
-        fixed = {**parameters["fixed"], **options, "seed": seed, "objective": asked}
+        objective_argument = (
+            objective if isinstance(objective, str) else lightgbm_objective(objective)
+        )
+        fixed = {**parameters["fixed"], **options, "seed": seed, "objective": objective_argument}
         yield from _stages(
-            library.train(fixed, data), features[1:], parameters["look_every"], options
+            library.train(fixed, dataset), features[1:], parameters["look_every"], options
         )
 
 
 def _stages(
     booster: Any, features: Sequence[NDArray[Any]], every: int, options: Options
 ) -> Iterator[Candidate]:
-    """Yield the scores after each few trees; a constant start moves no order."""
+    """Yield the scores after every few trees, without the constant start, which moves no order."""
     scores = [np.zeros(part.shape[0]) for part in features]
-    for done in range(0, booster.num_trees(), every):
-        part = {"start_iteration": done, "num_iteration": every, "raw_score": True}
+    for n_done in range(0, booster.num_trees(), every):
+        part = {"start_iteration": n_done, "num_iteration": every, "raw_score": True}
         scores = [
-            before + booster.predict(X, num_threads=1, **part)
-            for before, X in zip(scores, features, strict=True)
+            previous + booster.predict(X, num_threads=1, **part)
+            for previous, X in zip(scores, features, strict=True)
         ]
-        trees = min(done + every, booster.num_trees())
-        yield Candidate({**options, "trees": trees}, *scores)
+        n_trees = min(n_done + every, booster.num_trees())
+        yield Candidate({**options, "trees": n_trees}, *scores)
 
 
 def _trees(kind: str, objective: str | losses.GroupLogistic, **more: bool) -> Method:

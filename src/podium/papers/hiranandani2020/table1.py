@@ -1,4 +1,4 @@
-"""Table 1 of hiranandani2020: five rankings, by measures that disagree about them."""
+"""Table 1 of hiranandani2020: five rankings, which the measures order differently."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from podium.report import Figure
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return a cell for each of the rankings."""
+    """Return one key per ranking."""
     return [key(ranking=name) for name in recipe.parameters["rankings"]]
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
-    """Measure one ranking."""
+    """Return the measures of one ranking."""
     name = parts(cell)["ranking"]
     labels: Sequence[int] = recipe.parameters["rankings"][name]
     ranking = Ranking.from_scores(-np.arange(len(labels), dtype=np.float64), labels)
@@ -38,17 +38,17 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Show which ranking each measure prefers."""
-    found: list[Figure] = []
-    for names, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
-        values = {name: cells[key(ranking=name)] for name in names}
+    """Return one figure per cutoff, with the values of the rankings by measure."""
+    ranking_figures: list[Figure] = []
+    for rankings, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
+        results = {name: cells[key(ranking=name)] for name in rankings}
         panels = {
-            text: [views.bare(name, each[text], series=name) for name, each in values.items()]
-            for text in values[names[0]]
+            text: [views.bare(name, result[text], series=name) for name, result in results.items()]
+            for text in results[rankings[0]]
         }
         title = f"Five relevant items, k = {k}"
-        found.append(views.intervals(title, panels, axis_label="value of the measure"))
-    return found
+        ranking_figures.append(views.intervals(title, panels, axis_label="value of the measure"))
+    return ranking_figures
 
 
 STUDY = Study(cells, run, fold, plots=plots)

@@ -1,8 +1,9 @@
-"""Table 2 of hiranandani2020, and its variation on slide 14: one user, made up 300 times.
+"""Table 2 of hiranandani2020, and its variation on slide 14: one user, simulated 300 times.
 
-Methods of the paper under three protocols, all judged on the rows that they were fitted on:
-descent with the settings of the paper's code, the paper's algorithm 1 run long from zero, and
-the minimum of each surrogate, which is certified by a duality gap.
+The study runs methods of the paper under three protocols and measures all of them on the rows
+that they were fitted on. The protocols are descent with the settings of the paper's code, a long
+run of the paper's algorithm 1 from zero, and the minimum of each surrogate, certified by a
+duality gap.
 """
 
 from __future__ import annotations
@@ -28,46 +29,46 @@ from podium.report import Figure, Table
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 
 OURS = "GD-avg"
-_SHORT = 0.01  # coefficients this short are at zero, up to the solver's tolerance
-_PRINTED_RUNS = 300  # counts are of so many runs, whatever the number of repeats
+_SHORT = 0.01  # coefficients with a smaller norm are zero up to the solver's tolerance
+_PRINTED_RUNS = 300  # counts are scaled to this number of runs
 
 LOSSES: dict[str, Callable[[int], Loss]] = {"GD-avg": PApAverage, "SGD@k-avg": PrecisionAverage}
-"""What the methods by descent minimise, by their names in the table; SVM-pAUC is the third."""
+"""The losses of the two descent methods by their names in the table; SVM-pAUC is the third."""
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return a cell for each case and run."""
+    """Return one key per case and run."""
     return [
-        key(case=case["name"], run=run)
-        for run in range(recipe.repeats or 1)
+        key(case=case["name"], run=run_index)
+        for run_index in range(recipe.repeats or 1)
         for case in recipe.parameters["cases"]
     ]
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
-    """Draw one user, fit both methods under each protocol, and look at the top k."""
-    asked = parts(cell)
-    index = int(asked["run"])
+    """Draw one user, fit both methods under each protocol, and measure the top k."""
+    fields = parts(cell)
+    run_index = int(fields["run"])
     names = [case["name"] for case in recipe.parameters["cases"]]
-    number = names.index(asked["case"])
-    case = recipe.parameters["cases"][number]
+    case_index = names.index(fields["case"])
+    case = recipe.parameters["cases"][case_index]
     sample, fresh = (
-        draw(recipe, case, generator(recipe, purpose, number, index))
+        draw(recipe, case, generator(recipe, purpose, case_index, run_index))
         for purpose in ("sample", "fresh sample")
     )
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
         for method in (OURS, case["rival"]):
-            ranker = _ranker(method, case["k"], index, settings[method])
+            ranker = _ranker(method, case["k"], run_index, settings[method])
             for name, value in _judged(ranker, sample, fresh, case["k"]).items():
-                found[f"{protocol}/{method}/{name}"] = value
-    return found
+                results[f"{protocol}/{method}/{name}"] = value
+    return results
 
 
 def draw(recipe: Recipe, case: Mapping[str, Any], rng: np.random.Generator) -> Sample:
-    """Draw positives around `positive_mean` in each feature, a few further off, negatives around 0.
+    """Draw positives around `positive_mean` in each feature, and negatives around 0.
 
-    The first `n_far` positives are drawn around `far_mean`.
+    The first `n_far` positives are drawn around `far_mean` instead.
     """
     d = recipe.parameters["n_features"]
     centres = np.zeros(case["n_pos"] + case["n_neg"])
@@ -80,11 +81,13 @@ def draw(recipe: Recipe, case: Mapping[str, Any], rng: np.random.Generator) -> S
 def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> dict[str, float]:
     """Return prec@k, and AUC@k: the area under the ROC curve among the k best-scored items.
 
-    AUC@k is nan where these are all of one class. Ties count as errors.
+    AUC@k is nan if these items are all of one class. Ties count as errors.
     """
-    best = Ranking.from_scores(scores, relevance).relevance[:k]
-    among = Ranking.from_scores(-np.arange(best.size, dtype=np.float64), best)
-    return {"prec": float(best.mean()), "auc": float(parse("auc")(among)[0])}
+    top_relevance = Ranking.from_scores(scores, relevance).relevance[:k]
+    top_ranking = Ranking.from_scores(
+        -np.arange(top_relevance.size, dtype=np.float64), top_relevance
+    )
+    return {"prec": float(top_relevance.mean()), "auc": float(parse("auc")(top_ranking)[0])}
 
 
 def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
@@ -99,45 +102,59 @@ def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, flo
 def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
     if method in LOSSES:
         return LinearRanker(LOSSES[method](k), random_state=seed, **options)
-    return SVMpAUC(k, **options)  # cutting planes draw nothing
+    return SVMpAUC(k, **options)  # cutting planes need no seed
 
 
 @dataclass(frozen=True)
 class Duel:
-    """Two methods in one case under one protocol, run by run."""
+    """The values of two methods in one case under one protocol, by run.
+
+    Attributes
+    ----------
+    case : str
+        The name of the case.
+    k : int
+        The cutoff.
+    protocol : str
+        The name of the protocol.
+    rival : str
+        The method that GD-avg is compared with.
+    values : mapping of str to float64, (n_runs,)
+        The values of "method/prec", "method/auc", "method/fresh" and "method/length".
+    """
 
     case: str
     k: int
     protocol: str
     rival: str
-    values: Mapping[str, NDArray[np.float64]]  # "method/prec" and so on
+    values: Mapping[str, NDArray[np.float64]]
 
     @property
     def gain(self) -> NDArray[np.float64]:
-        """By how much GD-avg's prec@k is higher."""
+        """The prec@k of GD-avg less that of the rival, by run."""
         return self.values[f"{OURS}/prec"] - self.values[f"{self.rival}/prec"]
 
     @property
     def equal(self) -> NDArray[np.bool_]:
-        """Runs with the same number of positives in both tops."""
+        """The mask of runs in which both tops have the same number of positives."""
         return np.abs(self.gain) < 0.5 / self.k
 
     @property
     def auc_gain(self) -> NDArray[np.float64]:
-        """By how much GD-avg's AUC@k is higher in those; nan where a top is all of one class."""
+        """The AUC@k of GD-avg less that of the rival in these runs; nan if a top has one class."""
         return (self.values[f"{OURS}/auc"] - self.values[f"{self.rival}/auc"])[self.equal]
 
     def sides(self) -> Iterator[tuple[str, NDArray[np.float64], int, NDArray[np.float64], int]]:
-        """Yield of both methods prec@k and AUC@k, and in how many runs each is higher."""
+        """Yield (method, prec@k, runs with higher prec@k, AUC@k, runs with higher AUC@k)."""
         for method, sign in ((self.rival, -1), (OURS, 1)):
-            higher = int(np.sum(~self.equal & (sign * self.gain > 0)))
+            n_prec_higher = int(np.sum(~self.equal & (sign * self.gain > 0)))
             auc = self.values[f"{method}/auc"][self.equal]
-            auc_higher = int(np.sum(sign * self.auc_gain > 0))
-            yield method, self.values[f"{method}/prec"], higher, auc, auc_higher
+            n_auc_higher = int(np.sum(sign * self.auc_gain > 0))
+            yield method, self.values[f"{method}/prec"], n_prec_higher, auc, n_auc_higher
 
 
 def duels(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
-    """Return the duels under every protocol, by case."""
+    """Return the duels under every protocol, one list per case."""
     return [
         [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
         for case in recipe.parameters["cases"]
@@ -155,30 +172,32 @@ def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) 
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return the table's columns for the first protocol, and differences for the others."""
+    """Return the table's columns for the first protocol, and the differences for all protocols."""
     figures: dict[str, Measured] = {}
-    for first, *others in duels(recipe, cells):
-        figures |= columns(first) | _differences(first, "")
-        for duel in others:
+    for first_duel, *other_duels in duels(recipe, cells):
+        figures |= columns(first_duel) | _differences(first_duel, "")
+        for duel in other_duels:
             figures |= _differences(duel, f" ({duel.protocol})")
     return figures
 
 
 def columns(duel: Duel) -> dict[str, Measured]:
-    """Return the columns that the paper prints, for both methods."""
+    """Return the figures in the paper's columns, for both methods."""
     figures: dict[str, Measured] = {}
-    at, runs, n = f"@{duel.k}", f"of {_PRINTED_RUNS}", duel.gain.size
+    cutoff, of_runs, n = f"@{duel.k}", f"of {_PRINTED_RUNS}", duel.gain.size
     for method, prec, higher, auc, auc_higher in duel.sides():
-        named = {
-            f"prec{at}": mean(prec),
-            f"prec{at}, s.d.": _deviation(prec),
-            f"prec{at} higher, {runs}": _count(higher, n),
-            f"AUC{at} at equal prec": mean(auc),
-            f"AUC{at} at equal prec, s.d.": _deviation(auc),
-            f"AUC{at} higher, {runs}": _count(auc_higher, n),
+        method_figures = {
+            f"prec{cutoff}": mean(prec),
+            f"prec{cutoff}, s.d.": _deviation(prec),
+            f"prec{cutoff} higher, {of_runs}": _count(higher, n),
+            f"AUC{cutoff} at equal prec": mean(auc),
+            f"AUC{cutoff} at equal prec, s.d.": _deviation(auc),
+            f"AUC{cutoff} higher, {of_runs}": _count(auc_higher, n),
         }
-        figures |= {f"{duel.case}, {method}: {name}": value for name, value in named.items()}
-    equal = f"{duel.case}, both: prec{at} equal, {runs}"
+        figures |= {
+            f"{duel.case}, {method}: {name}": value for name, value in method_figures.items()
+        }
+    equal = f"{duel.case}, both: prec{cutoff} equal, {of_runs}"
     return {**figures, equal: _count(int(duel.equal.sum()), n)}
 
 
@@ -198,16 +217,19 @@ def _count(count: int, n: int) -> Measured:
 
 
 def _deviation(values: NDArray[np.float64]) -> Measured:
-    """Return the standard deviation of defined values; its own error is a normal sample's."""
-    found = values[np.isfinite(values)]
-    if found.size < 2:
-        return Measured(float("nan"), n=int(found.size))
-    spread = float(found.std(ddof=1))
-    return Measured(spread, spread / math.sqrt(2 * (found.size - 1)), int(found.size))
+    """Return the standard deviation of defined values, with the standard error of a normal sample.
+
+    Both are undefined with fewer than two values.
+    """
+    defined = values[np.isfinite(values)]
+    if defined.size < 2:
+        return Measured(float("nan"), n=int(defined.size))
+    spread = float(defined.std(ddof=1))
+    return Measured(spread, spread / math.sqrt(2 * (defined.size - 1)), int(defined.size))
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return every column under every protocol."""
+    """Return one table per case, with every column under every protocol."""
     return [_table(group) for group in duels(recipe, cells)]
 
 
@@ -245,18 +267,20 @@ def _rows(duel: Duel) -> Iterator[list[Any]]:
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Show prec@k of both methods under every protocol, and how often each is higher."""
+    """Return one figure per case: prec@k of both methods, and how often each is higher."""
     return [_plot(group) for group in duels(recipe, cells)]
 
 
 def _plot(duels: Sequence[Duel]) -> Figure:
     def panel(duel: Duel) -> Mapping[str, Any]:
-        (rival, theirs, lower, *_), (_, ours, higher, *_) = duel.sides()
-        both = {rival: mean(theirs), OURS: mean(ours)}
+        (rival, rival_values, n_lower, *_), (_, own_values, n_higher, *_) = duel.sides()
+        mean_by_method = {rival: mean(rival_values), OURS: mean(own_values)}
         return {
             "title": duel.protocol,
-            "note": f"higher in {higher}, lower in {lower}",
-            "rows": [views.row(name, found, series=name) for name, found in both.items()],
+            "note": f"higher in {n_higher}, lower in {n_lower}",
+            "rows": [
+                views.row(name, measured, series=name) for name, measured in mean_by_method.items()
+            ],
         }
 
     case, k = duels[0].case, duels[0].k
@@ -271,4 +295,4 @@ def _plot(duels: Sequence[Duel]) -> Figure:
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)
-"""Table 2, and slide 14 where `n_far` is not 0."""
+"""Table 2, or slide 14 if `n_far` is not 0."""

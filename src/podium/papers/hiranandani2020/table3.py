@@ -1,6 +1,6 @@
 """Table 3 of hiranandani2020: every method on MovieLens, citations and Behance.
 
-To add a method, add its line to METHODS, and its name to the recipes that shall run it.
+To add a method, add its line to METHODS, and its name to the recipes that run it.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from podium.report import Figure, Table
 from podium.types import PerRow
 
 PAPER, ZERO = "paper", "zero"
-"""How a method is run: as the paper's code did, or from zero with the iterate chosen too."""
+"""The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
 
 RANDOM, FROM_ZERO = "random weights", " (w0 = 0)"
 _OURS = ("GD-max", "GD-avg", "GD-TS")
 _RIVALS = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
 
 Choice: TypeAlias = Mapping[str, Any]
-Run: TypeAlias = tuple[str, str]  # a method and its protocol
+Run: TypeAlias = tuple[str, str]  # method and protocol
 
 
 # The data
@@ -74,36 +74,36 @@ SOURCES: dict[str, Callable[[Path, int], tuple[Rows | Parts, str]]] = {
     "citation": _citation,
     "behance": _behance,
 }
-"""What reads a data set and describes its features, by the recipe's parameter `dataset`."""
+"""Functions that read a data set and describe its features, by the recipe's `dataset`."""
 
 
 class Context:
-    """The data; `scaled` makes the parts of a repeat, and keeps those of the last."""
+    """The data. `scaled` returns the parts of a repeat and caches those of the last repeat."""
 
     def __init__(self, recipe: Recipe, source: Rows | Parts, features: str) -> None:
         self._recipe, self._source, self._features = recipe, source, features
         self.scaled = lru_cache(maxsize=1)(self._scaled)
 
     def counts(self) -> dict[str, Any]:
-        """Return rows, positives and users of all parts together, and what the features are."""
-        whole = [self._source] if isinstance(self._source, Rows) else list(self._source)
+        """Return the numbers of rows, positives and users in all parts, and text on features."""
+        all_parts = [self._source] if isinstance(self._source, Rows) else list(self._source)
         return {
-            "rows": sum(part.y.size for part in whole),
-            "positives": sum(int(np.count_nonzero(part.y)) for part in whole),
-            "users": np.unique(np.concatenate([part.qid for part in whole])).size,
+            "rows": sum(part.y.size for part in all_parts),
+            "positives": sum(int(np.count_nonzero(part.y)) for part in all_parts),
+            "users": np.unique(np.concatenate([part.qid for part in all_parts])).size,
             "features": self._features,
         }
 
     def _scaled(self, seed: int) -> Parts:
-        """Return the parts of one repeat: drawn, or as they were published."""
-        given = self._source
-        if isinstance(given, Rows):
-            given = drawn(given, generator(self._recipe, "split", seed))
-        return given.scaled()
+        """Return the scaled parts of one repeat, drawn from the rows or as published."""
+        source = self._source
+        if isinstance(source, Rows):
+            source = drawn(source, generator(self._recipe, "split", seed))
+        return source.scaled()
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Read the recipe's one data set."""
+    """Read the recipe's data set."""
     name = _check.choice(recipe.parameters["dataset"], "dataset", list(SOURCES))
     (path,) = paths.values()
     return Context(recipe, *SOURCES[name](path, recipe.seed))
@@ -114,21 +114,21 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 @dataclass(frozen=True)
 class Method:
-    """How a method is made and tuned; the best of its grid on the validation rows is kept.
+    """A method with its protocols and its grid, of which the best on the validation rows is kept.
 
     Attributes
     ----------
     make : (k, protocol, options) -> estimator
-        `options` are keyword arguments of the estimator.
+        The function that makes the estimator; `options` are keyword arguments of the estimator.
     protocols : tuple of str
-        Where the two would come to the same there is only ZERO.
+        The protocols. If both are equivalent, only ZERO.
     descends : bool
-        Its grid is the protocol's, and under PAPER it is fit once more with the chosen options
-        and more iterations. The grid of other methods is the recipe's "C" by their name.
+        If True, the method uses the grid of the protocol, and PAPER fits once more with the
+        chosen options and more iterations. The grid of other methods is the recipe's "C" by name.
     seeded : bool
-        Takes a random_state.
+        Whether the estimator has a random_state.
     whole : bool
-        Train on all rows, those of the groups that pap at k is not defined on too.
+        Whether to train on all rows, including groups on which pap@k is undefined.
     """
 
     make: Callable[[int, str, Choice], Any]
@@ -170,36 +170,40 @@ METHODS: dict[str, Method] = {
         lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options), (ZERO,), whole=True
     ),
 }
-"""Every method by its name in tables; random weights, which learn nothing, are not among them."""
+"""Every method by its name in tables, except random weights, which learn nothing."""
 
 
 def grid(name: str, protocol: str, parameters: Mapping[str, Any]) -> Sequence[Choice]:
-    """Return the options that are tried."""
+    """Return the options in the grid of a method."""
     if not METHODS[name].descends:
         return [*product({"C": parameters["C"][name]})]
-    given = parameters[protocol]
-    found = product({option: given[option] for option in ("learning_rate", "l2")})
-    return [{**each, "max_iter": given["max_iter"]} for each in found]
+    settings = parameters[protocol]
+    combinations = product({option: settings[option] for option in ("learning_rate", "l2")})
+    return [{**options, "max_iter": settings["max_iter"]} for options in combinations]
 
 
 def runs(recipe: Recipe) -> dict[str, Run]:
-    """Return the method and protocol behind each row of the table, by its label.
+    """Return the method and protocol of each row of the table, by label.
 
-    A method with both protocols has two rows; that of the paper's has the plain name.
+    A method with both protocols has two rows. The label of the row with PAPER is the method's
+    name.
     """
-    found = {RANDOM: (RANDOM, PAPER)}
+    method_runs = {RANDOM: (RANDOM, PAPER)}
     for name in methods(recipe, METHODS):
         for protocol in METHODS[name].protocols:
-            both = len(METHODS[name].protocols) > 1
-            found[name + FROM_ZERO if both and protocol == ZERO else name] = name, protocol
-    return found
+            has_both_protocols = len(METHODS[name].protocols) > 1
+            method_runs[name + FROM_ZERO if has_both_protocols and protocol == ZERO else name] = (
+                name,
+                protocol,
+            )
+    return method_runs
 
 
 # The loop
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: the data's counts; then by repeat and cutoff every run."""
+    """Return the keys: the counts of the data, then every run by repeat and cutoff."""
     return [key(data="counts")] + [
         key(seed=seed, k=k, method=name, protocol=protocol)
         for seed in range(recipe.repeats or 1)
@@ -211,69 +215,72 @@ def cells(recipe: Recipe) -> Sequence[str]:
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
     """Count the data, or tune and test one method.
 
-    Of a method: "pap" and "half" (ties as errors, and half right), "users", their ids "user" and
-    values "gain", "chosen" options, and "valid", the pap that they were chosen by.
+    The result of a method has "pap" (ties count as errors), "half" (ties count half), "users"
+    (their number), "user" (their ids), "gain" (their values), "chosen" (the options) and "valid"
+    (the validation pap by which they were chosen).
     """
-    asked = parts(cell)
-    if "data" in asked:
+    fields = parts(cell)
+    if "data" in fields:
         return context.counts()
-    seed, k, name = int(asked["seed"]), int(asked["k"]), asked["method"]
+    seed, k, name = int(fields["seed"]), int(fields["k"]), fields["method"]
     scaled = context.scaled(seed)
-    at = scaled.for_cutoff(k)  # without the groups that pap at k is undefined on
+    cutoff_parts = scaled.for_cutoff(k)  # without the groups on which pap@k is undefined
     if name == RANDOM:
-        shape = (recipe.parameters["random_draws"], at.test.X.shape[1])
+        shape = (recipe.parameters["random_draws"], cutoff_parts.test.X.shape[1])
         coefs = generator(recipe, "weights", seed).standard_normal(shape)
-        scores = [np.einsum("ij,j->i", at.test.X, coef) for coef in coefs]
-        return {"chosen": {}, **_tested(scores, at.test, k)}
+        scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
+        return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
     if METHODS[name].whole:
-        at = at.training_on(scaled.train)
-    start = seed_of(recipe, "start", seed)
-    return tuned(name, asked["protocol"], k, at, recipe.parameters, start)
+        cutoff_parts = cutoff_parts.training_on(scaled.train)
+    start_seed = seed_of(recipe, "start", seed)
+    return tuned(name, fields["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
 
 
 def tuned(
     name: str, protocol: str, k: int, rows: Parts, parameters: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Fit a method with all options of its grid, keep the best on validation, and test it."""
+    """Fit a method with all options of its grid, select the best on validation, and test it."""
     method, (train, valid, test) = METHODS[name], rows
     seeded = {"random_state": seed} if method.seeded else {}
-    judged = {} if protocol == PAPER else {"eval_set": (valid.X, valid.y, valid.qid)}
+    validation = {} if protocol == PAPER else {"eval_set": (valid.X, valid.y, valid.qid)}
 
     def fitted(options: Choice) -> tuple[float, Any, Choice]:
         model = method.make(k, protocol, {**options, **seeded})
-        model.fit(train.X, train.y, train.qid, **judged)
+        model.fit(train.X, train.y, train.qid, **validation)
         return float(np.mean(gains(model.predict(valid.X), valid, [k])[0])), model, options
 
-    tried = [fitted(options) for options in grid(name, protocol, parameters)]
-    value, model, options = max(tried, key=itemgetter(0))  # the first of equal ones
+    fits = [fitted(options) for options in grid(name, protocol, parameters)]
+    value, model, options = max(fits, key=itemgetter(0))  # the first of equal ones
     if method.descends and protocol == PAPER:
         value, model, options = fitted({**options, "max_iter": parameters[PAPER]["final"][name]})
     return {"chosen": dict(options), "valid": value, **_tested([model.predict(test.X)], test, k)}
 
 
 def _tested(scores: Sequence[PerRow], test: Rows, k: int) -> dict[str, Any]:
-    """Return how scores do: several of random weights, whose values are averaged."""
+    """Return the test results of scores; those of random weights are averaged over the draws."""
     gain, half = (
-        np.mean([gains(each, test, [k], ties)[0] for each in scores], axis=0)
+        np.mean([gains(draw_scores, test, [k], ties)[0] for draw_scores in scores], axis=0)
         for ties in ("worst", "average")
     )
-    found = tested(gain, test)
-    return {"pap": found.pop("pap"), "half": float(half.mean()), "users": gain.size, **found}
+    results = tested(gain, test)
+    return {"pap": results.pop("pap"), "half": float(half.mean()), "users": gain.size, **results}
 
 
 # The page
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return the counts of the data, each row's percentages, and the differences of the claims."""
+    """Return the counts of the data, the percentages by row, and the differences in the claims."""
     counts = cells[key(data="counts")]
     figures = {name: Measured(float(counts[name])) for name in ("rows", "positives", "users")}
-    for label, run in runs(recipe).items():
+    for label, method_run in runs(recipe).items():
         for k in recipe.parameters["cutoffs"]:
-            found = _results(recipe, cells, run, k)
-            figures[f"{label} k={k}"] = mean(PERCENT * each["pap"] for each in found)
-    pairs = {label: difference(recipe, cells, *both) for label, *both in _pairs(recipe)}
-    return {**figures, **pairs, **_above_printed(recipe, figures)}
+            results = _results(recipe, cells, method_run, k)
+            figures[f"{label} k={k}"] = mean(PERCENT * result["pap"] for result in results)
+    differences = {
+        label: difference(recipe, cells, *compared_runs) for label, *compared_runs in _pairs(recipe)
+    }
+    return {**figures, **differences, **_above_printed(recipe, figures)}
 
 
 def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
@@ -281,90 +288,95 @@ def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
 
 
 def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
-    """Return what the claims compare: each of the paper's methods with all others."""
-    there = {RANDOM, *recipe.parameters["methods"]}
-    others = {**dict.fromkeys((*_RIVALS, RANDOM), PAPER), "logistic": ZERO}
+    """Return the label and the two runs of each comparison of the paper's methods with others."""
+    available = {RANDOM, *recipe.parameters["methods"]}
+    protocols = {**dict.fromkeys((*_RIVALS, RANDOM), PAPER), "logistic": ZERO}
     return [
-        (f"{ours} − {other}", (ours, PAPER), (other, protocol))
-        for ours in _OURS
-        for other, protocol in others.items()
-        if {ours, other} <= there
+        (f"{method} − {baseline}", (method, PAPER), (baseline, protocol))
+        for method in _OURS
+        for baseline, protocol in protocols.items()
+        if {method, baseline} <= available
     ]
 
 
 def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
-    """Return how far logistic regression is above all printed figures, where that is least."""
-    above: list[Measured] = []
+    """Return the least difference over k of logistic regression from the best printed figure."""
+    excesses: list[Measured] = []
     for k in recipe.parameters["cutoffs"]:
-        printed = [v for label, v in recipe.printed.items() if label.endswith(f" k={k}")]
-        found = figures.get(f"logistic k={k}")
-        if printed and found:
-            above.append(Measured(found.value - max(printed), found.std_error, found.n))
+        printed = [value for label, value in recipe.printed.items() if label.endswith(f" k={k}")]
+        logistic = figures.get(f"logistic k={k}")
+        if printed and logistic:
+            excesses.append(Measured(logistic.value - max(printed), logistic.std_error, logistic.n))
     label = "logistic − best printed, least over k"
-    return {label: min(above, key=lambda each: each.value)} if above else {}
+    return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
 
 
 def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
-    """Return how far one run is above another, in points: the mean over cutoffs and repeats.
+    """Return the mean difference of two runs over cutoffs and repeats, in percentage points.
 
-    Both users and repeats (splits and starts) are what was drawn, so the standard error counts
-    both: that of a bootstrap over users, each with all its values, to first order, and what the
-    means of the repeats vary beyond that. With one repeat only the former is known. `n` is the
-    number of users.
+    Users and repeats (splits and starts) are both random. The variance is that of a bootstrap
+    over users with all their values, to first order, plus the additional variance of the means of
+    the repeats. With one repeat, it has only the first term. `n` is the number of users.
     """
     seeds = range(recipe.repeats or 1)
-    by_repeat = [_influences(recipe, cells, one, other, seed) for seed in seeds]
-    means = np.array([mean for mean, _ in by_repeat])
-    users = np.concatenate([np.fromiter(part, np.int64) for _, part in by_repeat])
-    parts = np.concatenate([np.fromiter(part.values(), float) for _, part in by_repeat])
-    parts /= means.size
+    means_and_influences = [_influences(recipe, cells, one, other, seed) for seed in seeds]
+    means = np.array([repeat_mean for repeat_mean, _ in means_and_influences])
+    users = np.concatenate(
+        [np.fromiter(user_influence, np.int64) for _, user_influence in means_and_influences]
+    )
+    influences = np.concatenate(
+        [np.fromiter(user_influence.values(), float) for _, user_influence in means_and_influences]
+    )
+    influences /= means.size
     labels, codes = np.unique(users, return_inverse=True)
-    of_users = float(np.sum(np.bincount(codes, weights=parts) ** 2))
-    of_repeats = float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
-    in_both = float(np.sum(parts**2))
-    spread = math.sqrt(of_users + max(0.0, of_repeats - in_both))
+    user_variance = float(np.sum(np.bincount(codes, weights=influences) ** 2))
+    repeat_variance = float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
+    shared_variance = float(np.sum(influences**2))
+    spread = math.sqrt(user_variance + max(0.0, repeat_variance - shared_variance))
     return Measured(float(means.mean()), spread, labels.size)
 
 
 def _influences(
     recipe: Recipe, cells: Cells, one: Run, other: Run, seed: int
 ) -> tuple[float, dict[int, float]]:
-    """Return one repeat's mean difference over cutoffs, and what each user moves it by."""
+    """Return the mean difference over cutoffs in one repeat, and each user's influence on it."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     influence: dict[int, float] = {}
     means: list[float] = []
     for k in cutoffs:
-        ours, theirs = (
+        result, baseline_result = (
             cells[key(seed=seed, k=k, method=name, protocol=protocol)]
             for name, protocol in (one, other)
         )
-        gain = PERCENT * (np.array(ours["gain"]) - np.array(theirs["gain"]))
+        gain = PERCENT * (np.array(result["gain"]) - np.array(baseline_result["gain"]))
         means.append(float(gain.mean()))
-        moved = (gain - gain.mean()) / gain.size / len(cutoffs)
-        for user, part in zip(ours["user"], moved.tolist(), strict=True):
-            influence[user] = influence.get(user, 0.0) + part
+        user_influences = (gain - gain.mean()) / gain.size / len(cutoffs)
+        for user, user_influence in zip(result["user"], user_influences.tolist(), strict=True):
+            influence[user] = influence.get(user, 0.0) + user_influence
     return float(np.mean(means)), influence
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return pap against k by method: as the paper's code runs them, and from zero."""
+    """Return figures of pap against k by method, one for each protocol."""
     labels = [*runs(recipe)]
-    zero = [label for label in labels if label.endswith(FROM_ZERO)]
-    paper = [label for label in labels if label not in zero]
-    shared = [label for label in paper if f"{label}{FROM_ZERO}" not in zero]
+    zero_labels = [label for label in labels if label.endswith(FROM_ZERO)]
+    paper_labels = [label for label in labels if label not in zero_labels]
+    shared_labels = [label for label in paper_labels if f"{label}{FROM_ZERO}" not in zero_labels]
     titles = {
-        "The paper's protocol: random start, lowest training loss": paper,
-        "From zero, the iterate chosen on validation": [*shared, *zero],
+        "The paper's protocol: random start, lowest training loss": paper_labels,
+        "From zero, the iterate chosen on validation": [*shared_labels, *zero_labels],
     }
     return [
-        levels(recipe, figures, title, {label: label.removesuffix(FROM_ZERO) for label in shown})
-        for title, shown in titles.items()
+        levels(
+            recipe, figures, title, {label: label.removesuffix(FROM_ZERO) for label in shown_labels}
+        )
+        for title, shown_labels in titles.items()
     ]
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return pap by method and k, the half-credit values, and what was chosen."""
-    cutoffs, rows = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, runs(recipe)
+    """Return tables of pap by method and k, half-credit values, users, and chosen options."""
+    cutoffs, method_runs = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, runs(recipe)
     features = f"Features: {cells[key(data='counts')]['features']}."
 
     def value(label: str, k: int) -> str:
@@ -372,7 +384,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return views.level(figures[name], 1, recipe.printed.get(name))
 
     def average(name: str, label: str, k: int) -> float:
-        return float(np.mean([each[name] for each in _results(recipe, cells, rows[label], k)]))
+        return float(
+            np.mean([result[name] for result in _results(recipe, cells, method_runs[label], k)])
+        )
 
     def half(label: str, k: int) -> str:
         return f"{PERCENT * average('half', label, k):.1f}"
@@ -381,20 +395,20 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return f"{average('users', RANDOM, k):.0f}"
 
     def chosen(label: str, k: int) -> str:
-        options = _results(recipe, cells, rows[label], k)[0]["chosen"]
+        options = _results(recipe, cells, method_runs[label], k)[0]["chosen"]
         return ", ".join(f"{name} {value:g}" for name, value in options.items())
 
-    by_method = partial(views.table, head="method", names=rows, columns=cutoffs)
-    of_users = f"Test users that pap@k is defined on, mean over splits. {features}"
+    method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
+    users_title = f"Test users that pap@k is defined on, mean over splits. {features}"
     return [
-        by_method("pap@k, per cent: mean over splits ± standard error (printed)", cell=value),
-        by_method(
+        method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value),
+        method_table(
             "The same with half of each tied pair counted, as in the paper's code", cell=half
         ),
-        views.table(of_users, "", ["users"], cutoffs, users),
-        by_method("Options chosen at the first split", cell=chosen),
+        views.table(users_title, "", ["users"], cutoffs, users),
+        method_table("Options chosen at the first split", cell=chosen),
     ]
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""Table 3 on the data set that a recipe's parameter `dataset` names."""
+"""Table 3 on the data set in the recipe's parameter `dataset`."""

@@ -1,1 +1,1 @@
-"""Top-k consistency of listwise losses: the paper's theory by enumeration, and its tables."""
+"""Top-k consistency of listwise losses: the theory of the paper by enumeration, and its tables."""

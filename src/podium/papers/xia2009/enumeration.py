@@ -1,7 +1,7 @@
-"""The theory of xia2009 by enumeration: which losses find the best top k, on which spaces.
+"""The theory of xia2009 by enumeration: the losses that find the best top k, by space.
 
-Three kinds of cells: each loss in each form on random spaces of a size, what the theory asks of
-spaces themselves, and the three-object space of proposition 10 as its probability moves.
+There are three kinds of cells: a loss in a form on random spaces of a size, the theory's condition
+on spaces of a size, and a loss on the three-object space of proposition 10 as p1 varies.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from podium.papers.xia2009.consistency import (
 from podium.papers.xia2009.enumeration_losses import NAMES, made
 from podium.report import Figure, Table
 
-_N_STARTS = 3  # for RankCosine, whose expectation falls from everywhere to one direction
-_BISECTIONS = 30  # of p1: to 1e-9
+_N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
+_BISECTIONS = 30  # number of bisections of p1, for a precision of 1e-9
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
 _KINKED = "pairwise-hinge"
 
 Row = tuple[Mapping[str, str], Result]
-"""The parts of a cell's key, and its result."""
+"""The fields of a cell's key, and the result of the cell."""
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return a cell for each size and loss, for each size alone, and for each loss's curve."""
+    """Return one key per size, loss and form, per size, and per curve of a loss."""
     sizes = [tuple(size) for size in recipe.parameters["sizes"]]
     losses = recipe.parameters["losses"]
     return [
@@ -59,40 +59,43 @@ def cells(recipe: Recipe) -> Sequence[str]:
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
-    """Do one cell."""
-    asked = parts(cell)
-    if asked["part"] == "proposition 10":
-        return curve(recipe, made(asked["loss"], asked["form"], 1))
-    n, k = int(asked["n"]), int(asked["k"])
-    if asked["part"] == "spaces":
+    """Return the result of one cell."""
+    fields = parts(cell)
+    if fields["part"] == "proposition 10":
+        return curve(recipe, made(fields["loss"], fields["form"], 1))
+    n, k = int(fields["n"]), int(fields["k"])
+    if fields["part"] == "spaces":
         return conditions(recipe, n, k)
-    return on_spaces(recipe, made(asked["loss"], asked["form"], k), n, k)
+    return on_spaces(recipe, made(fields["loss"], fields["form"], k), n, k)
 
 
 def on_spaces(recipe: Recipe, loss: Loss, n: int, k: int) -> dict[str, Any]:
-    """Search for counter-examples, and minimise on every drawn space."""
-    searched = sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
-    found: dict[str, Any] = {"violated": list(searched.violated), "n_scores": searched.n_scores}
+    """Search for counter-examples to a loss, and minimise it on every drawn space."""
+    search_result = sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
+    results: dict[str, Any] = {
+        "violated": list(search_result.violated),
+        "n_scores": search_result.n_scores,
+    }
     for kind in ("preserving", "arbitrary"):
         spaces = drawn(recipe, kind, n, k)
         minima = [minimise(space, loss, n_starts=_N_STARTS) for space in spaces]
-        compared = [
+        agreements = [
             agreement(space, loss, k, minimum=minimum)
             for space, minimum in zip(spaces, minima, strict=True)
         ]
-        found[kind] = {
-            "consistent": [float(each.consistent) for each in compared],
-            "regret": [each.regret for each in compared],
-            "tied": sum(each.tied for each in compared),
-            "unbounded": sum(not each.minimum.finite for each in compared),
+        results[kind] = {
+            "consistent": [float(comparison.consistent) for comparison in agreements],
+            "regret": [comparison.regret for comparison in agreements],
+            "tied": sum(comparison.tied for comparison in agreements),
+            "unbounded": sum(not comparison.minimum.finite for comparison in agreements),
         }
         if kind == "preserving":
-            found["pairs"], found["wrong pairs"] = theorem_7(spaces, minima, k)
-    return found
+            results["pairs"], results["wrong pairs"] = theorem_7(spaces, minima, k)
+    return results
 
 
 def theorem_7(spaces: Sequence[Space], minima: Sequence[Minimum], k: int) -> tuple[int, int]:
-    """Count pairs that a space is order preserving for, and those that a minimiser has wrong."""
+    """Return the number of order preserving pairs, and of those that minimisers order wrongly."""
     n_pairs = n_wrong = 0
     for space, minimum in zip(spaces, minima, strict=True):
         pairs = preserved_pairs(space, k)
@@ -102,7 +105,7 @@ def theorem_7(spaces: Sequence[Space], minima: Sequence[Minimum], k: int) -> tup
 
 
 def drawn(recipe: Recipe, kind: str, n: int, k: int) -> list[Space]:
-    """Draw the spaces of one kind and size: the same for every loss."""
+    """Draw the spaces of one kind and size, which are the same for all losses."""
     rng = generator(recipe, kind, n, k)
     shape = recipe.parameters["concentration"]
     return [
@@ -114,34 +117,36 @@ def drawn(recipe: Recipe, kind: str, n: int, k: int) -> list[Space]:
 
 
 def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
-    """Measure how often arbitrary spaces meet the theory's condition, and proposition 8."""
+    """Measure how often arbitrary spaces meet theorem 6, and how often proposition 8 holds."""
     rng = generator(recipe, "conditions", n, k)
     arbitrary = [Space.random(n, rng) for _ in range(recipe.parameters["many_spaces"])]
     deeper = min(k + 1, n)
-    up, n_up = _held(arbitrary, k, deeper)
-    down, n_down = _held([*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k)
+    n_up_held, n_pairs_up = _held(arbitrary, k, deeper)
+    n_down_held, n_pairs_down = _held(
+        [*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k
+    )
     return {
         "meets": [float(meets_theorem_6(space, k)) for space in arbitrary],
-        "pairs": n_up / (len(arbitrary) * n * (n - 1) / 2),
-        "proposition 8, pairs": n_down,
-        "proposition 8, broken": n_down - down,
-        "converse, pairs": n_up,
-        "converse, holds": up,
+        "pairs": n_pairs_up / (len(arbitrary) * n * (n - 1) / 2),
+        "proposition 8, pairs": n_pairs_down,
+        "proposition 8, broken": n_pairs_down - n_down_held,
+        "converse, pairs": n_pairs_up,
+        "converse, holds": n_up_held,
     }
 
 
 def _held(spaces: Iterable[Space], k: int, other: int) -> tuple[int, int]:
-    """Return how many pairs that are order preserving at the top k are so at another, of all."""
-    found = [
+    """Return (kept, total): order preserving pairs at k that are so at `other` too, and all."""
+    is_preserved = [
         is_order_preserving(space, i, j, other)
         for space in spaces
         for i, j in preserved_pairs(space, k)
     ]
-    return sum(found), len(found)
+    return sum(is_preserved), len(is_preserved)
 
 
 def curve(recipe: Recipe, loss: Loss) -> dict[str, Any]:
-    """Follow the lead of object 1 as p1 grows, and find where it comes first."""
+    """Return the lead of object 1 on a grid of p1, and the p1 from which it comes first."""
     low, high, n_points = recipe.parameters["p1"]
     grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
     leads = [lead(loss, p1) for p1 in grid]
@@ -149,22 +154,25 @@ def curve(recipe: Recipe, loss: Loss) -> dict[str, Any]:
 
 
 def lead(loss: Loss, p1: float) -> float:
-    """Return by how much object 1 leads the best other, as a share of the scores' spread."""
+    """Return the lead of object 1 over the best other object, as a share of the scores' spread."""
     p2 = (1.0 - p1) / 2.0
     space = Space.from_orders({(0, 1, 2): p1, (1, 0, 2): p2, (2, 1, 0): p2})
-    found = minimise(space, loss)
-    spread = float(np.ptp(found.scores))
-    return float(found.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
+    minimum = minimise(space, loss)
+    spread = float(np.ptp(minimum.scores))
+    return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
 
 
 def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> float:
-    """Return the least p1 from which object 1 comes first up to the end of the grid."""
-    behind = [i for i, each in enumerate(leads) if each <= 0.0]
-    if not behind:
+    """Return the least p1 from which object 1 comes first up to the end of the grid.
+
+    The value is 1/3 if object 1 comes first on the whole grid, and nan if it does not at the end.
+    """
+    behind_positions = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
+    if not behind_positions:
         return 1.0 / 3.0
-    if behind[-1] == len(grid) - 1:
+    if behind_positions[-1] == len(grid) - 1:
         return math.nan
-    low, high = grid[behind[-1]], grid[behind[-1] + 1]
+    low, high = grid[behind_positions[-1]], grid[behind_positions[-1] + 1]
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
         low, high = (low, middle) if lead(loss, middle) > 0.0 else (middle, high)
@@ -172,25 +180,25 @@ def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> fl
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return what the paper's claims are about."""
+    """Return the figures of the paper's claims."""
     rows, curves = select(cells, part="loss"), select(cells, part="proposition 10")
     figures = _of_losses(rows) | _of_minimisers(rows) | _of_spaces(select(cells, part="spaces"))
-    for asked, found in curves:
-        first = f"{_name(asked)}: object 1 first from p1 ="
-        figures[first] = Measured(found["first from"])
-    for asked, found in curves:
-        behind = [lead <= 0.0 for lead in found["lead"]]
-        share = f"{_name(asked)}: share of p1 > p2 with another object first"
-        figures[share] = Measured(sum(behind) / len(behind), n=len(behind))
+    for fields, result in curves:
+        first_label = f"{_name(fields)}: object 1 first from p1 ="
+        figures[first_label] = Measured(result["first from"])
+    for fields, result in curves:
+        is_behind = [lead_at_p1 <= 0.0 for lead_at_p1 in result["lead"]]
+        share_label = f"{_name(fields)}: share of p1 > p2 with another object first"
+        figures[share_label] = Measured(sum(is_behind) / len(is_behind), n=len(is_behind))
     return figures
 
 
 def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
-    """Count violations of definition 3, by what the paper says of which losses."""
-    violated = [(a, len(r["violated"])) for a, r in rows]
-    top = [(a["loss"], n) for a, n in violated if a["form"] == "top-k"]
-    luce = [(a, n) for a, n in violated if a["loss"] == "listnet-luce"]
-    original = [n for a, n in violated if _is_original(a) and _is_short(a)]
+    """Return the numbers of violations of definition 3 by the losses in the paper's claims."""
+    violated = [(fields, len(result["violated"])) for fields, result in rows]
+    top = [(fields["loss"], n) for fields, n in violated if fields["form"] == "top-k"]
+    luce = [(fields, n) for fields, n in violated if fields["loss"] == "listnet-luce"]
+    original = [n for fields, n in violated if _is_original(fields) and _is_short(fields)]
 
     def share(found: Iterable[int]) -> Measured:
         return mean(float(n > 0) for n in found)
@@ -204,10 +212,10 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
         },
         "original listwise losses, k < n - 1: share that violates definition 3": share(original),
         **{
-            f"Luce cross entropy, {said}: share that violates definition 3": share(
-                n for a, n in luce if _is_short(a) == short
+            f"Luce cross entropy, {condition}: share that violates definition 3": share(
+                n for fields, n in luce if _is_short(fields) == short
             )
-            for said, short in (("k < n - 1", True), ("k = n - 1", False))
+            for condition, short in (("k < n - 1", True), ("k = n - 1", False))
         },
         "conditions that smooth pointwise and pairwise losses at the top k violate": _count(
             n for loss, n in top if loss not in (*_LISTWISE, _KINKED)
@@ -216,41 +224,57 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
 
 
 def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
-    """Measure how often the head is the Bayes rankers' where theorem 6 speaks."""
-    found = [(a, r["preserving"]["consistent"]) for a, r in rows if _is_original(a)]
-    short, whole = (
-        mean(each for a, flags in found if _is_short(a) == asked for each in flags)
-        for asked in (True, False)
+    """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
+    flags_by_loss = [
+        (fields, result["preserving"]["consistent"])
+        for fields, result in rows
+        if _is_original(fields)
+    ]
+    short_mean, long_mean = (
+        mean(
+            flag
+            for fields, flags in flags_by_loss
+            if _is_short(fields) == is_short
+            for flag in flags
+        )
+        for is_short in (True, False)
     )
-    top = [(a, r) for a, r in rows if a["form"] == "top-k"]
-    kept = [r for a, r in top if a["loss"] != _KINKED]
+    top = [(fields, result) for fields, result in rows if fields["form"] == "top-k"]
+    smooth = [result for fields, result in top if fields["loss"] != _KINKED]
     return {
         "theorem 6: share of spaces, smooth losses at the top k": mean(
-            each for r in kept for each in r["preserving"]["consistent"]
+            flag for result in smooth for flag in result["preserving"]["consistent"]
         ),
         "theorem 7: pairs that smooth losses at the top k have wrong": _count(
-            r["wrong pairs"] for r in kept
+            result["wrong pairs"] for result in smooth
         ),
-        "theorem 7: pairs tried": _count(r["pairs"] for r in kept),
+        "theorem 7: pairs tried": _count(result["pairs"] for result in smooth),
         "theorem 7: pairs that the hinge at the top k has wrong": _count(
-            r["wrong pairs"] for a, r in top if a["loss"] == _KINKED
+            result["wrong pairs"] for fields, result in top if fields["loss"] == _KINKED
         ),
-        "original listwise losses, k < n - 1: share of spaces": short,
-        "original listwise losses, k = n - 1: share of spaces missed": Measured(1.0 - whole.value),
+        "original listwise losses, k < n - 1: share of spaces": short_mean,
+        "original listwise losses, k = n - 1: share of spaces missed": Measured(
+            1.0 - long_mean.value
+        ),
     }
 
 
 def _of_spaces(rows: Sequence[Row]) -> dict[str, Measured]:
     meets = {
-        f"arbitrary spaces that meet theorem 6, n = {a['n']}, k = {a['k']}": mean(r["meets"])
-        for a, r in rows
+        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
+            result["meets"]
+        )
+        for fields, result in rows
     }
-    short = [r for a, r in rows if _is_short(a)]
-    n_pairs, n_held = (sum(r[f"converse, {what}"] for r in short) for what in ("pairs", "holds"))
+    short_rows = [result for fields, result in rows if _is_short(fields)]
+    n_pairs, n_held = (
+        sum(result[f"converse, {quantity}"] for result in short_rows)
+        for quantity in ("pairs", "holds")
+    )
     return {
         **meets,
         "proposition 8: pairs lost from the top k + 1 to the top k": _count(
-            r["proposition 8, broken"] for _, r in rows
+            result["proposition 8, broken"] for _, result in rows
         ),
         "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
             float(n_pairs - n_held), n=n_pairs
@@ -271,7 +295,7 @@ def _count(values: Iterable[float]) -> Measured:
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return proposition 10's curves, and how often each loss finds the best object."""
+    """Return figures of proposition 10's curves, and of how often losses find the best object."""
     return [
         _curves(select(cells, part="proposition 10")),
         _shown(cells, "preserving"),
@@ -280,11 +304,15 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 
 def _curves(rows: Sequence[Row]) -> Figure:
-    """Draw the original losses; all at the top 1 lead by the whole spread, so one is enough."""
-    shown = [(a, r) for a, r in rows if a["form"] == "original" or a["loss"] == "listmle"]
+    """Return a figure of the original losses and one top-1 loss; all top-1 losses coincide."""
+    drawn_rows = [
+        (fields, result)
+        for fields, result in rows
+        if fields["form"] == "original" or fields["loss"] == "listmle"
+    ]
     return views.lines(
         "Proposition 10: the lead of object 1, the most probable first",
-        [views.curve(_name(a), r["p1"], r["lead"]) for a, r in shown],
+        [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
         "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
         "score of object 1 less the best other, by the spread of the scores",
         caption="Below 0 another object is shown first, though object 1 is the most probable "
@@ -295,12 +323,16 @@ def _curves(rows: Sequence[Row]) -> Figure:
 def _shown(cells: Cells, kind: str) -> Figure:
     n, k = "4", "1"
     rows = select(cells, part="loss", n=n, k=k)
-    what = "spaces as theorem 6 asks for" if kind == "preserving" else "arbitrary spaces"
+    title = "spaces as theorem 6 asks for" if kind == "preserving" else "arbitrary spaces"
     return views.intervals(
-        f"Top {k} of {n} objects: {what}",
+        f"Top {k} of {n} objects: {title}",
         {
-            NAMES[name]: [_interval(a["form"], r[kind]) for a, r in rows if a["loss"] == name]
-            for name in dict.fromkeys(a["loss"] for a, _ in rows)
+            NAMES[name]: [
+                _interval(fields["form"], result[kind])
+                for fields, result in rows
+                if fields["loss"] == name
+            ]
+            for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
         },
         axis_label="share of spaces whose Bayes top k the minimiser shows",
         caption="Intervals of 95 % (Wilson's).",
@@ -309,30 +341,32 @@ def _shown(cells: Cells, kind: str) -> Figure:
 
 def _interval(form: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
     share, n = mean(found["consistent"]).value, len(found["consistent"])
-    extra = views.Z**2 / n
-    middle = (share + extra / 2) / (1 + extra)
-    half = (views.Z / n**0.5) * (share * (1 - share) + extra / 4) ** 0.5 / (1 + extra)
-    low, high = min(share, middle - half), max(share, middle + half)
+    correction = views.Z**2 / n
+    centre = (share + correction / 2) / (1 + correction)
+    half_width = (
+        (views.Z / n**0.5) * (share * (1 - share) + correction / 4) ** 0.5 / (1 + correction)
+    )
+    low, high = min(share, centre - half_width), max(share, centre + half_width)
     return {"label": form, "value": share, "low": low, "high": high, "series": form}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return the study itself, size by size."""
-    sizes = dict.fromkeys((a["n"], a["k"]) for a, _ in select(cells, part="loss"))
+    """Return a table of conditions on spaces, and a table of losses per size."""
+    sizes = dict.fromkeys((fields["n"], fields["k"]) for fields, _ in select(cells, part="loss"))
     return [_conditions(cells), *(_study(cells, n, k) for n, k in sizes)]
 
 
 def _study(cells: Cells, n: str, k: str) -> Table:
     rows = [
         [
-            NAMES[a["loss"]],
-            a["form"],
-            ", ".join(r["violated"]) or "none found",
-            *(_percent(r[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
-            *(max(r[kind]["regret"]) for kind in ("preserving", "arbitrary")),
-            r["preserving"]["tied"] + r["arbitrary"]["tied"],
+            NAMES[fields["loss"]],
+            fields["form"],
+            ", ".join(result["violated"]) or "none found",
+            *(_percent(result[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
+            *(max(result[kind]["regret"]) for kind in ("preserving", "arbitrary")),
+            result["preserving"]["tied"] + result["arbitrary"]["tied"],
         ]
-        for a, r in select(cells, part="loss", n=n, k=k)
+        for fields, result in select(cells, part="loss", n=n, k=k)
     ]
     return {
         "columns": [
@@ -358,13 +392,13 @@ def _conditions(cells: Cells) -> Table:
         "columns": ["n", "k", "% that meet theorem 6", "% of pairs order preserving", "at k + 1"],
         "rows": [
             [
-                int(a["n"]),
-                int(a["k"]),
-                _percent(r["meets"]),
-                100 * r["pairs"],
-                100 * r["converse, holds"] / r["converse, pairs"],
+                int(fields["n"]),
+                int(fields["k"]),
+                _percent(result["meets"]),
+                100 * result["pairs"],
+                100 * result["converse, holds"] / result["converse, pairs"],
             ]
-            for a, r in select(cells, part="spaces")
+            for fields, result in select(cells, part="spaces")
         ],
         "caption": "Arbitrary spaces: how many have the n − 1 pairs of theorem 6, how many pairs "
         "are order preserving at the top k, and how many of these still are at the top k + 1.",
@@ -382,4 +416,4 @@ def _name(asked: Mapping[str, str]) -> str:
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)
-"""The printed study of top-k consistency."""
+"""The study of top-k consistency by enumeration."""

@@ -29,31 +29,37 @@ NAMES = {
     "pairwise-hinge": "pairwise hinge",
     "gentle": "counter-example",
 }
-"""What the losses are called on the page."""
+"""The names of the losses on the page."""
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 
 
 def made(name: str, form: str, k: int) -> Loss:
-    """Return a loss in its form: "original", or "top-k" for this k."""
-    if name == "listnet-luce":  # the top-k form of Cao et al., with the truth as it is
+    """Return a loss in a form, "original" or "top-k" with this k."""
+    if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
         return ListNetLuce(k=k)
     if name == "gentle":
         return Gentle()
     if form == "top-k" and name in _OWN_CUTOFF:
         return losses.get(name, k=k)
-    entropy = name == "permutation-cross-entropy"
-    loss: Loss = PermutationCrossEntropy() if entropy else losses.get(name)
+    is_entropy = name == "permutation-cross-entropy"
+    loss: Loss = PermutationCrossEntropy() if is_entropy else losses.get(name)
     return Truncated(loss, k) if form == "top-k" else loss
 
 
 @dataclass(frozen=True)
 class Gentle(Loss):
-    """A loss of three objects that has all that proposition 10 asks for, and is consistent.
+    """A loss on three objects that meets the conditions of proposition 10 and is consistent.
 
-    The top-1 likelihood loss plus ``share * h(d)``, d being the score of the object at place 2
-    less that at place 3, with ``h(d) = |d|^3 / (1 + d^2)`` for d < 0 and 0 above. h falls
-    strictly where the two are in the wrong order and has no slope where they tie.
+    The loss is the top-1 likelihood loss plus ``share * h(d)``. d is the score of the object at
+    place 2 less the score of the object at place 3, and ``h(d) = |d|^3 / (1 + d^2)`` for d < 0,
+    or else 0. h decreases strictly if the two objects are in the wrong order, and its slope is 0
+    if they tie.
+
+    Parameters
+    ----------
+    share : float
+        The weight of h.
     """
 
     share: float = 0.1
@@ -69,27 +75,27 @@ class Gentle(Loss):
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
     ) -> NDArray[np.int64]:
-        """Return the object at each place, for groups of three rows one after the other."""
+        """Return the object at each place, (n_groups, 3), for consecutive groups of three rows."""
         if weights is not None or groups.order is not None or not (groups.sizes == 3).all():
             raise ValueError("this loss takes unweighted groups of three, one after the other")
         return np.argsort(-relevance.reshape(-1, 3), axis=1)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the gradient of their mean."""
+        """Return the value of each group, and the gradient of their mean."""
         by_group = scores.reshape(-1, 3)
-        lifted = np.exp(by_group - by_group.max(axis=1, keepdims=True))
-        chances = lifted / lifted.sum(axis=1, keepdims=True)
+        exponentials = np.exp(by_group - by_group.max(axis=1, keepdims=True))
+        probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
         first, second, third = target.T
-        each = np.arange(len(by_group))
-        d = np.minimum(by_group[each, second] - by_group[each, third], 0.0)
-        values = -np.log(chances[each, first]) - self.share * d**3 / (1.0 + d**2)
+        rows = np.arange(len(by_group))
+        d = np.minimum(by_group[rows, second] - by_group[rows, third], 0.0)
+        values = -np.log(probabilities[rows, first]) - self.share * d**3 / (1.0 + d**2)
         slope = -self.share * d**2 * (3.0 + d**2) / (1.0 + d**2) ** 2
-        grad = chances.copy()
-        grad[each, first] -= 1.0
-        grad[each, second] += slope
-        grad[each, third] -= slope
+        grad = probabilities.copy()
+        grad[rows, first] -= 1.0
+        grad[rows, second] += slope
+        grad[rows, third] -= slope
         return values, grad.ravel() / len(by_group)
 
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return a bound on the second derivatives: 1/4 of the softmax, at most 3 of h."""
+        """Return a bound on the second derivatives: 1/4 for the softmax, and at most 3 for h."""
         return np.full(scores.size, (0.25 + 3.0 * self.share) / len(target))

@@ -1,7 +1,7 @@
 """The experiments of xia2009 on LETOR: ListMLE and others at the top k, on five folds.
 
-Losses that break ties of the grades by a drawn order are trained on several draws: the recipe's
-repeats. To add a method, add its line to METHODS, and its name to the recipes that shall run it.
+Losses that break ties of the grades by a drawn order are trained on several draws, the recipe's
+repeats. To add a method, add its line to METHODS, and its name to the recipes that run it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from podium.report import Figure, Table
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
 Levels: TypeAlias = Mapping[tuple[str, str], Measured]
-"""The mean of each method by each measure."""
+"""The mean by method and measure."""
 
 PAPER, FUTURE, PODIUM = "the paper's", "the paper's future work", "podium's"
-"""Whose a method is: compared in the paper, announced there, or neither."""
+"""The origin of a method: compared in the paper, announced in the paper, or neither."""
 
 CUTOFFS = (1, 3, 10)
 LISTMLE, TOP_10 = "ListMLE", "Top-10 ListMLE"
@@ -65,11 +65,14 @@ ORDERED = "pairs of methods in the printed order, share"
 
 
 def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
-    """Boost with each point of the grid; the number of rounds is chosen too, nothing is drawn."""
-    given, measure = parameters["rankboost"], parameters["validation"]
+    """Fit RankBoost with each point of the grid, with the number of rounds chosen on validation.
+
+    Nothing is random, so that `seed` is not used.
+    """
+    settings, measure = parameters["rankboost"], parameters["validation"]
     valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
-    for options in product(given["grid"]):
-        ranker = RankBoost(eval_metric=measure, **given["fixed"], **options)
+    for options in product(settings["grid"]):
+        ranker = RankBoost(eval_metric=measure, **settings["fixed"], **options)
         ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
         yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
 
@@ -81,7 +84,10 @@ def _top(name: str, k: int | None) -> str:
 def _at_each_size(
     name: str, protocol: str, loss: MakeLoss, *, draws: bool = False
 ) -> dict[str, Method]:
-    """Return a loss as it is, and modified for each k; the paper has all of ListMLE's."""
+    """Return the methods of a loss without a cutoff and with each k, by name.
+
+    The paper compares all of them for ListMLE, and only those without a cutoff for other losses.
+    """
     return {
         _top(name, k): Method(
             FUTURE if k and name != LISTMLE else PAPER,
@@ -114,143 +120,151 @@ METHODS: dict[str, Method] = {
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Read the five folds of each collection, by its name in tables."""
+    """Return the five folds of each collection, by the collection's name in tables."""
     return {
         name: folds.read(
-            paths[given["folder"]], within=given.get("within", ""), n_queries=given["queries"]
+            paths[collection["folder"]],
+            within=collection.get("within", ""),
+            n_queries=collection["queries"],
         )
-        for name, given in recipe.parameters["collections"].items()
+        for name, collection in recipe.parameters["collections"].items()
     }
 
 
 def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: what is counted; then by collection, method and draw the folds."""
-    counted = [key(data=data, count="drawn") for data in recipe.parameters["collections"]]
-    return counted + [
-        key(data=data, method=name, draw=draw, fold=fold)
+    """Return the keys: the counts, then each fold by collection, method and draw."""
+    count_keys = [key(data=data, count="drawn") for data in recipe.parameters["collections"]]
+    return count_keys + [
+        key(data=data, method=name, draw=draw, fold=fold_number)
         for data in recipe.parameters["collections"]
         for name in methods(recipe, METHODS)
         for draw in draws(recipe, METHODS[name])
-        for fold in FOLDS
+        for fold_number in FOLDS
     ]
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
-    """Count drawn places, or tune a method on a fold's validation queries and test it."""
-    asked = parts(cell)
-    if "count" in asked:
-        return drawn_shares(context[asked["data"]])
-    fold, draw = int(asked["fold"]), int(asked["draw"])
-    found = context[asked["data"]][fold - 1]
-    start = seed_of(recipe, "draw", fold, draw)
-    return tuned(METHODS[asked["method"]], found, recipe.parameters, start)
+    """Return the shares of drawn places, or tune and test a method on one fold."""
+    fields = parts(cell)
+    if "count" in fields:
+        return drawn_shares(context[fields["data"]])
+    fold_number, draw = int(fields["fold"]), int(fields["draw"])
+    fold_parts = context[fields["data"]][fold_number - 1]
+    start_seed = seed_of(recipe, "draw", fold_number, draw)
+    return tuned(METHODS[fields["method"]], fold_parts, recipe.parameters, start_seed)
 
 
 def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
-    """Return by loss which share of its heads' places an irrelevant row has by chance alone.
+    """Return by loss the share of places in its heads that an irrelevant row has by chance.
 
-    Such a place is learned as if that row were known to be better than all below it.
+    The loss learns such a place as if the row were better than all rows below it.
     """
-    tests = [parts.test for parts in folds]
-    relevance = np.concatenate([rows.y for rows in tests])
-    groups = Groups.from_qid(np.concatenate([rows.qid for rows in tests]))
+    test_rows = [parts.test for parts in folds]
+    relevance = np.concatenate([rows.y for rows in test_rows])
+    groups = Groups.from_qid(np.concatenate([rows.qid for rows in test_rows]))
     shares: dict[str, float] = {}
     for k in (None, *CUTOFFS):
-        target = losses.ListMLE(k=k).prepare(relevance, groups)
-        shares[_top(LISTMLE, k)] = float(target.n_drawn.sum() / target.n_head.sum())
+        prepared = losses.ListMLE(k=k).prepare(relevance, groups)
+        shares[_top(LISTMLE, k)] = float(prepared.n_drawn.sum() / prepared.n_head.sum())
     return shares
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return each method's means, the differences between methods, and what sums them up."""
-    found: dict[str, Measured] = {}
+    """Return the means of the methods, the differences between methods, and summaries of both."""
+    all_figures: dict[str, Measured] = {}
     for values in collections(recipe, cells):
         levels = {
             (name, measure): values.level(name, measure)
             for name in recipe.parameters["methods"]
             for measure in recipe.parameters["measures"]
         }
-        found |= {f"{values.before}{name} {m}": each for (name, m), each in levels.items()}
-        for one, other in pairs(recipe):
-            found |= values.differences(one, other)
-        found |= _modifications(recipe, found, values.before)
+        all_figures |= {f"{values.before}{name} {m}": level for (name, m), level in levels.items()}
+        for method, baseline in pairs(recipe):
+            all_figures |= values.differences(method, baseline)
+        all_figures |= _modifications(recipe, all_figures, values.before)
         shares = cells[key(data=values.data, count="drawn")]
-        found |= {f"{values.before}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
-        found |= _summaries(recipe, levels, values.before)
-    return found
+        all_figures |= {
+            f"{values.before}{name}: {DRAWN}": Measured(shares[name]) for name in shares
+        }
+        all_figures |= _summaries(recipe, levels, values.before)
+    return all_figures
 
 
 def collections(recipe: Recipe, cells: Cells) -> list[Values]:
-    """Return the values of every collection."""
+    """Return the values of each collection."""
     return [Values(recipe, cells, name, METHODS) for name in recipe.parameters["collections"]]
 
 
 def pairs(recipe: Recipe) -> list[tuple[str, str]]:
-    """Return what is compared, of those methods that the recipe has."""
-    there = set(recipe.parameters["methods"])
+    """Return the pairs of the recipe's methods that are compared."""
+    available = set(recipe.parameters["methods"])
     modified = [(f"Top-{k} {name}", name) for name in FAMILIES for k in CUTOFFS]
     rivals = [(TOP_10, rival) for rival in RIVALS]
-    others = [(name, TOP_10) for name in _OWN]
-    return [pair for pair in (*modified, *rivals, *others) if {*pair} <= there]
+    own_pairs = [(name, TOP_10) for name in _OWN]
+    return [pair for pair in (*modified, *rivals, *own_pairs) if {*pair} <= available]
 
 
 def _modifications(recipe: Recipe, found: Figures, before: str) -> Figures:
-    """Return what sums up the top-k modifications: where a gain is lowest, and how many show."""
+    """Return summaries of the top-k modifications: the lowest gains, and the significant ones."""
     figures: dict[str, Measured] = {}
     for name in FAMILIES:
         gains: list[Measured] = []
-        for one, other in pairs(recipe):
-            if other == name and one.endswith(f" {name}"):
-                label = f"{before}{one} − {other}"
-                here = [found[f"{label} {measure}"] for measure in recipe.parameters["measures"]]
-                figures[f"{label}, lowest interval of all measures"] = min(here, key=views.low)
-                gains += here
+        for method, baseline in pairs(recipe):
+            if baseline == name and method.endswith(f" {name}"):
+                label = f"{before}{method} − {baseline}"
+                gains_by_measure = [
+                    found[f"{label} {measure}"] for measure in recipe.parameters["measures"]
+                ]
+                figures[f"{label}, lowest interval of all measures"] = min(
+                    gains_by_measure, key=views.low
+                )
+                gains += gains_by_measure
         if gains:
-            showing = sum(abs(gain.value) > views.Z * gain.std_error for gain in gains)
-            figures[f"{before}Top-k {name} − {name}, {SHOWING}"] = Measured(float(showing))
+            n_significant = sum(abs(gain.value) > views.Z * gain.std_error for gain in gains)
+            figures[f"{before}Top-k {name} − {name}, {SHOWING}"] = Measured(float(n_significant))
     return figures
 
 
 def _summaries(recipe: Recipe, levels: Levels, before: str) -> Figures:
-    """Return in how many measures top-10 ListMLE leads, and how far the printed order is ours."""
+    """Return the number of measures in which top-10 ListMLE leads, and the agreement in order."""
     figures: dict[str, Measured] = {}
     if {TOP_10, *RIVALS} <= set(recipe.parameters["methods"]):
         leads = [
-            all(levels[TOP_10, measure].value >= levels[other, measure].value for other in RIVALS)
+            all(levels[TOP_10, measure].value >= levels[rival, measure].value for rival in RIVALS)
             for measure in recipe.parameters["measures"]
         ]
         figures[before + BEST] = Measured(float(sum(leads)))
-    agree = [*_agreements(recipe, levels, before)]
-    if agree:
-        figures[before + ORDERED] = Measured(float(np.mean(agree)), n=len(agree))
+    agreements = [*_agreements(recipe, levels, before)]
+    if agreements:
+        figures[before + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
     return figures
 
 
 def _agreements(recipe: Recipe, levels: Levels, before: str) -> Iterator[bool]:
-    """Yield for every two printed figures of a measure that differ whether ours do so too."""
+    """Yield for each pair of different printed figures whether ours are in the same order."""
     for measure in recipe.parameters["measures"]:
         labels = {name: f"{before}{name} {measure}" for name in recipe.parameters["methods"]}
-        known = [name for name, label in labels.items() if label in recipe.printed]
-        for one, other in itertools.combinations(known, 2):
-            theirs = recipe.printed[labels[one]] - recipe.printed[labels[other]]
-            if theirs:
-                ours = levels[one, measure].value - levels[other, measure].value
-                yield ours * theirs > 0
+        printed_names = [name for name, label in labels.items() if label in recipe.printed]
+        for method, baseline in itertools.combinations(printed_names, 2):
+            printed_difference = recipe.printed[labels[method]] - recipe.printed[labels[baseline]]
+            if printed_difference:
+                difference = levels[method, measure].value - levels[baseline, measure].value
+                yield difference * printed_difference > 0
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return, by collection, the paper's methods by measure, and the differences."""
-    there = [name for name in recipe.parameters["methods"] if METHODS[name].kind == PAPER]
-    modified = [name for name in there if name.endswith(LISTMLE)]
-    compared = [name for name in there if name in (*RIVALS, TOP_10)]
-    found: list[Figure] = []
+    """Return figures by collection: the paper's methods by measure, and the differences."""
+    paper_methods = [name for name in recipe.parameters["methods"] if METHODS[name].kind == PAPER]
+    modified = [name for name in paper_methods if name.endswith(LISTMLE)]
+    compared = [name for name in paper_methods if name in (*RIVALS, TOP_10)]
+    interval_figures: list[Figure] = []
     for before in [values.before for values in collections(recipe, cells)]:
-        found += [
+        interval_figures += [
             _levels(recipe, figures, before, modified, "ListMLE at the top k"),
             _levels(recipe, figures, before, compared, f"{TOP_10} and others"),
             *_gains(recipe, figures, before),
         ]
-    return found
+    return interval_figures
 
 
 def _levels(
@@ -273,19 +287,19 @@ def _levels(
 
 
 def _gains(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
-    """Yield what the top-k modification changes, top-10 ListMLE against others, and podium's."""
+    """Yield figures of the differences: top-k modifications, rivals, and podium's methods."""
     same = "on the same queries; intervals of 95 %."
     for name in FAMILIES:
-        shown = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
+        labels = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
         title, caption = f"{name}: gain by the top-k modification", f"Difference from {name} {same}"
-        yield from _differences(recipe, figures, before, shown, title, caption)
-    rivals = {other: f"{TOP_10} − {other}" for other in RIVALS}
-    own = {one: f"{one} − {TOP_10}" for one in _OWN}
-    for shown, title in (
-        (rivals, f"{TOP_10} above others"),
-        (own, f"podium's choices above {TOP_10}"),
+        yield from _differences(recipe, figures, before, labels, title, caption)
+    rival_labels = {rival: f"{TOP_10} − {rival}" for rival in RIVALS}
+    own_labels = {method: f"{method} − {TOP_10}" for method in _OWN}
+    for labels, title in (
+        (rival_labels, f"{TOP_10} above others"),
+        (own_labels, f"podium's choices above {TOP_10}"),
     ):
-        yield from _differences(recipe, figures, before, shown, title, f"Differences {same}")
+        yield from _differences(recipe, figures, before, labels, title, f"Differences {same}")
 
 
 def _differences(
@@ -296,31 +310,33 @@ def _differences(
     title: str,
     caption: str,
 ) -> Iterator[Figure]:
-    """Yield a plot of those differences that were taken; their figures by their names in it."""
-    there = {
+    """Yield a plot of the differences in `figures`; `labels` maps a name to a figure's label."""
+    available = {
         name: before + label
         for name, label in labels.items()
         if before + label + OVER_MEASURES in figures
     }
     panels = {
-        measure: [views.row(name, figures[f"{label} {measure}"]) for name, label in there.items()]
+        measure: [
+            views.row(name, figures[f"{label} {measure}"]) for name, label in available.items()
+        ]
         for measure in recipe.parameters["measures"]
     }
-    if there:
+    if available:
         yield views.intervals(
             before + title, panels, caption=caption, axis_label="difference", digits=3
         )
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return, by collection, all methods and differences, what draws do, and what was chosen."""
+    """Return tables by collection: methods, differences, variation over draws, chosen options."""
     return [table for v in collections(recipe, cells) for table in _tables(recipe, figures, v)]
 
 
 def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
     names: Sequence[str] = recipe.parameters["methods"]
     measures, before = [*recipe.parameters["measures"]], values.before
-    compared = {f"{one} − {other}": (one, other) for one, other in pairs(recipe)}
+    compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
     drawn = [name for name in names if len(values.draws(name)) > 1]
 
     def level(name: str, column: str) -> str:
@@ -333,8 +349,8 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         return f"{values.by_draw(values.of(name, measure)).std(ddof=1):.4f}"
 
     def extremes(label: str, measure: str) -> str:
-        one, other = (values.of(name, measure) for name in compared[label])
-        gaps = values.by_draw(one - other)
+        method, baseline = (values.of(name, measure) for name in compared[label])
+        gaps = values.by_draw(method - baseline)
         return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
 
     yield views.table(
@@ -349,7 +365,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         "difference",
         compared,
         {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES},
-        lambda label, end: views.gap(figures[f"{before}{label}{end}"]),
+        lambda label, suffix: views.gap(figures[f"{before}{label}{suffix}"]),
     )
     yield views.table(
         f"{values.data}: standard deviation of a five-fold mean over draws, by which one run "
@@ -362,7 +378,11 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     yield views.table(
         f"{values.data}: what single draws would have shown, least to greatest",
         "difference",
-        [each for each, (one, _) in compared.items() if one in drawn and one not in _OWN],
+        [
+            difference
+            for difference, (method, _) in compared.items()
+            if method in drawn and method not in _OWN
+        ],
         measures,
         extremes,
     )
@@ -377,4 +397,4 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""Tables 1 to 6 on the collections that a recipe's parameters name."""
+"""Tables 1 to 6 on the collections in a recipe's parameters."""

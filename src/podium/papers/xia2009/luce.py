@@ -1,4 +1,4 @@
-"""The cross entropy of Luce models over the first k places: ListNet as its authors state it."""
+"""The cross entropy of Luce models over the first k places, ListNet as stated by its authors."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from podium.losses.base import Out
 from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
 
-_BUDGET = 2e7  # exponentials for one list: a third of a second
-_BUDGET_OF_ALL = 2e8  # and for one evaluation
+_BUDGET = 2e7  # largest number of exponentials for one list, about a third of a second
+_BUDGET_OF_ALL = 2e8  # largest number of exponentials for one evaluation
 
 
 @dataclass(frozen=True, eq=False)
 class LuceTarget:
-    """What the cross entropy of Luce models needs to know of the labels.
+    """The labels as prepared for the cross entropy of Luce models.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups for which the target was prepared.
     rows : int64, (n_rows,)
-        Rows group after group.
+        The rows in order of groups.
     truth : float64, (n_rows,)
-        Scores of the ground-truth model, in the order of `rows`.
+        The scores of the ground-truth model, in the order of `rows`.
     depth : int64, (n_groups,)
-        Places that are not certain; 0 for a group that is left out.
+        The number of places that are random; 0 for a group that is left out.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group relative to the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -45,35 +45,38 @@ class LuceTarget:
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of groups on which the loss is defined."""
         return self.depth > 0
 
 
 @register
 @dataclass(frozen=True)
 class ListNetLuce(ListwiseLoss):
-    """Cross entropy of the first k places between two Luce models: of grades, and of scores.
+    """The cross entropy of the first k places between the Luce models of grades and of scores.
 
-    ``-sum over all first places (j_1, …, j_k) of P(j_1, …, j_k) log Q(j_1, …, j_k)``: Q draws
-    one row after another with the softmax of the scores, P with that of scale times the grades.
-    Top-k ListNet as its authors state it. It is not constant inside top-k subgroups, hence not
-    what the theory of top-k consistency asks for: that is `ListNet` with its k.
+    The value is ``-sum over all first places (j_1, …, j_k) of P(j_1, …, j_k) log Q(j_1, …, j_k)``.
+    Q draws one row after another with the softmax of the scores, and P with the softmax of scale
+    times the grades. This is top-k ListNet as stated by its authors. It is not constant within
+    top-k subgroups and therefore does not meet the conditions of the theory of top-k consistency.
+    `ListNet` with a cutoff does.
 
     Parameters
     ----------
     k : int
-        Places, at least 1; all of a list that is shorter.
+        The number of places, at least 1. A shorter list uses all of its places.
     scale : float
-        What the grades are multiplied by, above 0.
+        The factor by which grades are multiplied, > 0.
 
     Notes
     -----
-    Rows of equal grade have equal chances: nothing is drawn. Convex, smooth, unchanged by a
-    shift of a group's scores, exact at any finite score; at best the entropy of P, not 0. With
-    k = 1 it is `ListNet` without a cutoff. A group of one grade is left out.
-    A value beyond the range of float64 is inf.
-    Cost: n^k exponentials for a list of n rows, as it visits all n! / (n - k)! first places; so
-    n^k is limited to 2e7 in a list, and to 2e8 in all: seconds for each evaluation.
+    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at all finite
+    scores. Its minimum is the entropy of P, not 0. Rows with equal grades have equal
+    probabilities, and nothing is drawn. With k = 1, the loss is `ListNet` without a cutoff. A
+    group with a single grade is left out. A value beyond the range of float64 is inf.
+
+    Cost: n^k exponentials for a list of n rows, because all n! / (n - k)! first places are
+    visited. n^k is limited to 2e7 for a list and to 2e8 for all lists, which takes seconds per
+    evaluation.
 
     References
     ----------
@@ -118,21 +121,21 @@ class ListNetLuce(ListwiseLoss):
         with np.errstate(over="ignore"):
             cost = groups.sizes.astype(np.float64) ** depth
         g = int(cost.argmax())
-        size, dear = int(groups.sizes[g]), float(cost.sum())
+        size, total_cost = int(groups.sizes[g]), float(cost.sum())
         if cost[g] > _BUDGET:
-            what = (
+            reason = (
                 f"qid {_check.label(groups.labels[g])} has {size} rows, so it costs "
                 f"{size}^{depth[g]} = {cost[g]:.2g} exponentials, above {_BUDGET:.0e}"
             )
-        elif dear > _BUDGET_OF_ALL:
-            what = (
-                f"{groups.n_groups} groups, the largest of {size} rows, cost {dear:.2g} "
+        elif total_cost > _BUDGET_OF_ALL:
+            reason = (
+                f"{groups.n_groups} groups, the largest of {size} rows, cost {total_cost:.2g} "
                 f"exponentials, above {_BUDGET_OF_ALL:.0e}"
             )
         else:
             return
         raise ArgumentError(
-            f"k={self.k} is too large for {self.name}: {what}. Lower k, or use "
+            f"k={self.k} is too large for {self.name}: {reason}. Lower k, or use "
             f"'listnet@{self.k}', which costs one for each row."
         )
 

@@ -9,94 +9,96 @@ from podium._kernels import kernel
 
 @kernel
 def chances(values, taken, part, chance, other):
-    """Write the softmax of the values not taken, and what is left of 1; return the logarithm.
+    """Write the softmax p of the values not taken to `chance`, and 1 - p to `other`.
 
-    The result is (top, rest): logsumexp is ``top + log1p(rest)``. Neither chance nor what is
-    left loses digits near 0. Taken values have a chance of 0.
+    Return (top, rest), with which logsumexp is ``top + log1p(rest)``. Both p and 1 - p are precise
+    near 0. Taken values have p = 0.
     """
-    lead = -1
+    best = -1
     for i in range(values.size):
-        if not taken[i] and (lead < 0 or values[i] > values[lead]):
-            lead = i
+        if not taken[i] and (best < 0 or values[i] > values[best]):
+            best = i
     rest = 0.0
     for i in range(values.size):
-        part[i] = 0.0 if taken[i] else np.exp(values[i] - values[lead])
-        if i != lead:
+        part[i] = 0.0 if taken[i] else np.exp(values[i] - values[best])
+        if i != best:
             rest += part[i]
     inverse = 1.0 / (1.0 + rest)
     for i in range(values.size):
         chance[i] = part[i] * inverse
         other[i] = (1.0 + max(rest - part[i], 0.0)) * inverse
-    other[lead] = rest * inverse
-    return values[lead], rest
+    other[best] = rest * inverse
+    return values[best], rest
 
 
 @kernel
 def next_place(scores, grades, taken, weight, part, chance, wanted, sums):
-    """Return weight times the cross entropy of the next place, given which rows are taken.
+    """Return weight times the cross entropy of the next place after the taken rows.
 
-    `wanted` receives each row's ground-truth chance of that place; its slope and its chance by
-    the scores are added to `slopes` and `bounds`. `chance` and `wanted` have two rows each: what
-    is left of 1 is the second.
+    The function writes the ground-truth probability of each row to `wanted` and the probability
+    by the scores to `chance`. Both have two rows, p and 1 - p. It adds weight times the gradient
+    to `slopes` and weight times the probability by the scores to `bounds`.
     """
     slopes, bounds = sums
     chances(grades, taken, part, wanted[0], wanted[1])
     top, rest = chances(scores, taken, part, chance[0], chance[1])
-    behind = 0.0
+    mean_gap = 0.0
     for i in range(scores.size):
         if not taken[i]:
-            behind += 2.0 * (wanted[0, i] * (0.5 * top - 0.5 * scores[i]))  # inf * 0 is nan
+            # Halve the scores, because an infinite difference times 0 would be nan.
+            mean_gap += 2.0 * (wanted[0, i] * (0.5 * top - 0.5 * scores[i]))
             slope = wanted[1, i] * chance[0, i] - wanted[0, i] * chance[1, i]
             slopes[i] += weight * slope
             bounds[i] += weight * chance[0, i]
-    return weight * (np.log1p(rest) + behind)
+    return weight * (np.log1p(rest) + mean_gap)
 
 
 @kernel
 def luce_entropy(scores, grades, depth, slopes, bounds):
-    """Return a list's cross entropy over its first depth places; add its slopes and their bounds.
+    """Return the cross entropy of a list over its first depth places; add its slopes and bounds.
 
-    Every prefix of fewer than depth rows is visited, depth first, with its ground-truth
-    probability: `weight[d]` is that of the first d rows of the current one, `held[d]` the row
-    after these.
+    All prefixes of fewer than depth rows are visited, depth first. `weights[d]` is the ground-truth
+    probability of the first d rows of the current prefix, and `prefix[d]` is the row after them.
     """
     n = scores.size
     taken = np.zeros(n, np.bool_)
     part, chance = np.empty(n), np.empty((2, n))
-    wanted = np.empty((depth, 2, n))
-    weight = np.ones(depth)
-    held = np.full(depth, -1)
+    truth_chances = np.empty((depth, 2, n))
+    weights = np.ones(depth)
+    prefix = np.full(depth, -1)
     sums = slopes, bounds
-    total = next_place(scores, grades, taken, 1.0, part, chance, wanted[0], sums)
+    total = next_place(scores, grades, taken, 1.0, part, chance, truth_chances[0], sums)
     d = 0
     while d >= 0 and depth > 1:
-        if held[d] >= 0:
-            taken[held[d]] = False
-        i = held[d] + 1
-        while i < n and (taken[i] or wanted[d, 0, i] == 0.0):
+        if prefix[d] >= 0:
+            taken[prefix[d]] = False
+        i = prefix[d] + 1
+        while i < n and (taken[i] or truth_chances[d, 0, i] == 0.0):
             i += 1
-        if i == n:  # all rows have stood at this place
-            held[d] = -1
+        if i == n:  # all rows have been at this place
+            prefix[d] = -1
             d -= 1
             continue
-        held[d] = i
+        prefix[d] = i
         taken[i] = True
-        here = weight[d] * wanted[d, 0, i]
-        after = d + 1
-        total += next_place(scores, grades, taken, here, part, chance, wanted[after], sums)
-        if after + 1 < depth:
-            weight[after] = here
-            d = after
+        prefix_weight = weights[d] * truth_chances[d, 0, i]
+        next_depth = d + 1
+        total += next_place(
+            scores, grades, taken, prefix_weight, part, chance, truth_chances[next_depth], sums
+        )
+        if next_depth + 1 < depth:
+            weights[next_depth] = prefix_weight
+            d = next_depth
     return total
 
 
 @kernel
 def luce_entropies(scores, grades, rows, offsets, depth, scale, out):
-    """Add scale * the cross entropy of each list's first depth places; 0 leaves a list out.
+    """Add scale * the cross entropy of the first depth places of each list to the values.
 
-    `grades`, the ground-truth scores, are in the order of `rows`. `grad` receives the gradient
-    of the values' sum by the number of lists not left out, `curvature`, where not empty, the
-    sums of probabilities.
+    A list with depth 0 or scale 0 is left out. `grades`, the ground-truth scores, are in the order
+    of `rows`. The gradient of the sum of values, divided by the number of lists with depth > 0, is
+    added to `grad`. The sums of probabilities are added to `curvature` if it is not empty.
     """
     values, grad, curvature = out
     n_used = 0
@@ -106,11 +108,11 @@ def luce_entropies(scores, grades, rows, offsets, depth, scale, out):
         if depth[g] == 0 or scale[g] == 0.0:
             continue
         lo, hi = offsets[g], offsets[g + 1]
-        own = np.empty(hi - lo)
+        list_scores = np.empty(hi - lo)
         for i in range(hi - lo):
-            own[i] = scores[rows[lo + i]]
+            list_scores[i] = scores[rows[lo + i]]
         slopes, bounds = np.zeros(hi - lo), np.zeros(hi - lo)
-        values[g] += scale[g] * luce_entropy(own, grades[lo:hi], depth[g], slopes, bounds)
+        values[g] += scale[g] * luce_entropy(list_scores, grades[lo:hi], depth[g], slopes, bounds)
         step = scale[g] / n_used
         for i in range(hi - lo):
             grad[rows[lo + i]] += step * slopes[i]

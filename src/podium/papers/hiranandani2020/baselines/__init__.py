@@ -1,6 +1,6 @@
-"""What pAp@k's surrogates are compared with, all called as `LinearRanker` is.
+"""The baselines of pAp@k's surrogates, with the interface of `LinearRanker`.
 
-Each scores rows by ``X @ coef_ + intercept_``, so that what differs is how it was learned.
+All baselines score rows by ``X @ coef_ + intercept_``. They differ only in how they learn it.
 """
 
 from podium.papers.hiranandani2020.baselines.greedy import GreedyPAp

@@ -1,4 +1,4 @@
-"""Linear classifiers merged by pairs, as the measure itself likes best."""
+"""A greedy combination of linear classifiers that maximises a measure."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from podium.types import PerRow, Progress, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Coefficients, the scores and the measure they give, and what they were merged from.
+    """Coefficients with their scores, their measure, and their composition.
 
     Attributes
     ----------
     coef : float64, (n_features,)
+        The coefficients.
     scores : float64, (n_judged,)
+        The scores of the rows on which the measure is computed.
     value : float
-        Mean measure of the scores, higher is better.
+        The mean measure of the scores; higher is better.
     shares : float64, (n_base,)
-        How much of each base classifier is in them.
+        The weight of each base classifier in the coefficients.
     """
 
     coef: Coefficients
@@ -39,56 +41,58 @@ class Candidate:
     shares: Coefficients
 
 
-_FINEST = 1_000_000  # points of the grid; far more would fill memory
+_FINEST = 1_000_000  # largest number of points of the grid, which bounds memory
 
 
 class GreedyPAp(LinearBaseline):
-    """Greedy-pAp@k: base classifiers, best first, merged one after the other by pAp@k itself.
+    """Greedy-pAp@k: base classifiers that are combined one after the other to maximise pAp@k.
 
     The base classifiers are logistic regressions, the first on all rows, the others on bootstrap
-    samples of the groups. Sorted by the measure, each is merged into the current coefficients w
-    as ``a * w + v`` or ``w + a * v``, a on a grid over [0, 1], whichever has the best mean of
-    the measure over groups, w alone included.
+    samples of the groups. They are combined in descending order of the measure. Each step replaces
+    the current coefficients w by ``a * w + v`` or ``w + a * v``, where v are the coefficients of
+    the next classifier and a is on a grid over [0, 1]. The step selects the combination with the
+    best mean measure over groups, and keeps w if none is better.
 
     Parameters
     ----------
     k : int
-        Cutoff of the measure.
+        The cutoff of the measure.
     n_base : int
-        Base classifiers, at least 1.
+        The number of base classifiers, at least 1.
     C : float
-        Inverse of their penalty, > 0, as in `LogisticRanker`.
+        The inverse of the penalty of the base classifiers, > 0, as in `LogisticRanker`.
     n_grid : int
-        Values of a, from 0 to 1; at least 2 and at most 1,000,000.
+        The number of values of a, from 0 to 1; at least 2 and at most 1,000,000.
     eval_metric : str or Measure, optional
-        What is maximised and what `score` returns; pap at k without one.
+        The measure that is maximised and that `score` returns. The default is pap@k.
     clip : bool
-        Count groups with fewer than k negatives too, by those they have.
+        Whether to include groups with fewer than k negatives, with the negatives they have.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
     random_state : int
-        Seed of the bootstrap samples.
+        The seed of the bootstrap samples.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
 
     Attributes
     ----------
     coef_ : float64, (n_features,)
+        The coefficients.
     intercept_ : float
-        0: an intercept changes no order.
+        Always 0, because an intercept does not change the order.
     weights_ : float64, (n_base,)
-        How much of each base classifier is in coef_; the first was learned from all rows.
+        The weight of each base classifier in coef_. The first was learned from all rows.
     history_ : dict of float64, (n_base,)
-        "measure": the mean measure after each merge, on the eval_set if there is one.
+        "measure" is the mean measure after each step, on the eval_set if there is one.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The attributes of scikit-learn.
 
     Notes
     -----
-    The source merges classifiers that it is given; bootstrap samples are podium's choice for
-    making some. The measure of the training rows never falls in a merge; given an eval_set,
-    that one's. A single group is sampled by rows. Cost: n_base classifiers, and 2 n_grid
-    evaluations of the measure for each.
+    In the source, the base classifiers are given. Bootstrap samples are podium's way to make
+    them. A step never lowers the measure of the training rows, or with an eval_set the measure of
+    its rows. If there is only one group, its rows are sampled. Cost: n_base classifiers, and
+    2 n_grid evaluations of the measure for each.
 
     References
     ----------
@@ -138,20 +142,20 @@ class GreedyPAp(LinearBaseline):
             scores = times(task.judged, coef)
             bases.append(Candidate(coef, scores, task.judge(scores), np.eye(n_base)[i]))
             progress(i + 1, 2 * n_base - 1, f"base classifier, {bases[-1].value:.4f}")
-        first, *others = sorted(bases, key=lambda base: -base.value)
-        steps = [first]
-        for other in others:
-            steps.append(_merged(steps[-1], other, grid, task.judge))
-            done = n_base + len(steps) - 1
-            progress(done, 2 * n_base - 1, f"merged, {steps[-1].value:.4f}")
-        self.coef_, self.intercept_, self.weights_ = steps[-1].coef, 0.0, steps[-1].shares
-        self.history_ = {"measure": np.array([step.value for step in steps])}
+        best_base, *other_bases = sorted(bases, key=lambda base: -base.value)
+        merged = [best_base]
+        for other_base in other_bases:
+            merged.append(_merged(merged[-1], other_base, grid, task.judge))
+            n_done = n_base + len(merged) - 1
+            progress(n_done, 2 * n_base - 1, f"merged, {merged[-1].value:.4f}")
+        self.coef_, self.intercept_, self.weights_ = merged[-1].coef, 0.0, merged[-1].shares
+        self.history_ = {"measure": np.array([step.value for step in merged])}
 
 
 def _merged(
     one: Candidate, other: Candidate, grid: PerRow, judge: Callable[[PerRow], float]
 ) -> Candidate:
-    """Return the best of a * one + other and one + a * other; one itself where none is better."""
+    """Return the best of a * one + other and one + a * other, or one itself if none is better."""
     mixtures = [(float(a), 1.0) for a in grid] + [(1.0, float(a)) for a in grid]
     values = [judge(a * one.scores + b * other.scores) for a, b in mixtures]
     best = int(np.argmax(values))
@@ -167,26 +171,28 @@ def _merged(
 
 
 def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow | None]:
-    """Yield n weights by row: as given, and then times how often a row's group was drawn."""
-    given = np.ones(task.positive.size) if task.weights is None else task.weights
+    """Yield n row weights: first as given, then multiplied by the draws of the row's group."""
+    row_weights = np.ones(task.positive.size) if task.weights is None else task.weights
     n_groups = task.rows.groups.n_groups
-    unit = task.rows.groups.index if n_groups > 1 else _places(task)
-    n_units = n_groups if n_groups > 1 else given.size
+    unit_of_row = task.rows.groups.index if n_groups > 1 else _places(task)
+    n_units = n_groups if n_groups > 1 else row_weights.size
     yield task.weights
     for _ in range(n - 1):
-        drawn = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)
-        weights = given * drawn[unit]
-        counted = task.positive[weights > 0]
-        # A sample with one class cannot be learned from; the sample of all rows can.
-        yield weights if counted.any() and not counted.all() else task.weights
+        draw_counts = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)
+        weights = row_weights * draw_counts[unit_of_row]
+        sampled_positives = task.positive[weights > 0]
+        # A sample with one class cannot be learned from, so it is replaced by all rows.
+        yield weights if sampled_positives.any() and not sampled_positives.all() else task.weights
 
 
 def _places(task: Task) -> RowIndex:
-    """Return the place of each row of one group in the order of what rows hold."""
+    """Return the position of each row of one group if its rows are sorted by content."""
     rows = task.rows
-    places = np.empty(rows.relevance.size, np.int64)
-    places[by_content(rows.features, rows.relevance, rows.groups).order] = np.arange(places.size)
-    return places
+    positions = np.empty(rows.relevance.size, np.int64)
+    positions[by_content(rows.features, rows.relevance, rows.groups).order] = np.arange(
+        positions.size
+    )
+    return positions
 
 
 def _grid(n_grid: Any) -> PerRow:

@@ -1,4 +1,4 @@
-"""SGD@k-avg: the average surrogate of precision at k, and descent on it."""
+"""SGD@k-avg: the average surrogate of precision at k, and a ranker that minimises it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ from podium.types import PerRow, Progress
 class PrecisionAverage(PApLoss):
     """The average surrogate of precision at k.
 
-    ``max_{k'} [K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j)] / k`` over the numbers k' of
-    positives in a list of K = min(k, n_pos), with ``D = (K - k') / (n_pos - k')``, falling
-    positive scores s and falling negative scores t. Every group has a k' of its own.
+    The value of a group is ``max_{k'} [K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j)] / k``.
+    The maximum is over the numbers k' of positives in a list of K = min(k, n_pos) items,
+    ``D = (K - k') / (n_pos - k')``, and s and t are the scores of positives and negatives in
+    descending order. Each group has its own k'.
 
     Parameters
     ----------
     k : int
-        Cutoff in items, at least 1.
+        The cutoff in items, at least 1.
     clip : bool
-        Also train on groups with fewer than k negatives.
+        Whether to train on groups with fewer than k negatives too.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
 
     Notes
     -----
-    Convex; K / k where all scores are equal. Never below ``K / k - prec@k``, what precision at k
-    falls short of its best, ties counted as errors. The source states it for k <= n_pos, where
-    that is one less precision.
+    The loss is convex. It is K / k if all scores are equal. It is never below
+    ``K / k - prec@k``, the difference between the best precision at k and the actual one, with
+    ties counted as errors. The source states it for k <= n_pos, for which this difference is
+    1 - prec@k.
 
     References
     ----------
@@ -65,48 +67,48 @@ class PrecisionAverage(PApLoss):
         values, grad, curvature = out
         precision_average(scores, target.tops, self.k, values, grad)
         if curvature.size:
-            curvature[:] = 2.0 * np.abs(grad)  # kinks rounded over one unit of score, as in pAp@k
+            curvature[:] = 2.0 * np.abs(grad)  # kinks smoothed over one score unit, as in pAp@k
 
 
 class SGDAtK(LinearBaseline):
-    """SGD@k-avg: a `LinearRanker` on `PrecisionAverage`, precision at k's average surrogate.
+    """SGD@k-avg: a `LinearRanker` with the loss `PrecisionAverage`.
 
     Parameters
     ----------
     k : int
-        Cutoff of the loss and of the measure.
+        The cutoff of the loss and of the measure.
     l2 : float
-        Penalty ``l2 / 2 * ||coef||^2``, >= 0.
+        The weight of the penalty ``l2 / 2 * ||coef||^2``, >= 0.
     learning_rate : float
-        Step t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient.
+        The step length. Step t, from 0, is ``learning_rate / sqrt(t + 1)`` times the subgradient.
     solver : {"subgradient", "stochastic"}
-        All groups at each step, or mini-batches of them.
+        The solver, which uses all groups at each step, or mini-batches of groups.
     start, keep, batch_size, random_state
-        As in `LinearRanker`.
+        The parameters of `LinearRanker`.
     max_iter : int
-        Iterations at most.
+        The maximum number of iterations.
     tol : float
-        Converged once the last ten objectives span no more than this.
+        The tolerance. The fit has converged if the last ten objectives differ by at most `tol`.
     patience : int, optional
-        With an eval_set: stop after this many iterations without a better value.
+        The number of iterations without a better value on the eval_set after which the fit stops.
     eval_metric : str or Measure, optional
-        What an eval_set is measured by and what `score` returns; pap at k without one.
+        The measure on the eval_set, which `score` returns too. The default is pap@k.
     clip : bool
-        Also train on groups with fewer than k negatives.
+        Whether to train on groups with fewer than k negatives too.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
 
     Attributes
     ----------
     coef_, intercept_, objective_, best_iteration_, n_iter_, stop_reason_, history_
-        As in `LinearRanker`.
+        The attributes of `LinearRanker`.
 
     Notes
     -----
-    Every group has its own number of true positives k', and values are shares of k, unlike in
-    the code that the paper compares with, which has one k' for all users.
+    Each group has its own number of true positives k', and values are shares of k. In the code
+    that the paper compares with, all users have the same k'.
 
     References
     ----------

@@ -7,12 +7,12 @@ import numpy as np
 from podium._kernels import kernel
 from podium.losses.pap_kernels import select, share_ties
 
-_EQUAL = 1e-12  # values closer than this, by their size, count as equal: rounding decides nothing
+_EQUAL = 1e-12  # relative difference up to which values count as equal despite rounding
 
 
 @kernel
 def precision_average(scores, tops, k, values, grad):
-    """Write each group's max over k' of Delta(k') / k, and the gradient of their mean.
+    """Write the maximum over k' of Delta(k') / k of each group, and the gradient of their mean.
 
     Delta(k') = K - k' - D sum_{i>k'} s(i) + sum_{j<=K-k'} t(j) with D = (K - k') / (n_pos - k'),
     for k' positives in a list of K (kar2015). `tops` is `PApTarget.tops`; `grad` is zero on entry.
@@ -37,45 +37,45 @@ def precision_average(scores, tops, k, values, grad):
         n_pos, m = mid - lo, min(n_list, n_neg[g])
         select(scores, rows, lo, mid, n_list, 1.0, keys, top)
         select(scores, rows, mid, hi, m, 1.0, neg_keys, neg)
-        # Differences from the best negative, so that a common shift of scores costs no digits.
-        zero = neg_keys[0]
+        # Sum differences from the best negative, so that large scores do not cost precision.
+        best_negative = neg_keys[0]
         pos_sum = 0.0  # sum_{i>k'} s(i)
         for p in range(lo, mid):
-            pos_sum += scores[rows[p]] - zero
+            pos_sum += scores[rows[p]] - best_negative
         neg_sum = 0.0  # sum_{j<=K-k'} t(j)
         for j in range(m):
-            neg_sum += neg_keys[j] - zero
-        # From the smallest k' (as many negatives as there are) to a list of positives: a step
-        # takes one score out of each sum, so that all k' cost no more than the sums did.
+            neg_sum += neg_keys[j] - best_negative
+        # Go from the smallest k' (as many negatives as possible) to k' = K. Each step removes one
+        # score from each sum, so that all k' together cost as much as the sums.
         for i in range(n_list - m):
-            pos_sum -= keys[i] - zero
-        hits, best, value = n_list - m, 0, -np.inf
+            pos_sum -= keys[i] - best_negative
+        n_hits, best_n_hits, best_value = n_list - m, 0, -np.inf
         largest = -np.inf
-        while hits <= n_list:
-            wrong = n_list - hits
-            ratio = wrong / (n_pos - hits) if wrong > 0 else 0.0  # D, 0 / 0 for a list of all
-            delta = wrong - ratio * pos_sum + neg_sum
+        while n_hits <= n_list:
+            n_errors = n_list - n_hits
+            ratio = n_errors / (n_pos - n_hits) if n_errors > 0 else 0.0  # D; 0 / 0 if k' = n_pos
+            delta = n_errors - ratio * pos_sum + neg_sum
             largest = max(largest, delta)
-            # The first of equal ones gives the gradient, where rounding must not choose it.
-            if delta > value + _EQUAL * (1.0 + abs(value)) or hits == n_list - m:
-                best, value = hits, delta
-            if wrong > 0:
-                pos_sum -= keys[hits] - zero
-                neg_sum -= neg_keys[wrong - 1] - zero
-            hits += 1
-        wrong = n_list - best
+            # The first of equal values determines the gradient, independently of rounding.
+            if delta > best_value + _EQUAL * (1.0 + abs(best_value)) or n_hits == n_list - m:
+                best_n_hits, best_value = n_hits, delta
+            if n_errors > 0:
+                pos_sum -= keys[n_hits] - best_negative
+                neg_sum -= neg_keys[n_errors - 1] - best_negative
+            n_hits += 1
+        n_errors = n_list - best_n_hits
         values[g] = share[g] * largest / k
-        if wrong == 0:
+        if n_errors == 0:
             continue
-        # The subgradient at the best k': -D for the positives below it, 1 for its negatives.
+        # The subgradient at the best k' is -D for positives outside the list, 1 for its negatives.
         step = share[g] / k / n_defined
         for p in range(lo, mid):
-            grad[rows[p]] = -step * wrong / (n_pos - best)
-        for i in range(best):
+            grad[rows[p]] = -step * n_errors / (n_pos - best_n_hits)
+        for i in range(best_n_hits):
             grad[rows[top[i]]] = 0.0
-        for j in range(wrong):
+        for j in range(n_errors):
             grad[rows[neg[j]]] = step
-        # Rows of equal score at an edge share their gradient: no order of rows may decide.
-        if best > 0:
-            share_ties(scores, rows, lo, mid, scores[rows[top[best - 1]]], grad)
-        share_ties(scores, rows, mid, hi, scores[rows[neg[wrong - 1]]], grad)
+        # Rows with equal scores at an edge share their gradient, independently of row order.
+        if best_n_hits > 0:
+            share_ties(scores, rows, lo, mid, scores[rows[top[best_n_hits - 1]]], grad)
+        share_ties(scores, rows, mid, hi, scores[rows[neg[n_errors - 1]]], grad)

@@ -1,4 +1,4 @@
-"""Logistic regression on the rows at the top, over and over."""
+"""Repeated logistic regression on the rows at the top."""
 
 from __future__ import annotations
 
@@ -19,55 +19,58 @@ from podium.types import PerRow, Progress, RowIndex
 
 
 class SelectPAp(LinearBaseline):
-    """Select-pAp@k: logistic regression on a pool of top rows, chosen anew after each round.
+    """Select-pAp@k: repeated logistic regression on a pool of the current top rows.
 
-    A round pools the min(k, n_pos) best positives and the k best negatives of each group by the
-    current scores, and fits a logistic regression to the pool. It ends when a pool has been seen
-    before, or after max_rounds. The round of the best mean measure is kept.
+    Each round pools the min(k, n_pos) best positives and the k best negatives of each group by the
+    current scores, and fits a logistic regression to the pool. The fit stops if a pool repeats an
+    earlier one, or after max_rounds. The model is that of the round with the best mean measure.
 
     Parameters
     ----------
     k : int
-        Cutoff of the pool and of the measure.
+        The cutoff of the pool and of the measure.
     C : float
-        Inverse of the penalty, > 0, as in `LogisticRanker`.
+        The inverse of the penalty, > 0, as in `LogisticRanker`.
     start : {"logistic", "normal"}
-        Scores of the first pool: a logistic regression on all rows, or standard normal
+        The model that scores the first pool: a logistic regression on all rows, or standard normal
         coefficients.
     max_rounds : int
-        Rounds at most.
+        The maximum number of rounds.
     eval_metric : str or Measure, optional
-        What a round is kept by and what `score` returns; pap at k without one.
+        The measure that selects the round and that `score` returns. The default is pap@k.
     clip : bool
-        Pool groups with fewer than k negatives too.
+        Whether to pool groups with fewer than k negatives too.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
     random_state : int
-        Seed of start="normal".
+        The seed of ``start="normal"``.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
 
     Attributes
     ----------
     coef_ : float64, (n_features,)
+        The coefficients.
     intercept_ : float
-        0: an intercept changes no order.
+        Always 0, because an intercept does not change the order.
     best_iteration_ : int
-        Round, from 0, that was kept.
+        The selected round, from 0.
     n_iter_ : int
-        Rounds run.
+        The number of rounds run.
     stop_reason_ : {"repeated", "max_rounds"}
+        The reason for stopping.
     history_ : dict of float64, (n_iter_,)
-        "measure": the mean measure after each round, on the eval_set if there is one.
+        "measure" is the mean measure after each round, on the eval_set if there is one.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The attributes of scikit-learn.
 
     Notes
     -----
-    The start itself is never kept: "logistic" would come down to `LogisticRanker`. Rounds swing
-    rather than converge where classes overlap: the pool holds the easiest positives and the
-    hardest negatives, whose difference points the wrong way, so the next scores are nearly
-    reversed. Cost: a logistic regression on at most 2k rows per group, each round.
+    The start itself is never selected; "logistic" would be the same as `LogisticRanker`. If
+    classes overlap, rounds alternate and do not converge. The pool contains the highest-scored
+    positives and the highest-scored negatives, and the difference between them points the wrong
+    way, so that the next scores are nearly reversed. Cost: a logistic regression on at most 2k
+    rows per group in each round.
 
     References
     ----------
@@ -109,38 +112,38 @@ class SelectPAp(LinearBaseline):
         n_rounds = _check.cutoff(self.max_rounds, name="max_rounds")
         classifier = Classifier(C=self.C)
         task, target = self._pools(X, y, qid, data)
-        coef, values, seen = self._first(task, classifier), list[float](), set[bytes]()
-        best, self.stop_reason_ = coef, "max_rounds"
+        coef, values, seen_pools = self._first(task, classifier), list[float](), set[bytes]()
+        best_coef, self.stop_reason_ = coef, "max_rounds"
         while len(values) < n_rounds:
             pool = top_rows(times(task.rows.features, coef), target)
-            if pool.tobytes() in seen:
+            if pool.tobytes() in seen_pools:
                 self.stop_reason_ = "repeated"
                 break
-            seen.add(pool.tobytes())
+            seen_pools.add(pool.tobytes())
             coef, *_ = classifier.fit(task.rows.features, task.positive, task.weights, pool)
             values.append(task.judge_coef(coef))
-            best = coef if values[-1] > max(values[:-1], default=-np.inf) else best
+            best_coef = coef if values[-1] > max(values[:-1], default=-np.inf) else best_coef
             progress(len(values), n_rounds, f"measure {values[-1]:.4f}")
         progress(n_rounds, n_rounds, self.stop_reason_)
-        self.coef_, self.intercept_ = best, 0.0
+        self.coef_, self.intercept_ = best_coef, 0.0
         self.best_iteration_, self.n_iter_ = int(np.argmax(values)), len(values)
         self.history_ = {"measure": np.array(values)}
 
     def _pools(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> tuple[Task, PApTarget]:
-        """Return the task, and which positives and negatives of each group a pool may hold."""
+        """Return the task, and the target with the numbers of rows per group in a pool."""
         loss = PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance)
         task = self._task(X, y, qid, data)
         require_both_classes(task.positive, task.weights, self.min_relevance)
-        group_weights(task.weights, task.rows.groups, f"Select-pAp@{loss.k}")  # checks them
+        group_weights(task.weights, task.rows.groups, f"Select-pAp@{loss.k}")  # only a check
         target = loss.prepare(task.rows.relevance, task.rows.groups)
         if not target.defined.any():
-            groups = task.rows.groups.n_groups
+            n_groups = task.rows.groups.n_groups
             reason = loss.why_undefined(target).replace(loss.name, f"Select-pAp@{loss.k}", 1)
-            raise ArgumentError(f"None of the {groups} groups can be trained on: {reason}")
+            raise ArgumentError(f"None of the {n_groups} groups can be trained on: {reason}")
         return task, target
 
     def _first(self, task: Task, classifier: Classifier) -> Coefficients:
-        """Return the coefficients that choose the first pool."""
+        """Return the coefficients that score the first pool."""
         start = _check.choice(self.start, "start", ("logistic", "normal"))
         seed = seed_of(self.random_state)
         if start == "logistic":
@@ -149,13 +152,14 @@ class SelectPAp(LinearBaseline):
 
 
 def top_rows(scores: PerRow, target: PApTarget) -> RowIndex:
-    """Return, rising, the rows of each group's best positives and negatives.
+    """Return the rows of each group's best positives and negatives, in ascending order.
 
-    Those of target's n_top and n_neg; of equal scores, the earlier row.
+    The numbers per group are `n_top` and `n_neg` of the target. Of rows with equal scores, the
+    earlier one comes first.
     """
     rows, sizes = target.rows, np.diff(target.bounds)
-    block = np.repeat(np.arange(sizes.size), sizes)  # positives and negatives of each group
+    block = np.repeat(np.arange(sizes.size), sizes)  # one block per group and class
     limits = np.column_stack([target.n_top, target.n_neg]).ravel()
     order = np.lexsort((-scores[rows], block))
-    place = np.arange(rows.size) - np.repeat(target.bounds[:-1], sizes)
-    return np.sort(rows[order[place < limits[block]]])
+    rank_in_block = np.arange(rows.size) - np.repeat(target.bounds[:-1], sizes)
+    return np.sort(rows[order[rank_in_block < limits[block]]])

@@ -18,61 +18,64 @@ from podium.rankers.solvers import History, Settings, Solution, StopReason, Vali
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 
-_CAPACITY = 200  # planes at most; idle ones are merged into their mean
+_CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
 
 
 class SVMpAUC(LinearBaseline):
-    """SVM-pAUC, tight: maximises pAUC over the k best negatives of each group.
+    """SVM-pAUC, tight: a linear ranker that maximises pAUC over the k best negatives per group.
 
-    Minimises ``||coef||^2 / 2 + C * slack`` by cutting planes, where the one slack is at least
-    the mean over groups of the most violated ordering: its errors between all positives and the
-    k best negatives, less the margins that it loses, as a share of those pairs.
+    The fit minimises ``||coef||^2 / 2 + C * slack`` by cutting planes. The single slack is at
+    least the mean over groups of the violation by the most violated ordering. The violation is the
+    number of errors between all positives and the k best negatives, less the margins that the
+    ordering loses, divided by the number of these pairs.
 
     Parameters
     ----------
     k : int
-        Negatives of a group that count, and the cutoff of the measure.
+        The number of negatives that count in a group, and the cutoff of the measure.
     C : float
-        Weight of the slack, > 0.
+        The weight of the slack, > 0.
     tol : float
-        Converged once the most violated ordering exceeds the slack by at most this.
+        The tolerance. The fit has converged if the most violated ordering exceeds the slack by at
+        most `tol`.
     max_iter : int
-        Cutting planes at most.
+        The maximum number of cutting planes.
     patience : int, optional
-        With an eval_set: stop after this many planes without a better value.
+        The number of planes without a better value on the eval_set after which the fit stops.
     eval_metric : str or Measure, optional
-        What an eval_set is measured by and what `score` returns; pap at k without one.
+        The measure on the eval_set, which `score` returns too. The default is pap@k.
     clip : bool
-        Use the negatives there are in a group with fewer than k, instead of leaving it out.
+        Whether to use groups with fewer than k negatives, with the negatives they have.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
 
     Attributes
     ----------
     coef_ : float64, (n_features,)
-        Of the last iterate, or with an eval_set of the best.
+        The coefficients of the last iterate, or with an eval_set of the best.
     intercept_ : float
-        0: the loss reads differences of scores.
+        Always 0, because the loss depends only on differences of scores.
     objective_ : float
-        ``||coef||^2 / (2 C) + slack`` with all orderings.
+        The value ``||coef||^2 / (2 C) + slack`` with all orderings.
     gap_ : float
-        How far `objective_` can be above its minimum.
+        An upper bound of the difference between `objective_` and its minimum.
     best_iteration_, n_iter_ : int
-        Iteration, from 0, that was kept; iterations run.
+        The selected iteration, from 0, and the number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
+        The reason for stopping.
     history_ : dict of float64, (n_iter_,)
-        "objective", and with an eval_set "validation".
+        The values "objective", and with an eval_set "validation".
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The attributes of scikit-learn.
 
     Notes
     -----
-    The sum of the most violated ordering is a plain sum of hinges, `podium.losses.PAUCHinge`.
-    It needs the extra ``podium[qp]``. What the paper compares with under this name is
-    subgradient descent on the same sum. Where classes overlap much, the minimum is at zero and
-    the kept coefficients are short; an eval_set then chooses among those on the way.
+    The violation by the most violated ordering is a plain sum of hinges,
+    `podium.losses.PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
+    in the paper is subgradient descent on the same sum. If classes overlap strongly, the minimum
+    is at zero and the coefficients are short. An eval_set then selects among earlier iterates.
 
     References
     ----------
@@ -124,14 +127,14 @@ class SVMpAUC(LinearBaseline):
         validate = None if data["eval_set"] is None else task.judge_coef
         solution = cutting_plane(objective, settings, validate, progress)
         self._keep(solution)
-        trouble = fitting.trouble(solution, settings, "bundle")
-        if trouble:
-            warnings.warn(f"SVMpAUC {trouble}", ConvergenceWarning, stacklevel=3)
+        problem = fitting.trouble(solution, settings, "bundle")
+        if problem:
+            warnings.warn(f"SVMpAUC {problem}", ConvergenceWarning, stacklevel=3)
 
     def _settings(self) -> Settings:
         patience = self.patience
         return Settings(
-            learning_rate=1.0,  # the planes set the steps
+            learning_rate=1.0,  # unused: the planes determine the steps
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
@@ -154,15 +157,32 @@ def cutting_plane(
     validate: Validate | None,
     progress: Progress,
 ) -> Solution:
-    """Minimise a loss >= 0 with l2 > 0; the iterate is the least point of the planes so far.
+    """Minimise a loss >= 0 with l2 > 0 by cutting planes, and return the last or best iterate.
 
-    Each iteration adds the most violated constraint, the plane that touches the loss at the
-    iterate, and solves the quadratic programme again. It has converged once the loss exceeds
-    the slack, its value by the planes, by no more than `tol`. Unlike the solver "bundle", it
-    returns that iterate, not the lowest one: where zero is the minimum, a short vector that
-    still ranks.
+    Each iterate minimises the planes so far. Each iteration adds the most violated constraint,
+    the plane that touches the loss at the iterate, and solves the quadratic programme again. The
+    solver has converged if the loss exceeds the slack, its value by the planes, by at most `tol`.
+    Unlike the solver "bundle", it returns that iterate and not the one with the lowest objective.
+    If the minimum is at zero, the iterate is a short vector that still ranks.
 
-    Cost an iteration: two products with the features, and a dense quadratic programme.
+    Parameters
+    ----------
+    objective : LinearObjective
+        The loss with its penalty.
+    settings : Settings
+        The maximum number of iterations, the tolerance and the patience.
+    validate : callable, optional
+        The measure of coefficients. With it, the best iterate by this measure is returned.
+    progress : callable (done, total, note)
+        The function that is called after each iteration.
+
+    Returns
+    -------
+    Solution
+
+    Notes
+    -----
+    Cost: two products with the features and a dense quadratic programme per iteration.
 
     References
     ----------
@@ -176,22 +196,22 @@ def cutting_plane(
     while reason is None:
         point = objective.evaluate(model.parameters)
         history.add(point, validate)
-        done = len(history.objectives)
-        progress(done, settings.max_iter, history.note())
+        n_planes = len(history.objectives)
+        progress(n_planes, settings.max_iter, history.note())
         excess = point.objective - model.lower_bound
         reason = _stop_reason(history, settings, excess)
         if reason is None:
             slope = point.grad - objective.penalty(point.parameters)[1]
             planes.add(slope, point.loss - dot(slope, point.parameters))
-            found = planes.minimise()
-            if found is None:
+            minimum = planes.minimise()
+            if minimum is None:
                 reason = "stalled"
             else:
-                model, bound = found, max(bound, found.lower_bound)
+                model, bound = minimum, max(bound, minimum.lower_bound)
     progress(settings.max_iter, settings.max_iter, history.note())
-    kept = history.choose(objective)
+    selected = history.choose(objective)
     remaining = f"the last ordering exceeds the slack by {excess:.2g} > tol={settings.tol:g}"
-    return Solution(kept.parameters, kept.objective, reason, history, remaining, bound)
+    return Solution(selected.parameters, selected.objective, reason, history, remaining, bound)
 
 
 def _stop_reason(history: History, settings: Settings, excess: float) -> StopReason | None:

@@ -1,9 +1,9 @@
-"""What the theory of pAp@k says of scores, scorers and samples.
+"""The theory of pAp@k on margins, population risk and generalization.
 
-``margins`` measures the four margins of scores and says which surrogates they make zero;
-``population_risk`` is the value that a group's risk tends to as the group grows;
-``generalization_bound`` and ``generalization_gap`` set how far a sample's risk may be from it
-beside how far it is. The page docs/theory.md shows them at work.
+``margins`` measures the four margins of scores and returns the surrogates that they make zero.
+``population_risk`` is the limit of a group's risk as the group grows. ``generalization_bound``
+bounds the difference between the population risk and the risk of a sample, and
+``generalization_gap`` measures it. The page docs/theory.md has examples.
 """
 
 from podium.papers.hiranandani2020.theory.bound import GammaPlus, generalization_bound

@@ -1,6 +1,6 @@
-"""The generalization bound of pAp@k, and which shares of positives and negatives it reads.
+"""The generalization bound of pAp@k, and the shares of positives and negatives that it reads.
 
-The theorem leaves the bound's constant open.
+The theorem does not specify the constant of the bound.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ def generalization_bound(
     constant: float = 1.0,
     gamma_plus: GammaPlus = "corrected",
 ) -> float:
-    """What the population risk may exceed the empirical risk by, with probability 1 - rho.
+    """Return a bound on population risk less empirical risk that holds with probability 1 - rho.
 
-    ``constant (sqrt((vc_dim ln n_pos + ln 1/rho) / n_pos) / gamma_plus
+    The bound is ``constant (sqrt((vc_dim ln n_pos + ln 1/rho) / n_pos) / gamma_plus
     + sqrt((vc_dim ln n_neg + ln 1/rho) / n_neg) / gamma_minus)`` with gamma_minus = k / n_neg.
 
     Parameters
     ----------
     n_pos, n_neg, k : int
-        Positives, negatives and cutoff of the one group, k <= n_neg.
+        The numbers of positives and negatives of the group, and the cutoff, k <= n_neg.
     vc_dim : int
-        VC dimension of the thresholded scoring functions, at least 1; d + 1 for linear scores of
-        d features.
+        The VC dimension of the thresholded scoring functions, at least 1. For linear scores of d
+        features, it is d + 1.
     rho : float
-        Between 0 and 1.
+        The probability that the bound does not hold, between 0 and 1.
     constant : float
-        C of the theorem, > 0. The theorem says that there is one, the same for all
-        distributions, and leaves it unknown: the values of two settings can be compared, one
-        value alone is no guarantee.
+        The constant C of the theorem, > 0. According to the theorem, a constant exists that is
+        the same for all distributions, but its value is unknown. The bounds of two settings can
+        be compared. A single bound is no guarantee.
     gamma_plus : {"corrected", "printed"} or float
-        Share of positives that is read, see `population_risk`.
+        The share of positives that is read, see `population_risk`.
 
     Returns
     -------
     float
-        In units of the risk; a value >= 1 says nothing, the risk being at most 1.
+        The bound in units of the risk. The risk is at most 1, so that a bound >= 1 is trivial.
 
     Raises
     ------
     ArgumentError
-        For a count below 1, k > n_neg, or rho, constant or gamma_plus out of range.
+        If a count is below 1, k > n_neg, or rho, constant or gamma_plus is out of range.
 
     Notes
     -----
-    For positives and negatives that are drawn independently, of one group; it does not speak of
-    how many groups (users) there are.
+    The bound is valid for independently drawn positives and negatives of one group. It does not
+    depend on the number of groups (users).
 
     References
     ----------
@@ -73,17 +73,17 @@ def generalization_bound(
     >>> round(small, 2), round(large, 2)
     (5.32, 0.69)
     """
-    plus, minus = gammas(n_pos, n_neg, k, gamma_plus)
+    positive_share, negative_share = gammas(n_pos, n_neg, k, gamma_plus)
     capacity = _check.cutoff(vc_dim, name="vc_dim")
-    unlikely = math.log(1.0 / _check.open_fraction(rho, "rho"))
-    factor = _check.number(constant, "constant", low=0.0, strict=True)
-    of_pos = math.sqrt((capacity * math.log(n_pos) + unlikely) / n_pos)
-    of_neg = math.sqrt((capacity * math.log(n_neg) + unlikely) / n_neg)
-    return factor * (of_pos / plus + of_neg / minus)
+    log_inverse_rho = math.log(1.0 / _check.open_fraction(rho, "rho"))
+    checked_constant = _check.number(constant, "constant", low=0.0, strict=True)
+    positive_term = math.sqrt((capacity * math.log(n_pos) + log_inverse_rho) / n_pos)
+    negative_term = math.sqrt((capacity * math.log(n_neg) + log_inverse_rho) / n_neg)
+    return checked_constant * (positive_term / positive_share + negative_term / negative_share)
 
 
 def sizes(n_pos: int, n_neg: int, k: int) -> tuple[int, int, int]:
-    """Return checked counts; k may not exceed n_neg."""
+    """Return the checked counts, or raise an error if k > n_neg."""
     positives = _check.cutoff(n_pos, name="n_pos")
     negatives = _check.cutoff(n_neg, name="n_neg")
     cutoff = _check.cutoff(k)
@@ -98,10 +98,12 @@ def sizes(n_pos: int, n_neg: int, k: int) -> tuple[int, int, int]:
 def gammas(n_pos: int, n_neg: int, k: int, gamma_plus: GammaPlus) -> tuple[float, float]:
     """Return (gamma_plus, gamma_minus), the shares of positives and negatives that are read."""
     n_pos, n_neg, k = sizes(n_pos, n_neg, k)
-    minus = k / n_neg
+    negative_share = k / n_neg
     if not isinstance(gamma_plus, str):
-        return _check.number(gamma_plus, "gamma_plus", low=0.0, high=1.0, strict=True), minus
+        return _check.number(
+            gamma_plus, "gamma_plus", low=0.0, high=1.0, strict=True
+        ), negative_share
     if _check.choice(gamma_plus, "gamma_plus", _FORMS) == "corrected":
-        return min(1.0, k / n_pos), minus
+        return min(1.0, k / n_pos), negative_share
     # The share of positives among all, n_pos / (n_pos + n_neg), against k / n_neg, in integers.
-    return (1.0 if n_pos * n_neg <= k * (n_pos + n_neg) else minus), minus
+    return (1.0 if n_pos * n_neg <= k * (n_pos + n_neg) else negative_share), negative_share

@@ -1,4 +1,4 @@
-"""The gap between population and empirical risk as a group grows, beside the bound's shape."""
+"""The gap between population and empirical risk as a group grows, compared with the bound."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from podium.report.figures import line_plot
 from podium.types import PerRow, Progress
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
-"""Learns a scorer: (rows of positives, rows of negatives) -> scorer."""
+"""A function that learns a scorer: (rows of positives, rows of negatives) -> scorer."""
 
 
 class Band(TypedDict):
-    """Mean and quantiles by size."""
+    """The mean and the quantiles by size."""
 
     mean: list[float]
     low: list[float]
@@ -34,7 +34,7 @@ class Band(TypedDict):
 
 
 class Gap(TypedDict):
-    """What `generalization_gap` returns: plain numbers, one per size in each list."""
+    """The result of `generalization_gap`: plain numbers; each list has one entry per size."""
 
     n_pos: list[int]
     n_neg: list[int]
@@ -70,56 +70,62 @@ def generalization_gap(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Gap:
-    """Population less empirical risk of pAp@k as a group grows, k / n_pos and k / n_neg fixed.
+    """Measure the population risk less the empirical risk of pAp@k as a group grows.
+
+    The ratios k / n_pos and k / n_neg are the same for all sizes.
 
     Parameters
     ----------
     positives, negatives : callable (rng, n) -> array
-        Draw n scores of the class, or n rows of features where `scorer` or `fit` is given.
+        The functions that draw n scores of a class, or n rows of features if `scorer` or `fit`
+        is given.
     n_pos, n_neg, k : int
-        The smallest group.
+        The numbers of positives and negatives of the smallest group, and its cutoff.
     vc_dim : int
-        VC dimension for `generalization_bound`.
+        The VC dimension for `generalization_bound`.
     multiples : sequence of int
-        The sizes, as multiples of the smallest group.
+        The sizes, as multiples of the smallest group, in ascending order.
     n_repeats : int
-        Groups drawn at each size, at least 2.
+        The number of groups that are drawn at each size, at least 2.
     scorer : callable (rows) -> scores, optional
-        One scorer for all groups.
+        The scorer of all groups.
     fit : callable (rows of positives, rows of negatives) -> scorer, optional
-        Learns a scorer from each group instead, which is then measured on that group and on the
-        population: the case that the bound is made for.
+        A function that learns a scorer from each group. The scorer is measured on that group and
+        on the population. This is the case of the theorem.
     rho : float
-        The band runs from the rho to the 1 - rho quantile over repeats; the bound's rho.
+        The rho of the bound. The band is from the rho to the 1 - rho quantile over repeats.
     n_draws : int
-        Monte Carlo draws of each class for a population risk; with `fit` for each of the
-        n_repeats × len(multiples) scorers, the same draws for all.
+        The number of Monte Carlo draws of each class for a population risk. With `fit`, each of
+        the n_repeats × len(multiples) scorers uses the same draws.
     seed : int
-        The same seed gives the same numbers; more repeats keep those of fewer.
+        The seed. The same seed gives the same numbers, and the first repeats do not depend on
+        their number.
     progress : callable (done, total, note), optional
+        The function that is called after each group.
 
     Returns
     -------
     dict
-        Plain numbers, a list with one entry per size unless said otherwise: "n_pos", "n_neg",
-        "k"; "population" and "empirical", mean risks; "gap", population - empirical, with its
-        "mean", "low" and "high"; "bound" with a constant of 1; "constant", the least constant
-        (one number) with which the bound lies above the upper end of the band at every size
-        shown, and "scaled_bound", the bound with it; "rate", the slope of the logarithm of the
-        band's width in the logarithm of the size (one number: -1/2 for 1/sqrt(n)).
-        "constant" is None where the band is nowhere above 0, "rate" where it has no width or there
-        is one size alone.
-        "population_std_error" is of one population risk.
+        Plain numbers. "n_pos", "n_neg", "k", "population", "empirical", "bound" and
+        "scaled_bound" are lists with one entry per size. "population" and "empirical" are mean
+        risks. "gap" is population - empirical, with the lists "mean", "low" and "high". "bound"
+        has a constant of 1. "constant" is the least constant with which the bound is at or above
+        the upper end of the band at every size, and "scaled_bound" is the bound with this
+        constant. "rate" is the slope of the logarithm of the band's width against the logarithm
+        of the size, which is -1/2 for 1/sqrt(n). "constant" and all of "scaled_bound" are None if
+        the band is nowhere above 0. "rate" is None if the band has no width at some size or
+        there is only one size. "population_std_error" is the standard error of one population
+        risk. "rho", "vc_dim", "n_repeats" and "seed" are the arguments.
 
     Raises
     ------
     ArgumentError
-        As `population_risk`; for both scorer and fit, or sizes that do not rise.
+        If `population_risk` raises one, both scorer and fit are given, or the sizes do not rise.
 
     Notes
     -----
-    "constant" is measured on one distribution, at these sizes. It is no estimate of the
-    theorem's, which serves all distributions at once.
+    "constant" is measured on one distribution at these sizes. It does not estimate the constant
+    of the theorem, which is valid for all distributions.
 
     References
     ----------
@@ -131,13 +137,13 @@ def generalization_gap(
     ...     return rng.normal(1.0, 1.0, n)
     >>> def negatives(rng, n):
     ...     return rng.normal(0.0, 1.0, n)
-    >>> found = generalization_gap(
+    >>> gap = generalization_gap(
     ...     positives, negatives, n_pos=20, n_neg=200, k=10, vc_dim=1, multiples=(1, 16),
     ...     n_repeats=50, n_draws=100_000,
     ... )
-    >>> found["n_pos"], found["n_neg"], found["k"]
+    >>> gap["n_pos"], gap["n_neg"], gap["k"]
     ([20, 320], [200, 3200], [10, 160])
-    >>> -0.7 < found["rate"] < -0.3
+    >>> -0.7 < gap["rate"] < -0.3
     True
     """
     n_pos, n_neg, k = sizes(n_pos, n_neg, k)
@@ -146,16 +152,16 @@ def generalization_gap(
     level = _check.open_fraction(rho, "rho")
     if scorer is not None and fit is not None:
         raise ArgumentError("Pass scorer or fit, not both.")
-    shape, root = (n_pos, n_neg, k), _check.seed(seed)
-    study = _Study((positives, negatives), shape, scorer, fit, n_draws, root)
+    shape, root_seed = (n_pos, n_neg, k), _check.seed(seed)
+    study = _Study((positives, negatives), shape, scorer, fit, n_draws, root_seed)
     risks, std_error = study.risks(factors, repeats, or_silent(progress))
     bound = [
         generalization_bound(n_pos=n_pos * f, n_neg=n_neg * f, k=k * f, vc_dim=vc_dim, rho=level)
         for f in factors
     ]
     band = _band(risks[0] - risks[1], level)
-    constant = max(h / b for h, b in zip(band["high"], bound, strict=True))
-    known = constant > 0
+    constant = max(high / size_bound for high, size_bound in zip(band["high"], bound, strict=True))
+    has_constant = constant > 0
     return {
         "n_pos": [n_pos * f for f in factors],
         "n_neg": [n_neg * f for f in factors],
@@ -165,8 +171,8 @@ def generalization_gap(
         "empirical": risks[1].mean(axis=1).tolist(),
         "gap": band,
         "bound": bound,
-        "constant": constant if known else None,
-        "scaled_bound": [constant * b if known else None for b in bound],
+        "constant": constant if has_constant else None,
+        "scaled_bound": [constant * size_bound if has_constant else None for size_bound in bound],
         "rate": _rate(factors, band),
         "rho": level,
         "vc_dim": vc_dim,
@@ -177,7 +183,7 @@ def generalization_gap(
 
 @dataclass(frozen=True)
 class _Study:
-    """Draws groups and finds the two risks of each."""
+    """The samplers and sizes of a study, which draws groups and computes both risks of each."""
 
     samplers: tuple[Sampler, Sampler]
     sizes: tuple[int, int, int]
@@ -189,7 +195,10 @@ class _Study:
     def risks(
         self, factors: Sequence[int], repeats: int, progress: Progress
     ) -> tuple[NDArray[np.float64], float]:
-        """Return population and empirical risks, (2, n_sizes, n_repeats), and the first's error."""
+        """Return the risks and the standard error of the last population risk.
+
+        The risks are population and empirical, float64 (2, n_sizes, n_repeats).
+        """
         risks = np.empty((2, len(factors), repeats))
         scorer, value, error = self.scorer, math.nan, math.nan
         if self.fit is None:
@@ -197,20 +206,23 @@ class _Study:
         for i, factor in enumerate(factors):
             n_pos, n_neg, k = (factor * n for n in self.sizes)
             for repeat in range(repeats):
-                # A last key of 2 and 3: the population's draws end in 0 and 1.
-                rngs = [np.random.default_rng([self.seed, factor, repeat, last]) for last in (2, 3)]
-                drawn = [
+                # The last key is 2 or 3, because the keys of the population end in 0 and 1.
+                rngs = [
+                    np.random.default_rng([self.seed, factor, repeat, last_key])
+                    for last_key in (2, 3)
+                ]
+                samples = [
                     sampler(rng, n)
                     for sampler, rng, n in zip(self.samplers, rngs, (n_pos, n_neg), strict=True)
                 ]
                 if self.fit is not None:
-                    scorer = self.fit(*drawn)
+                    scorer = self.fit(*samples)
                     value, error = self._population(scorer)
-                s = scored(drawn[0], scorer, n_pos, "positives")
-                t = scored(drawn[1], scorer, n_neg, "negatives")
+                s = scored(samples[0], scorer, n_pos, "positives")
+                t = scored(samples[1], scorer, n_neg, "negatives")
                 risks[:, i, repeat] = value, _empirical(s, t, k)
-                done = i * repeats + repeat + 1
-                progress(done, len(factors) * repeats, f"{n_pos + n_neg:,} items")
+                n_done = i * repeats + repeat + 1
+                progress(n_done, len(factors) * repeats, f"{n_pos + n_neg:,} items")
         return risks, error
 
     def _population(self, scorer: Scorer | None) -> tuple[float, float]:
@@ -259,14 +271,14 @@ def gap_plot(
     width: int = 720,
     background: str | None = None,
 ) -> str:
-    """Draw what `generalization_gap` found: the mean gap, its band, and the bound scaled to it.
+    """Draw a result of `generalization_gap`: the mean gap, its band, and the scaled bound.
 
     Parameters
     ----------
     gap : mapping
-        From `generalization_gap`.
+        The result of `generalization_gap`.
     title, width, background
-        As in every figure, see `podium.report.figures`.
+        The options of every figure, see `podium.report.figures`.
 
     Returns
     -------
@@ -275,20 +287,23 @@ def gap_plot(
 
     Examples
     --------
-    >>> found = {
+    >>> gap = {
     ...     "n_pos": [20, 40], "n_neg": [200, 400], "rho": 0.05, "n_repeats": 200,
     ...     "gap": {"mean": [0.0, 0.0], "low": [-0.2, -0.1], "high": [0.2, 0.1]},
     ...     "constant": 0.1, "scaled_bound": [0.2, 0.15],
     ... }
-    >>> gap_plot(found)[:4]
+    >>> gap_plot(gap)[:4]
     '<svg'
     """
     low, high = 100 * gap["rho"], 100 * (1 - gap["rho"])
-    x = [p + n for p, n in zip(gap["n_pos"], gap["n_neg"], strict=True)]
-    shown = gap["gap"]
+    x = [
+        n_positives + n_negatives
+        for n_positives, n_negatives in zip(gap["n_pos"], gap["n_neg"], strict=True)
+    ]
+    band = gap["gap"]
     label = f"mean of {gap['n_repeats']}, band: {low:g} % to {high:g} %"
     series: list[dict[str, Any]] = [
-        {"label": label, "x": x, "y": shown["mean"], "low": shown["low"], "high": shown["high"]}
+        {"label": label, "x": x, "y": band["mean"], "low": band["low"], "high": band["high"]}
     ]
     if gap["constant"] is not None:
         label = f"bound with C = {gap['constant']:.3g}"

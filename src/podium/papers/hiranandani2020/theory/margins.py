@@ -1,4 +1,4 @@
-"""Margins of scores in groups, and which surrogates of pAp@k they make zero."""
+"""The margins of scores in groups, and the surrogates of pAp@k that they make zero."""
 
 from __future__ import annotations
 
@@ -26,40 +26,42 @@ SURROGATES: tuple[str, ...] = (
     "pauc-hinge",
     "pap-struct",
 )
-"""The losses that `Margins.guarantees` speaks of, by their names in `podium.losses`."""
+"""The losses in the result of `Margins.guarantees`, by their names in `podium.losses`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """The largest delta of each margin in each group; `margins` makes one.
+    """The largest delta of each margin in each group, as returned by `margins`.
 
-    With beta = min(k, n_pos), and over all negatives of the group:
+    beta is min(k, n_pos). The best negative is the best of all negatives of the group.
 
     Attributes
     ----------
     weak : float64, (n_groups,)
         The beta-th best positive less the best negative (definition 2).
     plain : float64, (n_groups,)
-        Mean of the beta worst positives less the best negative: what definition 3 asks of the
-        mean of every set of beta positives.
+        The mean of the beta worst positives less the best negative. Definition 3 requires this
+        difference of the mean of every set of beta positives.
     moderate : float64, (n_groups,)
-        `weak` where no positive lies below a negative, else -inf: no delta holds (definition 4).
+        The value of `weak` if no positive is below a negative, or else -inf, because no delta
+        holds (definition 4).
     strong : float64, (n_groups,)
         The worst positive less the best negative (definition 5).
     groups : Groups
-        Labels of the groups.
+        The groups with their labels.
     n_pos, n_neg : int64, (n_groups,)
-        Positives and negatives of each group.
+        The numbers of positives and negatives of each group.
     k, delta, clip
-        As given to `margins`.
+        The arguments of `margins`.
 
     Notes
     -----
-    In score units; nan without a positive or with too few negatives, see `defined`.
+    Margins are in score units. They are nan for groups without a positive or with too few
+    negatives, see `defined`.
 
-    What implies what, at one delta: strong implies moderate, moderate implies weak, strong
-    implies plain. The paper puts plain above weak; that holds where n_pos >= 2 beta - 1. In a
-    group with n_pos <= k, weak is strong, and plain is weaker than both.
+    At the same delta, strong implies moderate, moderate implies weak, and strong implies plain.
+    According to the paper, plain implies weak. This is true if n_pos >= 2 beta - 1. In a group
+    with n_pos <= k, weak equals strong, and plain is weaker than both.
     """
 
     weak: PerGroup
@@ -75,83 +77,103 @@ class Margins:
 
     @property
     def beta(self) -> Counts:
-        """Positives of each group that pAp@k reads, min(k, n_pos)."""
+        """The number of positives of each group that pAp@k reads, min(k, n_pos)."""
         return np.minimum(self.n_pos, self.k)
 
     @property
     def defined(self) -> Mask:
-        """Which groups have a positive and enough negatives: k, or one under clip."""
+        """The mask of groups with a positive and enough negatives: k, or one with clip."""
         return (self.n_pos > 0) & (self.n_neg >= (1 if self.clip else self.k))
 
     def holds(self, margin: Margin) -> Mask:
-        """Which groups have this margin at `delta`; False where it is undefined.
+        """Return whether each group has this margin at `delta`; False if it is undefined.
 
         Parameters
         ----------
         margin : {"weak", "plain", "moderate", "strong"}
+            The name of the margin.
+
+        Returns
+        -------
+        bool, (n_groups,)
 
         Raises
         ------
         ArgumentError
-            For another name.
+            If the name is unknown.
         """
         largest: PerGroup = getattr(self, _check.choice(margin, "margin", MARGINS))
         return largest >= self.delta
 
     def guarantees(self, margin: Margin | None = None) -> dict[str, Mask]:
-        """Which groups' risk and surrogates are zero for sure, because a margin holds.
+        """Return the groups whose risk and surrogates are zero because a margin holds.
 
         Parameters
         ----------
         margin : {"weak", "plain", "moderate", "strong"}, optional
-            Conclude from this margin only; from every margin that holds by default.
+            The only margin to use. By default, all margins that hold are used.
 
         Returns
         -------
         dict of bool, (n_groups,)
-            "risk" (pAp@k's, ties counted as errors) and each name of `SURROGATES`.
+            The masks of groups by name: "risk" (the risk of pAp@k, with ties counted as errors)
+            and each name of `SURROGATES`.
 
         Notes
         -----
-        Nothing is read but which margins hold at `delta`, n_pos and k: False means that scores
-        with the same margins exist whose value is above zero, not that it is above zero here.
-        The risk needs any delta > 0, surrogates delta >= 1, except that the strong margin makes
-        "pap-tight-struct-exact" zero from delta >= beta / n_pos, and "pap-struct", whose margins
-        weigh less, only from delta >= n_neg / k (the moderate one from n_pos n_neg / (beta k)).
-        From the plain margin follows "pap-avg"; "risk" and "pap-ramp" follow from it only where
-        n_pos >= 2 beta - 1 (proposition 3 of the paper leaves this out: s = (100, -1, -1)
-        against t = (0, 0, 0) at k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3).
-        The sums that a loss forms may leave 1e-16 where the value is zero.
+        The result depends only on the margins that hold at `delta`, the numbers of positives and
+        negatives, and k. False means that scores with the same margins and a value above zero
+        exist. It does not mean that the value is above zero here.
+
+        The risk is zero for any delta > 0, surrogates for delta >= 1, with these exceptions. The
+        strong margin makes "pap-tight-struct-exact" zero from delta >= beta / n_pos.
+        "pap-struct", whose margins weigh less, is zero from delta >= n_neg / k with the strong
+        margin and from delta >= n_pos n_neg / (beta k) with the moderate one.
+
+        The plain margin makes "pap-avg" zero. It makes "risk" and "pap-ramp" zero only if
+        n_pos >= 2 beta - 1. Proposition 3 of the paper omits this condition: s = (100, -1, -1)
+        against t = (0, 0, 0) at k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3.
+
+        If a value is zero, rounding in the sums of a loss may leave about 1e-16.
         """
         names = MARGINS if margin is None else (margin,)
-        found = [self._guaranteed_by(name) for name in names]
-        return {name: np.logical_or.reduce([each[name] for each in found]) for name in found[0]}
+        masks_by_margin = [self._guaranteed_by(name) for name in names]
+        return {
+            name: np.logical_or.reduce([masks[name] for masks in masks_by_margin])
+            for name in masks_by_margin[0]
+        }
 
     def _guaranteed_by(self, margin: Margin) -> dict[str, Mask]:
         n_pos, n_neg, beta, delta = self.n_pos, self.n_neg, self.beta, self.delta
         holds = self.holds(margin)
         weak, moderate, strong = self._implied(margin)
-        # Of the moderate margin's positives beta lie delta above, the others not below.
-        mean = strong | (margin == "plain") | ((margin == "moderate") & (delta * beta >= n_pos))
-        zero = {
+        # With the moderate margin, beta positives are delta above the best negative, and the
+        # others are not below it. The mean of all is at least delta * beta / n_pos above it.
+        mean_above = (
+            strong | (margin == "plain") | ((margin == "moderate") & (delta * beta >= n_pos))
+        )
+        zero_by_margin = {
             "pap-ramp": weak,
-            "pap-avg": mean,
+            "pap-avg": mean_above,
             "pap-max": strong,
             "pap-tight-struct": moderate,
             "pap-tight-struct-exact": moderate,
             "pauc-hinge": strong,
         }
-        sure = {name: holds & where & (delta >= 1) for name, where in zero.items()}
-        # Its hinges may be paid by any of the positives: beta units by n_pos margins of delta.
-        sure["pap-tight-struct-exact"] |= holds & strong & (delta * n_pos >= beta)
-        # Its errors weigh n_pos n_neg / (beta k) margins each, and a top of beta pays for all.
-        paying = np.where(strong, n_pos, np.where(moderate, beta, 0))
-        loose = delta * paying * np.minimum(self.k, n_neg) >= n_pos * n_neg
-        sure["pap-struct"] = holds & (paying > 0) & loose
-        return {"risk": holds & weak & (delta > 0), **sure}
+        guaranteed = {
+            name: holds & is_implied & (delta >= 1) for name, is_implied in zero_by_margin.items()
+        }
+        # In this surrogate, the margins of all n_pos positives offset the errors of beta of them.
+        guaranteed["pap-tight-struct-exact"] |= holds & strong & (delta * n_pos >= beta)
+        # An error weighs as much as n_pos n_neg / (beta k) unit margins. Errors are offset by the
+        # margins of all positives under the strong margin, and of beta under the moderate one.
+        n_offsetting = np.where(strong, n_pos, np.where(moderate, beta, 0))
+        is_offset = delta * n_offsetting * np.minimum(self.k, n_neg) >= n_pos * n_neg
+        guaranteed["pap-struct"] = holds & (n_offsetting > 0) & is_offset
+        return {"risk": holds & weak & (delta > 0), **guaranteed}
 
     def _implied(self, margin: Margin) -> tuple[Mask, Mask, Mask]:
-        """Return where a margin implies the weak, the moderate and the strong at one delta."""
+        """Return the groups in which a margin implies the weak, moderate and strong margins."""
         n_pos, beta = self.n_pos, self.beta
         strong: Mask = {
             "weak": n_pos == beta,
@@ -174,31 +196,35 @@ def margins(
     clip: bool = False,
     min_relevance: float = 1.0,
 ) -> Margins:
-    """Weak, plain, moderate and strong (beta, delta)-margin of scores in groups.
+    """Return the weak, plain, moderate and strong (beta, delta)-margins of scores in groups.
 
     Parameters
     ----------
     scores, relevance : (n_rows,)
-        In any row order; relevance is >= 0.
+        The score and the relevance (>= 0) of each row, in any row order.
     qid : (n_rows,), optional
-        Integer or string label of each row's group; all rows are one group without it.
+        The integer or string label of each row's group. Without it, all rows are one group.
     k : int
-        Cutoff in items, at least 1; beta = min(k, n_pos).
+        The cutoff in items, at least 1; beta = min(k, n_pos).
     delta : float
-        Width of the margin, >= 0, in score units, for `Margins.holds` and `guarantees`.
+        The width of the margin in score units, >= 0, for `Margins.holds` and `guarantees`.
     clip : bool
-        Keep groups with fewer than k negatives, as the losses do under clip.
+        Whether to include groups with fewer than k negatives, as the losses do with clip.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The least relevance of a positive.
+
+    Returns
+    -------
+    Margins
 
     Raises
     ------
     ArgumentError
-        For lengths that differ, a non-finite score, a negative relevance, or k < 1.
+        If lengths differ, a score is not finite, a relevance is negative, or k < 1.
 
     Notes
     -----
-    Scores that meet a margin at delta meet it at 1 once divided by delta.
+    Scores with a margin of delta have a margin of 1 after division by delta.
     Cost: one sort of the positives.
 
     References
@@ -210,19 +236,19 @@ def margins(
     >>> m = margins([100.0, -1.0, -1.0, 0.0, 0.0, 0.0], [1, 1, 1, 0, 0, 0], k=3)
     >>> m.weak.round(3), m.plain.round(3), m.moderate
     (array([-1.]), array([32.667]), array([-inf]))
-    >>> [name for name, sure in m.guarantees().items() if sure[0]]
+    >>> [name for name, is_zero in m.guarantees().items() if is_zero[0]]
     ['pap-avg']
     """
     labels = None if qid is None else _check.array(qid, "qid")
-    column = _check.scores(scores, labels)
+    checked_scores = _check.scores(scores, labels)
     grades = _check.relevance(relevance, labels)
-    _check.equal_length(scores=column, relevance=grades)
+    _check.equal_length(scores=checked_scores, relevance=grades)
     if labels is not None:
-        _check.equal_length(scores=column, qid=labels)
-    groups = Groups.single(column.size) if labels is None else Groups.from_qid(labels)
+        _check.equal_length(scores=checked_scores, qid=labels)
+    groups = Groups.single(checked_scores.size) if labels is None else Groups.from_qid(labels)
     threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
     return _measure(
-        column,
+        checked_scores,
         grades >= threshold,
         groups,
         _check.cutoff(k),
@@ -237,15 +263,15 @@ def _measure(
     index = groups.index
     n_pos = np.bincount(index[positive], minlength=groups.n_groups)
     n_neg = groups.sizes - n_pos
-    best = np.full(groups.n_groups, -np.inf)
-    np.maximum.at(best, index[~positive], scores[~positive])
+    best_negative = np.full(groups.n_groups, -np.inf)
+    np.maximum.at(best_negative, index[~positive], scores[~positive])
     defined = (n_pos > 0) & (n_neg >= (1 if clip else k))
-    # Undefined groups have no rows from here on, so that nothing is taken from an infinity.
-    kept = np.flatnonzero(positive & defined[index])
-    kept = kept[np.lexsort((-scores[kept], index[kept]))]
+    # Drop the rows of undefined groups, so that no infinity is subtracted.
+    positive_rows = np.flatnonzero(positive & defined[index])
+    positive_rows = positive_rows[np.lexsort((-scores[positive_rows], index[positive_rows]))]
     with np.errstate(over="ignore"):
-        above = scores[kept] - best[index[kept]]
-        weak, plain, strong = _places(above, index[kept], np.where(defined, n_pos, 0), k)
+        excess = scores[positive_rows] - best_negative[index[positive_rows]]
+        weak, plain, strong = _places(excess, index[positive_rows], np.where(defined, n_pos, 0), k)
     moderate = np.where(strong < 0, -np.inf, weak)
     return Margins(weak, plain, moderate, strong, groups, n_pos, n_neg, k, delta, clip)
 
@@ -253,14 +279,18 @@ def _measure(
 def _places(
     above: PerRow, index: Counts, n_pos: Counts, k: int
 ) -> tuple[PerGroup, PerGroup, PerGroup]:
-    """Return the beta-th value, the mean of the last beta, and the last; values fall by group."""
+    """Return the beta-th value, the mean of the last beta, and the last value of each group.
+
+    `above` has the values by group, in descending order within a group. Groups without values
+    are nan.
+    """
     ends = np.cumsum(n_pos)
     beta = np.minimum(n_pos, k)
     weak, plain, strong = (np.full(n_pos.size, np.nan) for _ in range(3))
-    some = np.flatnonzero(n_pos)
-    weak[some] = above[(ends - n_pos + beta - 1)[some]]
-    strong[some] = above[ends[some] - 1]
-    bottom = np.arange(above.size) >= (ends - beta)[index]
-    sums = np.bincount(index[bottom], weights=above[bottom], minlength=n_pos.size)
-    plain[some] = sums[some] / beta[some]
+    nonempty = np.flatnonzero(n_pos)
+    weak[nonempty] = above[(ends - n_pos + beta - 1)[nonempty]]
+    strong[nonempty] = above[ends[nonempty] - 1]
+    is_among_last = np.arange(above.size) >= (ends - beta)[index]
+    sums = np.bincount(index[is_among_last], weights=above[is_among_last], minlength=n_pos.size)
+    plain[nonempty] = sums[nonempty] / beta[nonempty]
     return weak, plain, strong

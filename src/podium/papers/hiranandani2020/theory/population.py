@@ -1,4 +1,4 @@
-"""The population value of pAp@k's risk: what it tends to as groups grow, by Monte Carlo."""
+"""The population value of pAp@k's risk, its limit as groups grow, by Monte Carlo."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from podium.papers.hiranandani2020.theory.bound import GammaPlus, gammas
 from podium.types import PerRow
 
 Sampler: TypeAlias = Callable[[np.random.Generator, int], ArrayLike]
-"""Draws from a class: (rng, n) -> n scores, or n rows of features where a scorer is given."""
+"""A function that draws from a class: (rng, n) -> n scores, or n rows of features."""
 
 Scorer: TypeAlias = Callable[[Any], ArrayLike]
-"""Scores rows of features: (n, …) -> (n,)."""
+"""A function that scores rows of features: (n, …) -> (n,)."""
 
-_FEWEST = 10  # draws in the part of half a batch that is read
-_ROWS = 65_536  # rows of features that exist at one time
+_FEWEST = 10  # least number of draws in a top share of half a batch
+_ROWS = 65_536  # number of rows of features in memory at a time
 
 
 @dataclass(frozen=True)
 class PopulationRisk:
-    """A population risk and how well Monte Carlo knows it.
+    """A population risk with its Monte Carlo error.
 
     Attributes
     ----------
     value : float
-        The risk, in [0, 1]; `pap`, the share of correct pairs, is 1 - value.
+        The risk, in [0, 1].
     std_error : float
-        Standard error of `value`, from the spread over batches.
+        The standard error of `value`, from the spread over batches.
     gamma_plus, gamma_minus : float
-        Shares of positives and negatives that are read, in (0, 1].
+        The shares of positives and negatives that are read, in (0, 1].
     n_draws, n_batches : int
-        Draws of each class, and the batches that they were made in.
+        The number of draws of each class, and the number of batches.
     """
 
     value: float
@@ -49,7 +49,7 @@ class PopulationRisk:
 
     @property
     def pap(self) -> float:
-        """Share of correctly ordered pairs, 1 - value."""
+        """The share of correctly ordered pairs, 1 - value."""
         return 1.0 - self.value
 
 
@@ -66,28 +66,30 @@ def population_risk(
     n_batches: int = 20,
     seed: int = 0,
 ) -> PopulationRisk:
-    """Risk of pAp@k between the top gamma_plus of positives and the top gamma_minus of negatives.
+    """Estimate pAp@k's risk between the top gamma_plus of positives and gamma_minus of negatives.
 
-    What the risk of a group tends to as its n_pos, n_neg and k grow in proportion.
+    This is the limit of the risk of a group as its n_pos, n_neg and k grow in proportion.
 
     Parameters
     ----------
     positives, negatives : callable (rng, n) -> array
-        Draw n scores of the class, or n rows of features where `scorer` is given.
+        The functions that draw n scores of a class, or n rows of features if `scorer` is given.
     n_pos, n_neg, k : int
-        A group whose proportions are meant: gamma_minus = k / n_neg, and only proportions count.
+        The numbers of positives and negatives of a group, and its cutoff. Only their proportions
+        count; gamma_minus = k / n_neg.
     gamma_plus : {"corrected", "printed"} or float
-        "corrected": min(1, k / n_pos), the limit of beta / n_pos. "printed": eq. (16) as the
-        paper has it, 1 where positives are at most a share gamma_minus of the group, else
-        gamma_minus. A number in (0, 1] is taken as it is.
+        The share of positives that is read. "corrected" is min(1, k / n_pos), the limit of
+        beta / n_pos. "printed" is eq. (16) of the paper: 1 if positives are at most a share
+        gamma_minus of the group, or else gamma_minus. A number is a share in (0, 1].
     scorer : callable (rows) -> scores, optional
-        Scores of rows of features, such as ``model.predict``.
+        The function that scores rows of features, such as ``model.predict``.
     n_draws : int
-        Draws of each class in all, at least; rounded up to even batches.
+        The least number of draws of each class over all batches. It is rounded up, so that all
+        batches have the same even size.
     n_batches : int
-        Batches, at least 2.
+        The number of batches, at least 2.
     seed : int
-        The same seed gives the same value.
+        The seed. The same seed gives the same value.
 
     Returns
     -------
@@ -101,18 +103,19 @@ def population_risk(
 
     Notes
     -----
-    The printed gamma_plus is not the limit of what eq. (1) reads: with 10,000 positives, 100,000
-    negatives and k = 5,000 the metric reads half of the positives, eq. (16) the top 5 %.
+    The printed gamma_plus is not the limit of the share that eq. (1) reads. With 10,000
+    positives, 100,000 negatives and k = 5,000, the metric reads half of the positives, but
+    eq. (16) the top 5 %.
 
-    Ties: a positive that ties with a negative is an error. Where scores have atoms, eq. (16)
-    counts a whole atom at the edge of a top share, and a constant scorer's risk is
-    1 / (gamma_plus gamma_minus) > 1; here the atom counts for what fills the share, as in the
-    metric, and that risk is 1.
+    A positive that ties with a negative is an error. If scores have atoms, eq. (16) counts the
+    whole atom at the edge of a top share, so that the risk of a constant scorer is
+    1 / (gamma_plus gamma_minus) > 1. Here, as in the metric, only the part of the atom that fills
+    the share counts, and this risk is 1.
 
-    The mean of a batch of m draws is off by about a constant / m; twice the batch less the mean
-    of its halves is not, and that is what is averaged.
+    The risk of a batch of m draws has a bias of about a constant / m. Twice the risk of the batch
+    less the mean risk of its halves does not have this bias. This value is averaged over batches.
 
-    Cost: a sort of 3 n_draws numbers of each class; 16 bytes × n_draws / n_batches of memory, and
+    Cost: a sort of 3 n_draws numbers of each class. Memory: 16 bytes × n_draws / n_batches, and
     65,536 rows of features.
 
     References
@@ -133,31 +136,33 @@ def population_risk(
     >>> abs(printed.value - 0.034) < 0.01, printed.gamma_plus
     (True, 0.05)
     """
-    plus, minus = gammas(n_pos, n_neg, k, gamma_plus)
+    positive_share, negative_share = gammas(n_pos, n_neg, k, gamma_plus)
     batches = _check.cutoff(n_batches, name="n_batches")
     if batches < 2:
         raise ArgumentError("n_batches must be at least 2, got 1: its spread is the error.")
-    size = _batch_size(_check.cutoff(n_draws, name="n_draws"), batches, min(plus, minus))
-    root = _check.seed(seed)
+    size = _batch_size(
+        _check.cutoff(n_draws, name="n_draws"), batches, min(positive_share, negative_share)
+    )
+    root_seed = _check.seed(seed)
     values = np.empty(batches)
     for batch in range(batches):
-        s = _draw(positives, scorer, _rng(root, batch, 0), size, "positives")
-        t = _draw(negatives, scorer, _rng(root, batch, 1), size, "negatives")
-        values[batch] = _unbiased(s, t, plus, minus)
+        s = _draw(positives, scorer, _rng(root_seed, batch, 0), size, "positives")
+        t = _draw(negatives, scorer, _rng(root_seed, batch, 1), size, "negatives")
+        values[batch] = _unbiased(s, t, positive_share, negative_share)
     value = float(np.clip(values.mean(), 0.0, 1.0))
-    error = float(values.std(ddof=1) / np.sqrt(batches))
-    return PopulationRisk(value, error, plus, minus, size * batches, batches)
+    std_error = float(values.std(ddof=1) / np.sqrt(batches))
+    return PopulationRisk(value, std_error, positive_share, negative_share, size * batches, batches)
 
 
 def _batch_size(n_draws: int, n_batches: int, share: float) -> int:
-    """Return the even number of draws of a batch; too few for the smaller share is an error."""
+    """Return the even number of draws per batch, or raise an error if a share has too few."""
     size = 2 * -(-n_draws // (2 * n_batches))
     if size / 2 * share < _FEWEST:
-        need = int(np.ceil(2 * _FEWEST / share)) * n_batches
+        n_needed = int(np.ceil(2 * _FEWEST / share)) * n_batches
         raise ArgumentError(
             f"n_draws is too small, got {n_draws}: each of {n_batches} batches has "
             f"{size * share:.3g} draws in the top share of {share:.3g}. "
-            f"Pass n_draws={need} or more."
+            f"Pass n_draws={n_needed} or more."
         )
     return size
 
@@ -178,7 +183,7 @@ def _draw(
 
 
 def scored(drawn: ArrayLike, scorer: Scorer | None, n: int, name: str) -> PerRow:
-    """Return the scores of n draws, or say what the sampler or the scorer returned instead."""
+    """Return the scores of n draws, or raise an error if they have a wrong shape."""
     rows = np.asarray(drawn)
     if rows.ndim == 0 or rows.shape[0] != n:
         raise ArgumentError(
@@ -205,12 +210,12 @@ def _unbiased(s: PerRow, t: PerRow, plus: float, minus: float) -> float:
 
 
 def _risk(s: PerRow, t: PerRow, plus: float, minus: float) -> float:
-    """Return the weighted share of errors, the last draw of each top share counted in part."""
+    """Return the weighted share of errors, with the last draw of each top share counted in part."""
     n_pos, n_neg = plus * s.size, minus * t.size
-    falling = np.sort(s)[::-1][: int(np.ceil(n_pos))]
-    rising = np.sort(t)[t.size - int(np.ceil(n_neg)) :]
-    n_errors = rising.size - np.searchsorted(rising, falling, side="left")
-    # The lowest negative of the share is an error of whoever errs against all of them.
+    top_positives = np.sort(s)[::-1][: int(np.ceil(n_pos))]
+    top_negatives = np.sort(t)[t.size - int(np.ceil(n_neg)) :]
+    n_errors = top_negatives.size - np.searchsorted(top_negatives, top_positives, side="left")
+    # The lowest negative of the share counts in part: a positive below all has n_neg errors.
     errors = np.minimum(n_errors, n_neg)
-    errors[-1] *= n_pos - (falling.size - 1)
+    errors[-1] *= n_pos - (top_positives.size - 1)
     return float(errors.sum() / (n_pos * n_neg))

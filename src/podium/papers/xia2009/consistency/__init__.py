@@ -1,10 +1,10 @@
-"""Whether minimising a loss finds the best top k: the theory of top-k consistency, by enumeration.
+"""The theory of top-k consistency by enumeration: losses whose minimum has the best top k.
 
-A `Space` says how probable each order of a few objects is. `is_order_preserving` and
-`meets_theorem_6` say whether the theory's condition on spaces holds, `sensitivity` searches for
-what would refute the theory's condition on losses, `minimise` finds the scores with the least
-expected loss, and `agreement` compares their top k with the Bayes rankers'. `Truncated` modifies
-any loss on grades for the top k. The page docs/consistency.md shows them at work.
+A `Space` has the probability of each order of a few objects. `is_order_preserving` and
+`meets_theorem_6` return whether the theory's condition on spaces holds. `sensitivity` searches for
+counter-examples to the theory's condition on losses. `minimise` finds the scores with the least
+expected loss, and `agreement` compares their top k with that of the Bayes rankers. `Truncated`
+modifies any loss on grades for the top k. The page docs/consistency.md has examples.
 """
 
 from podium.papers.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on

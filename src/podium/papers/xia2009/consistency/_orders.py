@@ -1,4 +1,4 @@
-"""All permutations of a few objects, what exchanging two does to each, and a loss on all."""
+"""All permutations of a few objects, the effect of exchanging two objects, and a loss on all."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from podium.groups import Groups
 from podium.losses import Loss, as_loss
 
 LARGEST = 8
-"""Objects that are still enumerated: 40,320 permutations."""
+"""The largest number of objects: 40,320 permutations."""
 
-Orders = NDArray[np.int64]  # (n!, n): the object at each place, permutations in rising order
+Orders = NDArray[np.int64]  # (n!, n): the object at each place, in lexicographic order
 Scores = NDArray[np.float64]  # (n,)
 
 
 def size(n: Any, name: str = "n") -> int:
-    """Return n as an int from 2 to the largest that is enumerated."""
+    """Return n as an int, after a check that it is from 2 to LARGEST."""
     value = _check.cutoff(n, name=name)
     if not 2 <= value <= LARGEST:
         raise ArgumentError(
@@ -33,7 +33,7 @@ def size(n: Any, name: str = "n") -> int:
 
 
 def depth(k: Any, n: int) -> int:
-    """Return k as an int from 1 to n."""
+    """Return k as an int, after a check that it is from 1 to n."""
     value = _check.cutoff(k)
     if value > n:
         raise ArgumentError(f"k must be at most the number of objects, got k={value} and n={n}.")
@@ -41,15 +41,15 @@ def depth(k: Any, n: int) -> int:
 
 
 def objects(i: Any, j: Any, n: int) -> tuple[int, int]:
-    """Return two different objects, numbered from 0."""
-    found = [_object(i, "i", n), _object(j, "j", n)]
-    if found[0] == found[1]:
-        raise ArgumentError(f"i and j must be two objects, got {found[0]} twice.")
-    return found[0], found[1]
+    """Return two objects, numbered from 0, after a check that they differ."""
+    numbers = [_object(i, "i", n), _object(j, "j", n)]
+    if numbers[0] == numbers[1]:
+        raise ArgumentError(f"i and j must be two objects, got {numbers[0]} twice.")
+    return numbers[0], numbers[1]
 
 
 def pair(value: Any, n: int) -> tuple[int, int]:
-    """Return one of several pairs of objects."""
+    """Return a pair of objects, after a check."""
     try:
         i, j = value
     except (TypeError, ValueError):
@@ -69,26 +69,26 @@ def _object(value: Any, name: str, n: int) -> int:
 
 @cache
 def permutations(n: int) -> Orders:
-    """Return every order of n objects, in rising order."""
-    found = np.array(list(itertools.permutations(range(n))), np.int64)
-    found.setflags(write=False)
-    return found
+    """Return every order of n objects, in lexicographic order."""
+    orders = np.array(list(itertools.permutations(range(n))), np.int64)
+    orders.setflags(write=False)
+    return orders
 
 
 @cache
 def positions(n: int) -> Orders:
-    """Return the place of each object in every order."""
-    found = np.argsort(permutations(n), axis=1)
-    found.setflags(write=False)
-    return found
+    """Return the place of each object in every order, (n!, n)."""
+    places = np.argsort(permutations(n), axis=1)
+    places.setflags(write=False)
+    return places
 
 
 @cache
 def heads(n: int, k: int) -> Orders:
-    """Return every head of k objects, in rising order: the top-k subgroups."""
-    found = np.array(list(itertools.permutations(range(n), k)), np.int64)
-    found.setflags(write=False)
-    return found
+    """Return every head of k objects, in lexicographic order. Each head is a top-k subgroup."""
+    all_heads = np.array(list(itertools.permutations(range(n), k)), np.int64)
+    all_heads.setflags(write=False)
+    return all_heads
 
 
 def pairs(n: int) -> list[tuple[int, int]]:
@@ -98,9 +98,9 @@ def pairs(n: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def exchanged(n: int, k: int, i: int, j: int) -> NDArray[np.int64]:
-    """Return for each head of k objects the number of that with i and j exchanged.
+    """Return for each head of k objects the number of the head with i and j exchanged.
 
-    With k = n, heads are permutations. A head with neither object is its own.
+    With k = n, heads are permutations. A head with neither object maps to itself.
     """
     table = np.arange(n)
     table[[i, j]] = j, i
@@ -108,26 +108,26 @@ def exchanged(n: int, k: int, i: int, j: int) -> NDArray[np.int64]:
 
 
 def number_of(found: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Return the row of `heads(n, k)` that each row of `found` is."""
-    rank = np.zeros(len(found), np.int64)
+    """Return the index in `heads(n, k)` of each head, a row of `found`."""
+    head_number = np.zeros(len(found), np.int64)
     k = found.shape[1]
-    for place in range(k):
-        before = (found[:, :place, None] == np.arange(n)).any(axis=1)
-        free = (np.arange(n) < found[:, place, None]) & ~before
-        rank = rank * (n - place) + free.sum(axis=1)
-    return rank
+    for column in range(k):
+        is_taken = (found[:, :column, None] == np.arange(n)).any(axis=1)
+        is_free_before = (np.arange(n) < found[:, column, None]) & ~is_taken
+        head_number = head_number * (n - column) + is_free_before.sum(axis=1)
+    return head_number
 
 
 @lru_cache(maxsize=256)
 def is_before(n: int, k: int, i: int, j: int) -> NDArray[np.bool_]:
-    """Return which heads hold object i, with j later in the head or not in it."""
-    every = heads(n, k)
-    place_i, place_j = (np.where(every == o, np.arange(k), k).min(axis=1) for o in (i, j))
+    """Return the mask of heads that contain object i, with j later in the head or not in it."""
+    all_heads = heads(n, k)
+    place_i, place_j = (np.where(all_heads == o, np.arange(k), k).min(axis=1) for o in (i, j))
     return place_i < place_j
 
 
 class Reading:
-    """What a loss says of each permutation: the object at the top has relevance n, the last 1."""
+    """A loss on each permutation, with relevance n for the object at the top and 1 for the last."""
 
     def __init__(self, loss: Loss | str, n: int) -> None:
         self.loss, self.n = as_loss(loss), n
@@ -138,7 +138,7 @@ class Reading:
     def values_and_gradients(
         self, scores: Scores
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the value of every permutation, (n!,), and each one's gradient, (n!, n)."""
+        """Return the value, (n!,), and the gradient, (n!, n), of every permutation."""
         n_orders = len(permutations(self.n))
         values, grad = self.loss.value_and_grad(np.tile(scores, n_orders), self._target)
         if np.isnan(values).any():
@@ -150,7 +150,7 @@ class Reading:
 
     @cached_property
     def is_scale_free(self) -> bool:
-        """Whether the loss reads the direction of the scores alone, tried at one vector."""
+        """Whether the loss depends only on the direction of the scores, tested at one vector."""
         scores = np.sqrt(np.arange(1.0, self.n + 1)) - 2.0
-        here, there = (self.values_and_gradients(c * scores)[0] for c in (1.0, 3.0))
-        return bool(np.allclose(here, there, rtol=1e-12, atol=1e-12))
+        values, scaled_values = (self.values_and_gradients(c * scores)[0] for c in (1.0, 3.0))
+        return bool(np.allclose(values, scaled_values, rtol=1e-12, atol=1e-12))

@@ -1,4 +1,4 @@
-"""Whether minimising a loss on a space finds a Bayes ranker by the top-k 0-1 loss."""
+"""Agreement of a loss's minimiser on a space with the Bayes rankers of the top-k 0-1 loss."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from podium.papers.xia2009.consistency.space import Head, Space
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The heads that a loss's minimiser shows, beside those of the Bayes rankers.
+    """The heads of a loss's minimiser and those of the Bayes rankers.
 
     Attributes
     ----------
     k : int
+        The cutoff of the 0-1 loss.
     minimum : Minimum
+        The minimum of the expected loss.
     heads : tuple of heads
-        What sorting a minimiser may show; more than one where it leaves a tie.
+        The possible heads after sorting by a minimiser. There are several if scores tie.
     bayes : tuple of heads
-        The most probable.
+        The most probable heads.
     regret : float
-        Least possible top-k 0-1 risk subtracted from that of the worst of `heads`.
+        The top-k 0-1 risk of the worst of `heads` less the least possible risk.
     """
 
     k: int
@@ -34,12 +36,12 @@ class Agreement:
 
     @property
     def consistent(self) -> bool:
-        """Whether every head that a minimiser may show is a Bayes ranker's."""
+        """Whether every possible head of a minimiser is a head of a Bayes ranker."""
         return set(self.heads) <= set(self.bayes)
 
     @property
     def tied(self) -> bool:
-        """Whether it depends on how ties are broken: some of the heads are Bayes, others not."""
+        """Whether only some of the heads are heads of a Bayes ranker, so that ties decide."""
         return not self.consistent and bool(set(self.heads) & set(self.bayes))
 
 
@@ -51,16 +53,22 @@ def agreement(
     Parameters
     ----------
     space : Space
+        The probabilities of the orders.
     loss : Loss or str
+        A loss or its name.
     k : int
-        Of the 0-1 loss; the loss's own k is its own affair.
+        The cutoff of the 0-1 loss. The surrogate's own cutoff is independent of it.
     minimum : Minimum, optional
-        From `minimise` of this space and loss, where it is known already.
+        The result of `minimise` for this space and loss. By default, `minimise` is called.
+
+    Returns
+    -------
+    Agreement
 
     Raises
     ------
     ArgumentError
-        For a minimum of another number of objects, or as `minimise` does.
+        If the minimum has another number of objects, or `minimise` raises one.
 
     References
     ----------
@@ -76,19 +84,34 @@ def agreement(
     >>> agreement(space, losses.get("listmle@1"), k=1).consistent
     True
     """
-    found = minimise(space, loss) if minimum is None else minimum
-    if found.scores.size != space.n:
+    solution = minimise(space, loss) if minimum is None else minimum
+    if solution.scores.size != space.n:
         raise ArgumentError(
-            f"minimum must be of as many objects as space, {space.n}, got {found.scores.size}. "
+            f"minimum must be of as many objects as space, {space.n}, got {solution.scores.size}. "
             "Pass what minimise gave for this space, or leave it out."
         )
-    heads, bayes = found.heads(k), space.bayes(k)
-    worst = min(space.probability(head) for head in heads)
-    return Agreement(k, found, heads, bayes, max(0.0, space.probability(bayes[0]) - worst))
+    heads, bayes = solution.heads(k), space.bayes(k)
+    least_probability = min(space.probability(head) for head in heads)
+    return Agreement(
+        k, solution, heads, bayes, max(0.0, space.probability(bayes[0]) - least_probability)
+    )
 
 
 def is_consistent_on(space: Space, loss: Loss | str, k: int) -> bool:
-    """Whether the loss's minimiser on this space shows the top k of a Bayes ranker, ties or not.
+    """Return whether a loss's minimiser on a space has the top k of a Bayes ranker for all ties.
+
+    Parameters
+    ----------
+    space : Space
+        The probabilities of the orders.
+    loss : Loss or str
+        A loss or its name.
+    k : int
+        The cutoff of the 0-1 loss.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------

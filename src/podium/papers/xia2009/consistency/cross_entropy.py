@@ -1,4 +1,4 @@
-"""The cross entropy of two Plackett-Luce laws over whole permutations, exact."""
+"""The exact cross entropy of two Plackett-Luce distributions over whole permutations."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from podium.groups import Groups
 from podium.losses import Loss, inputs
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
-_LARGEST = 12  # rows of a group: 4,096 sets
-_SMALL = 2.0**-6  # keeps sums over 12 places finite; a power of two loses no digit
-_CELLS = 1_000_000  # groups × sets × rows in work at a time
+_LARGEST = 12  # largest number of rows in a group, with 4,096 sets
+_SMALL = 2.0**-6  # keeps sums over 12 places finite; a power of two is exact
+_CELLS = 1_000_000  # groups × sets × rows that are processed at a time
 
 Block = tuple[RowIndex, NDArray[np.float64], PerGroup]
 
 
 @dataclass(frozen=True, eq=False)
 class PermutationTarget:
-    """What `PermutationCrossEntropy` needs to know of the labels.
+    """The labels as prepared for `PermutationCrossEntropy`.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups for which the target was prepared.
     blocks : list of (rows, chances, entropy)
-        Groups of one size and defined, together: their numbers' rows (m, size), the chance of
-        each set of rows to be what is left to place under the grades (m, 2 ** size), and what
-        the grades' own law is uncertain by, in natural logarithms (m,).
+        One block per size of the defined groups, with m groups each: the rows (m, size), the
+        probability under the grades that each set of rows remains to be placed at some point
+        (m, 2 ** size), and the entropy of the grades' distribution in nats (m,).
     defined : bool, (n_groups,)
+        Whether the loss is defined on each group.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group relative to the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -47,25 +48,28 @@ class PermutationTarget:
 
 @dataclass(frozen=True)
 class PermutationCrossEntropy(Loss):
-    """Divergence of the scores' Plackett-Luce law of permutations from the grades' law.
+    """The divergence of the Plackett-Luce distribution of scores from that of grades.
 
-    ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``: ListNet before its top-1
-    approximation, here for the theory of small lists.
+    The value is ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``. This is ListNet
+    without the top-1 approximation, for the theory of small lists.
 
     Parameters
     ----------
     scale : float
-        What the grades are multiplied by to be the scores of their law, > 0; the products must
-        be finite.
+        The factor by which grades are multiplied, > 0. The products are the scores of the grades'
+        distribution and must be finite.
 
     Notes
     -----
-    Not a sum over n! permutations: the log-likelihood of a permutation is a sum over the sets of
-    rows that are left to place, so the expected one is a sum over all 2^n sets, weighted by the
-    chance of each. Groups may have up to 12 rows; one with a single grade is left out.
-    Values are rounded as sums of score differences are: in a group whose scores span 1e16, by
-    about 1. One beyond the largest double is inf.
-    Convex and smooth. `Truncated` gives the paper's top-k form.
+    The loss is convex and smooth. `Truncated` gives the top-k form of the paper.
+
+    The sum is not computed over n! permutations. The log-likelihood of a permutation is a sum
+    over the sets of rows that remain to be placed. Its expectation is therefore a sum over all
+    2^n sets, weighted by their probabilities. Groups may have up to 12 rows. A group with a
+    single grade is left out.
+
+    Values have the rounding error of sums of score differences, which is about 1 in a group whose
+    scores span 1e16. A value beyond the range of float64 is inf.
 
     References
     ----------
@@ -100,13 +104,28 @@ class PermutationCrossEntropy(Loss):
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
     ) -> PermutationTarget:
-        """Find the chance of every set under the grades; nothing here is random.
+        """Return the target, with the probability of every set under the grades.
+
+        Parameters
+        ----------
+        relevance : float64, (n_rows,)
+            The grades, >= 0.
+        groups : Groups
+            The groups of the rows.
+        weights : float64, (n_rows,) or (n_groups,), optional
+            One weight >= 0 per group.
+        rng : numpy.random.Generator, optional
+            A generator that is not used, because nothing is random.
+
+        Returns
+        -------
+        PermutationTarget
 
         Raises
         ------
         ArgumentError
-            For a group of more than 12 rows, lengths that differ, a negative relevance or weight,
-            weights that vary within a group, or a scale that makes a grade infinite.
+            If a group has more than 12 rows, lengths differ, a relevance or a weight is negative,
+            weights vary within a group, or the scale makes a grade infinite.
         """
         grades = self._scaled(inputs.relevance_of(relevance, groups))
         defined = _has_two_grades(grades, groups)
@@ -126,18 +145,18 @@ class PermutationCrossEntropy(Loss):
         return grades
 
     def value_and_grad(self, scores: PerRow, target: PermutationTarget) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the gradient of their mean by each row's score."""
+        """Return the value of each group, and the gradient of their mean by the scores."""
         values, grad, _ = self.value_grad_and_curvature(scores, target)
         return values, grad
 
     def curvature(self, scores: PerRow, target: PermutationTarget) -> PerRow:
-        """Return the expected number of times that each row is up for a place, by its chance."""
+        """Return the sum over places of each row's probability to be placed, as a bound by row."""
         return self.value_grad_and_curvature(scores, target)[2]
 
     def value_grad_and_curvature(
         self, scores: PerRow, target: PermutationTarget
     ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return all three from one pass."""
+        """Return values, gradient and curvature from one pass."""
         checked = inputs.scores_of(scores, target.groups)
         n_defined = max(1, int(np.count_nonzero(target.defined)))
         values = np.full(target.groups.n_groups, np.nan)
@@ -153,14 +172,14 @@ class PermutationCrossEntropy(Loss):
         return values, grad, bound
 
     def why_undefined(self, target: PermutationTarget) -> str:
-        """Say what a group needs, and how many lack it."""
+        """Return a message with the requirement on groups and the number that do not meet it."""
         lacking = int(np.count_nonzero(~target.defined))
         return f"{self.name} needs two different grades in a group, but {lacking} lack them."
 
 
 @cache
 def _members(n: int) -> Mask:
-    """Return which objects each set has, (2 ** n, n); set number s has the bits of s."""
+    """Return the objects of each set, (2 ** n, n). The bits of s are the objects of set s."""
     number = np.arange(2**n, dtype=np.int64)[:, None]
     return np.equal(np.bitwise_and(np.right_shift(number, np.arange(n)), 1), 1)
 
@@ -168,30 +187,30 @@ def _members(n: int) -> Mask:
 def _expected(
     scores: NDArray[np.float64], chances: NDArray[np.float64]
 ) -> tuple[PerGroup, NDArray[np.float64]]:
-    """Return the expected -log likelihood of a permutation, and the sum of each row's chances."""
+    """Return the expected -log likelihood of a permutation, and each row's summed probability."""
     logs, tops, expected = np.zeros(len(scores)), np.zeros(len(scores)), np.zeros_like(scores)
     step = max(1, _CELLS // (chances.shape[1] * scores.shape[1]))
-    for at in range(0, len(scores), step):
-        part = slice(at, at + step)
-        top, log_sum, chosen = _softmaxes(scores[part])
-        tops[part] = (chances[part] * (_SMALL * top)).sum(axis=1)
-        logs[part] = (chances[part] * log_sum).sum(axis=1)
-        expected[part] = np.einsum("ms,msi->mi", chances[part], chosen)
-    with np.errstate(over="ignore"):  # infinite, as the cost is to a double
+    for start in range(0, len(scores), step):
+        block = slice(start, start + step)
+        top, log_sum, chosen = _softmaxes(scores[block])
+        tops[block] = (chances[block] * (_SMALL * top)).sum(axis=1)
+        logs[block] = (chances[block] * log_sum).sum(axis=1)
+        expected[block] = np.einsum("ms,msi->mi", chances[block], chosen)
+    with np.errstate(over="ignore"):  # a cost beyond the range of float64 is inf
         return (tops - (_SMALL * scores).sum(axis=1)) / _SMALL + logs, expected
 
 
 def _softmaxes(
     scores: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the best score in every set, log-sum-exp of what the others lack to it, and chances.
+    """Return the best score of every set, the log-sum-exp less it, and the softmax.
 
-    The chances are each member's to come first, 0 for no member.
+    The softmax is the probability of each member to come first, and 0 for other objects.
     """
     member = _members(scores.shape[1])
     top = np.where(member, scores[:, None, :], -np.inf).max(axis=2)
-    top[:, 0] = 0.0  # nobody is in the empty set
-    with np.errstate(over="ignore"):  # -inf is a chance of 0
+    top[:, 0] = 0.0  # the empty set has no best score
+    with np.errstate(over="ignore"):  # -inf is a probability of 0
         weights = np.exp(np.where(member, scores[:, None, :] - top[..., None], -np.inf))
     total = weights.sum(axis=2)
     total[:, 0] = 1.0
@@ -199,24 +218,26 @@ def _softmaxes(
 
 
 def _chances(chosen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the chance of each set to be left to place at some time, (m, 2 ** n)."""
+    """Return the probability that each set remains to be placed at some point, (m, 2 ** n)."""
     m, _, n = chosen.shape
-    found = np.zeros((m, 2**n))
-    found[:, -1] = 1.0
+    probabilities = np.zeros((m, 2**n))
+    probabilities[:, -1] = 1.0
     for number in range(2**n - 1, 0, -1):
         for member in range(n):
             if number >> member & 1:
-                found[:, number ^ (1 << member)] += found[:, number] * chosen[:, number, member]
-    found[:, 0] = 0.0
-    return found
+                probabilities[:, number ^ (1 << member)] += (
+                    probabilities[:, number] * chosen[:, number, member]
+                )
+    probabilities[:, 0] = 0.0
+    return probabilities
 
 
 def _block(grades: PerRow, rows: RowIndex) -> Block:
     chosen = _softmaxes(grades[rows])[2]
     chances = _chances(chosen)
-    # Of each choice by itself: the cost of the grades, less their sum, would cancel at large ones.
-    uncertain = -(chosen * np.log(np.where(chosen > 0.0, chosen, 1.0))).sum(axis=2)
-    return rows, chances, (chances * uncertain).sum(axis=1)
+    # Sum the entropy of each choice, because the cost of large grades would cancel.
+    choice_entropy = -(chosen * np.log(np.where(chosen > 0.0, chosen, 1.0))).sum(axis=2)
+    return rows, chances, (chances * choice_entropy).sum(axis=1)
 
 
 def _has_two_grades(grades: PerRow, groups: Groups) -> Mask:
@@ -236,8 +257,8 @@ def _rows_by_size(groups: Groups, defined: Mask) -> list[RowIndex]:
             "Use listnet for longer lists."
         )
     order: RowIndex = np.arange(groups.n_rows) if groups.order is None else groups.order
-    found: list[RowIndex] = []
+    rows_by_size: list[RowIndex] = []
     for size in np.unique(groups.sizes[defined]).tolist():
-        first = groups.offsets[:-1][defined & (groups.sizes == size)]
-        found.append(order[first[:, None] + np.arange(size)])
-    return found
+        first_positions = groups.offsets[:-1][defined & (groups.sizes == size)]
+        rows_by_size.append(order[first_positions[:, None] + np.arange(size)])
+    return rows_by_size

@@ -1,4 +1,4 @@
-"""The scores that make the expectation of a loss least, and the heads that they show."""
+"""The scores with the least expected loss, and their heads."""
 
 from __future__ import annotations
 
@@ -22,47 +22,48 @@ Method = Literal["newton", "cutting planes", "many starts"]
 
 Objective = Callable[[Scores], tuple[float, Scores]]
 
-_TIED = 1e-6  # by the spread of the scores: gaps that count as none
-_SAME = 1e-10  # values of starts that found the same minimum
+_TIED = 1e-6  # gaps up to this share of the scores' spread count as ties
+_SAME = 1e-10  # relative difference of values up to which starts have the same minimum
 
-# Of Newton's method
+# Constants of Newton's method
 _PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8)
-_GROWTH = 1.0  # scores that spread by more as the penalty falls to a hundredth do so for ever
+_GROWTH = 1.0  # if the spread grows by more at the last penalty, there is no finite minimum
 _MAX_STEPS = 200
-_STEP = 1e-5  # of the Hessian's central differences
-_RESOLVED = 1e-16  # a promised fall of the value that rounding hides
+_STEP = 1e-5  # step of the Hessian's central differences
+_RESOLVED = 1e-16  # relative decrease of the value that is below rounding
 _LEAST_BEND = 1e-11
-_LONGEST = 4.0  # score units of one step
+_LONGEST = 4.0  # longest step in score units
 
-# Of cutting planes
-_BOX = 50.0  # scores are looked for between -_BOX and _BOX
+# Constants of cutting planes
+_BOX = 50.0  # scores are between -_BOX and _BOX
 _CLOSE = 1e-9
-_SLACK = 1e-8  # above the least value, by it: what still counts as least
-_GRAIN = 1e-4  # score units that the slack may stand for: smaller gaps are none
+_SLACK = 1e-8  # relative difference from the least value that counts as zero
+_GRAIN = 1e-4  # gaps in score units that count as zero, because of the slack
 _MAX_PLANES = 1000
 _EXACT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the expectation of a loss is least.
+    """The minimum of the expectation of a loss.
 
     Attributes
     ----------
     scores : float64, (n,)
-        One minimiser, with a mean of 0 where the loss reads differences alone, of length 1 where
-        it reads the direction alone. Where `finite` is False, far along the way.
+        One minimiser. Its mean is 0 if the loss depends only on differences of scores, and its
+        length is 1 if the loss depends only on their direction. If `finite` is False, the scores
+        are those of a very small penalty.
     value : float
-        The expectation there.
+        The expectation at `scores`.
     gaps : float64, (n, n)
-        The least s_i - s_j over all minimisers that were found. There is more than one where a
-        loss has flat pieces; gaps[i, j] > 0 says that all of them have i above j.
+        The least s_i - s_j over all minimisers that were found. There are several if a loss has
+        flat pieces. If gaps[i, j] > 0, all of them have i above j.
     finite : bool
-        False where the expectation falls for ever as scores run apart (or beyond what doubles
-        resolve), because some orders have no probability.
+        Whether there is a minimum. False if the expectation decreases without end as scores move
+        apart (or beyond the precision of float64), because some orders have probability 0.
     method : {"newton", "cutting planes", "many starts"}
-        The first two are sure of the least value, for they are used where the loss declares to be
-        convex; the last is the best of its starts.
+        The method. The first two find the least value, because they are used for convex losses.
+        The last returns the best of its starts.
     """
 
     scores: NDArray[np.float64]
@@ -72,21 +73,21 @@ class Minimum:
     method: Method
 
     def heads(self, k: int) -> tuple[Head, ...]:
-        """Return the heads of k objects that sorting a minimiser may show.
+        """Return the possible heads of k objects after sorting by a minimiser.
 
-        More than one where scores tie, or where minimisers differ; objects are compared two at a
-        time, so with flat pieces a head may be listed that no single minimiser shows.
+        There are several heads if scores tie or minimisers differ. Objects are compared in pairs,
+        so that with flat pieces the result may contain a head that no single minimiser has.
         """
         n = self.scores.size
         below = self.gaps > _TIED * max(float(np.ptp(self.scores)), 1e-3)  # [i, j]: j below i
-        found: list[Head] = []
+        possible_heads: list[Head] = []
         for row in _orders.heads(n, _orders.depth(k, n)).tolist():
-            after = [*row, *(o for o in range(n) if o not in row)]
+            order = [*row, *(o for o in range(n) if o not in row)]
             if not any(
-                below[later, head] for place, head in enumerate(row) for later in after[place + 1 :]
+                below[lower, head] for place, head in enumerate(row) for lower in order[place + 1 :]
             ):
-                found.append(tuple(row))
-        return tuple(found)
+                possible_heads.append(tuple(row))
+        return tuple(possible_heads)
 
 
 def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 0) -> Minimum:
@@ -95,23 +96,30 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     Parameters
     ----------
     space : Space
+        The probabilities of the orders.
     loss : Loss or str
-        A loss, or its name as ``"listmle@2"``. It reads an order as relevance n at the top, n - 1
-        below it, and so on to 1.
+        A loss, or its name, such as ``"listmle@2"``. An order gives relevance n to the object at
+        the top, n - 1 to the next one, and so on to 1.
     n_starts : int
-        Random starts, for a loss that does not declare to be convex.
+        The number of random starts, for a loss that is not declared convex.
     seed : int
+        The seed of the starts.
+
+    Returns
+    -------
+    Minimum
 
     Raises
     ------
     ArgumentError
-        For a loss that declares to be neither convex nor smooth: its minimum cannot be trusted.
+        If the loss is declared neither convex nor smooth, so that its minimum would be unreliable.
 
     Notes
     -----
-    Newton's method with a penalty taken away in steps for smooth losses; cutting planes by linear
-    programmes, between scores of -50 and 50, for convex ones with kinks.
-    Cost: evaluates all n! orders some hundred times.
+    Smooth losses are minimised by Newton's method with a penalty that is removed in steps. Convex
+    losses with kinks are minimised by cutting planes with linear programs, for scores between -50
+    and 50.
+    Cost: some hundred evaluations of all n! orders.
 
     References
     ----------
@@ -121,8 +129,8 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     --------
     >>> from podium import losses
     >>> space = Space.plackett_luce([2.0, 0.0, 1.0])
-    >>> found = minimise(space, losses.get("listmle"))
-    >>> bool(np.allclose(found.scores, [1.0, -1.0, 0.0])), found.heads(2)
+    >>> minimum = minimise(space, losses.get("listmle"))
+    >>> bool(np.allclose(minimum.scores, [1.0, -1.0, 0.0])), minimum.heads(2)
     (True, ((0, 2),))
     """
     reading = Reading(loss, space.n)
@@ -163,8 +171,8 @@ def _by_planes(expected: Objective, reading: Reading) -> Minimum:
 def _by_starts(
     expected: Objective, reading: Reading, n_starts: int, rng: np.random.Generator
 ) -> Minimum:
-    """Return the best of several starts; gaps are the least over all that are as good."""
-    found: list[tuple[float, Scores, bool]] = []
+    """Return the best of several starts, with the least gaps over all equally good starts."""
+    candidates: list[tuple[float, Scores, bool]] = []
     for _ in range(n_starts):
         start = rng.standard_normal(reading.n)
         if reading.is_scale_free:
@@ -172,10 +180,14 @@ def _by_starts(
         else:
             scores, finite = _descend(expected, start)
         scores = _normal(scores, reading)
-        found.append((expected(scores)[0], scores, finite))
-    value, scores, finite = min(found, key=lambda each: each[0])
-    as_good = [each[1] for each in found if each[0] <= value + _SAME * max(1.0, abs(value))]
-    gaps = np.min([each[:, None] - each for each in as_good], axis=0)
+        candidates.append((expected(scores)[0], scores, finite))
+    value, scores, finite = min(candidates, key=lambda candidate: candidate[0])
+    equally_good = [
+        candidate[1]
+        for candidate in candidates
+        if candidate[0] <= value + _SAME * max(1.0, abs(value))
+    ]
+    gaps = np.min([candidate[:, None] - candidate for candidate in equally_good], axis=0)
     return Minimum(scores, value, gaps, finite, "many starts")
 
 
@@ -186,15 +198,15 @@ def _normal(scores: Scores, reading: Reading) -> Scores:
 
 
 def _descend(objective: Objective, start: Scores) -> tuple[Scores, bool]:
-    """Minimise with ever smaller penalties on the squared scores, and with none at last.
+    """Minimise with decreasing penalties on the squared scores, and finally without a penalty.
 
     Returns
     -------
     scores : float64, (n,)
-        Where there is no minimum, those of the smallest penalty: scores run apart as its
-        logarithm, and their order is that of the limit.
+        The minimiser. If there is no minimum, the scores of the smallest penalty: their spread
+        grows with the logarithm of the penalty, and their order is that of the limit.
     finite : bool
-        Whether the last hundredth of the penalty left them where they were.
+        Whether the spread grew by at most 1 at the last decrease of the penalty.
     """
     scores, spreads = start, [0.0]
     for penalty in _PENALTIES:
@@ -210,7 +222,7 @@ def _descend(objective: Objective, start: Scores) -> tuple[Scores, bool]:
 
 
 def _newton(objective: Objective, scores: Scores) -> Scores:
-    """Minimise from a start, by damped Newton steps, to what rounding lets be seen."""
+    """Minimise from a start by damped Newton steps, up to rounding."""
     value, grad = objective(scores)
     for _ in range(_MAX_STEPS):
         direction = _direction(objective, scores, grad)
@@ -224,23 +236,25 @@ def _newton(objective: Objective, scores: Scores) -> Scores:
 
 
 def _direction(objective: Objective, scores: Scores, grad: Scores) -> Scores:
-    """Return Newton's step, downhill in every direction of the Hessian, of either sign."""
+    """Return the Newton step with absolute eigenvalues of the Hessian, a direction of descent."""
     n = scores.size
     hessian = np.empty((n, n))
     for i in range(n):
         h = _STEP * np.eye(n)[i]
         hessian[i] = (objective(scores + h)[1] - objective(scores - h)[1]) / (2 * _STEP)
-    bend, axes = np.linalg.eigh((hessian + hessian.T) / 2)
-    safe = np.maximum(np.abs(bend), _LEAST_BEND * max(1.0, float(np.abs(bend).max())))
-    move = -axes @ ((axes.T @ grad) / safe)
-    longest = float(np.abs(move).max())
-    return move * min(1.0, _LONGEST / longest) if longest else move
+    curvatures, axes = np.linalg.eigh((hessian + hessian.T) / 2)
+    safe_curvatures = np.maximum(
+        np.abs(curvatures), _LEAST_BEND * max(1.0, float(np.abs(curvatures).max()))
+    )
+    step = -axes @ ((axes.T @ grad) / safe_curvatures)
+    largest_change = float(np.abs(step).max())
+    return step * min(1.0, _LONGEST / largest_change) if largest_change else step
 
 
 def _backtracked(
     objective: Objective, scores: Scores, value: float, direction: Scores, slope: float
 ) -> float:
-    """Return a step that lowers the value; 0 where rounding lets none."""
+    """Return a step length that lowers the value, or 0 if there is none because of rounding."""
     step, rounding = 1.0, 4.0 * _RESOLVED * max(1.0, abs(value))
     while step > 1e-10:
         if objective(scores + step * direction)[0] <= value + 1e-4 * step * slope + rounding:
@@ -250,7 +264,7 @@ def _backtracked(
 
 
 class _Planes:
-    """The largest of all tangents taken so far: never above the function."""
+    """The maximum of the tangents so far, a lower bound of a convex function."""
 
     def __init__(self, objective: Objective, n: int, *, centred: bool) -> None:
         self._objective, self._n, self._centred = objective, n, centred
@@ -259,14 +273,14 @@ class _Planes:
         self.cut(np.zeros(n))
 
     def cut(self, scores: Scores) -> float:
-        """Add the tangent at these scores, and return the function's value."""
+        """Add the tangent at these scores, and return the value of the function."""
         value, slope = self._objective(scores)
         self._slopes.append(slope)
         self._heights.append(value - float(slope @ scores))
         return value
 
     def minimum(self) -> tuple[Scores, float]:
-        """Return a minimiser and the least value, exact for a function of flat pieces."""
+        """Return a minimiser and the least value, exact for a piecewise linear function."""
         best, least = np.zeros(self._n), np.inf
         while len(self._slopes) < _MAX_PLANES:
             scores, height = self._solved(np.append(np.zeros(self._n), 1.0), np.inf)
@@ -278,7 +292,7 @@ class _Planes:
         return best, least
 
     def least_gap(self, i: int, j: int, least: float) -> float:
-        """Return the least s_i - s_j over all scores where the function has its least value."""
+        """Return the least s_i - s_j over all scores at which the function has its least value."""
         aim = np.zeros(self._n + 1)
         aim[i], aim[j] = 1.0, -1.0
         slack = _SLACK * max(1.0, abs(least))
@@ -291,19 +305,19 @@ class _Planes:
         return 0.0 if abs(gap) <= _GRAIN else gap
 
     def _solved(self, aim: NDArray[np.float64], highest: float) -> tuple[Scores, float]:
-        """Return scores and height with the least aim, above all planes and no higher."""
+        """Return the scores and the height with the least aim, above all planes, up to highest."""
         slopes = np.array(self._slopes)
-        rows = np.hstack([slopes, -np.ones((len(slopes), 1))])
-        equal = np.append(np.ones(self._n), 0.0)[None] if self._centred else None
-        found: Any = linprog(
+        inequality_rows = np.hstack([slopes, -np.ones((len(slopes), 1))])
+        equality_rows = np.append(np.ones(self._n), 0.0)[None] if self._centred else None
+        solution: Any = linprog(
             aim,
-            A_ub=rows,
+            A_ub=inequality_rows,
             b_ub=-np.array(self._heights),
-            A_eq=equal,
-            b_eq=None if equal is None else np.zeros(1),
+            A_eq=equality_rows,
+            b_eq=None if equality_rows is None else np.zeros(1),
             bounds=[(-_BOX, _BOX)] * self._n + [(None, None if np.isinf(highest) else highest)],
             method="highs",
             options=_EXACT,
         )
-        x = np.asarray(found.x, np.float64)
+        x = np.asarray(solution.x, np.float64)
         return x[:-1], float(x[-1])

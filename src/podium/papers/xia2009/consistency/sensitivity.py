@@ -1,4 +1,4 @@
-"""Whether a loss is top-k subgroup order sensitive: a search for what would refute it."""
+"""A search for counter-examples to a loss being top-k subgroup order sensitive."""
 
 from __future__ import annotations
 
@@ -29,33 +29,35 @@ CONDITIONS: dict[Condition, str] = {
     "constant": "two orders with the same head cost differently (2)",
     "steeper": "equal scores, and no exchange makes the slope larger (3)",
 }
-"""What definition 3 asks, in its order, and what a counter-example to each shows."""
+"""The conditions of definition 3 in its order, and the meaning of a counter-example to each."""
 
-_CLOSE = 1e-9  # by the size of the values: what counts as a difference
-_STEP = 1e-6  # of one-sided slopes
-_KINK = 1e-3  # slopes that differ by more have a kink between them
+_CLOSE = 1e-9  # relative difference up to which values count as equal
+_STEP = 1e-6  # step of one-sided slopes
+_KINK = 1e-3  # relative difference of one-sided slopes above which there is a kink
 
 
 @dataclass(frozen=True)
 class CounterExample:
-    """One thing that definition 3 forbids, as a loss does it.
+    """A violation of a condition of definition 3 by a loss.
 
     Attributes
     ----------
     condition : str
         A key of `CONDITIONS`.
     scores : tuple of float
+        The scores of the objects.
     pair : (int, int)
-        Objects i and j, i above j in `order`; the same object twice where the condition is
-        about one alone.
+        The objects i and j, with i above j in `order`. The same object twice if the condition
+        concerns only one.
     order : tuple of int
-        The object at each place. For "strict" and "steeper", which no order fulfils, the one
-        that comes closest.
+        The object at each place. "strict" and "steeper" are violated if no order meets them. For
+        these, the order that comes closest.
     values : (float, float)
-        What should have been otherwise. "symmetric": the value, and that with both exchanged in
-        scores and order. "ordered", "strict", "constant": the value of `order`, and with i and j
-        exchanged in it. "steeper": the slopes by score i of these two. "differentiable": the
-        slopes to the left and right of score i. "non-negative": the value, twice.
+        The values that violate the condition. "symmetric": the value, and the value with i and j
+        exchanged in scores and order. "ordered", "strict", "constant": the value of `order`, and
+        the value with i and j exchanged in it. "steeper": the slopes by score i of these two
+        orders. "differentiable": the slopes to the left and right of score i. "non-negative": the
+        value, twice.
     """
 
     condition: Condition
@@ -67,16 +69,17 @@ class CounterExample:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a search for counter-examples to definition 3 came back with.
+    """The result of a search for counter-examples to definition 3.
 
     Attributes
     ----------
     n, k : int
+        The number of objects and the cutoff.
     n_scores : int
-        Score vectors tried, each with all n! orders and all pairs.
+        The number of score vectors that were tried with all n! orders and all pairs.
     counterexamples : tuple of CounterExample
-        The first of each condition that was found violated; scores are tried from small whole
-        numbers upwards.
+        The first counter-example to each violated condition. Scores are tried in ascending order,
+        from small whole numbers.
     """
 
     n: int
@@ -86,19 +89,21 @@ class Sensitivity:
 
     @property
     def refuted(self) -> bool:
-        """True is a proof, by example. False says that this search found nothing, no more."""
+        """Whether there is a counter-example, which is a proof. False is not a proof."""
         return bool(self.counterexamples)
 
     @property
     def violated(self) -> tuple[Condition, ...]:
-        """Which conditions have a counter-example."""
-        return tuple(found.condition for found in self.counterexamples)
+        """The conditions with a counter-example."""
+        return tuple(example.condition for example in self.counterexamples)
 
     def __str__(self) -> str:
-        what = f"top-{self.k} subgroup order sensitive for {self.n} objects"
+        property_text = f"top-{self.k} subgroup order sensitive for {self.n} objects"
         if not self.refuted:
-            return f"{what}: no counter-example at {self.n_scores} score vectors (no proof)"
-        return f"not {what}: violates {', '.join(self.violated)}"
+            return (
+                f"{property_text}: no counter-example at {self.n_scores} score vectors (no proof)"
+            )
+        return f"not {property_text}: violates {', '.join(self.violated)}"
 
 
 def sensitivity(
@@ -109,27 +114,29 @@ def sensitivity(
     Parameters
     ----------
     loss : Loss or str
-        A loss, or its name as ``"listmle@2"``. It reads an order as relevance n at the
-        top, n - 1 below it, and so on to 1.
+        A loss, or its name, such as ``"listmle@2"``. An order gives relevance n to the object at
+        the top, n - 1 to the next one, and so on to 1.
     n : int
-        Objects, 2 to 8; 5 take a second or so.
+        The number of objects, 2 to 8. A search with 5 objects takes about a second.
     k : int
-        Of the top-k subgroups; the loss's own k, if it has one, is its own affair.
+        The cutoff of the top-k subgroups. The loss's own cutoff is independent of it.
     n_random : int
-        Score vectors drawn, beside all vectors of 0, 1 and 2 and others with ties and large gaps.
+        The number of random score vectors. All vectors of 0, 1 and 2, and others with ties and
+        large gaps, are tried before.
     seed : int
+        The seed of the random score vectors.
 
     Returns
     -------
     Sensitivity
-        `refuted`, and the smallest counter-example found to each condition. A search that finds
-        none has proved nothing.
+        The first counter-example to each condition. A search without a counter-example proves
+        nothing.
 
     Notes
     -----
-    Differences below 1e-9 of a value count as none. A kink counts against the loss: the
-    definition asks for a differentiable one. The vector of zeros is left out, where cosines are
-    undefined.
+    Relative differences below 1e-9 count as zero. A kink is a counter-example, because the
+    definition requires a differentiable loss. The vector of zeros is not tried, because cosines
+    are undefined there.
 
     References
     ----------
@@ -145,42 +152,42 @@ def sensitivity(
     """
     n = _orders.size(n)
     search = _Search(Reading(loss, n), _orders.depth(k, n))
-    count = n_random and _check.cutoff(n_random, name="n_random")
+    n_draws = n_random and _check.cutoff(n_random, name="n_random")
     n_scores = 0
-    for scores in _vectors(n, count, np.random.default_rng(_check.seed(seed))):
+    for scores in _vectors(n, n_draws, np.random.default_rng(_check.seed(seed))):
         search.at(scores)
         n_scores += 1
-    found = [search.found[name] for name in CONDITIONS if name in search.found]
-    return Sensitivity(n, search.k, n_scores, tuple(found))
+    examples = [search.found[name] for name in CONDITIONS if name in search.found]
+    return Sensitivity(n, search.k, n_scores, tuple(examples))
 
 
 def _vectors(n: int, n_random: int, rng: np.random.Generator) -> Iterator[Scores]:
-    """Yield small whole numbers first, then large gaps, then draws with and without ties."""
+    """Yield vectors of small whole numbers, of large gaps, and draws with and without ties."""
     grid = sorted(itertools.product((0.0, 1.0, 2.0), repeat=n), key=lambda v: (max(v), sum(v)))
     yield from (np.array(v) for v in grid if any(v))
     for gap in (-1.0, 8.0, 40.0):
         yield from (np.array(v) for v in sorted(set(itertools.permutations([gap, *range(n - 1)]))))
     for i in range(n_random):
-        drawn = rng.standard_normal(n) * rng.choice([0.3, 1.0, 4.0])
+        scores = rng.standard_normal(n) * rng.choice([0.3, 1.0, 4.0])
         if i % 2:
-            drawn[rng.integers(n)] = drawn[rng.integers(n)]
-        yield drawn
+            scores[rng.integers(n)] = scores[rng.integers(n)]
+        yield scores
 
 
 class _Search:
-    """Holds a loss to definition 3 at one score vector after another."""
+    """A check of definition 3 for a loss at one score vector after another."""
 
     scores: Scores
-    values: Scores  # of every order
+    values: Scores  # the value of every order
     close: float
 
     def __init__(self, reading: Reading, k: int) -> None:
         self.reading, self.n, self.k = reading, reading.n, k
         self.found: dict[Condition, CounterExample] = {}
-        self._askew = np.sqrt(np.arange(2.0, self.n + 2))  # along no kink of whole numbers
+        self._askew = np.sqrt(np.arange(2.0, self.n + 2))  # not along a kink of whole numbers
 
     def at(self, scores: Scores) -> None:
-        """Try all orders and pairs with these scores."""
+        """Check all orders and pairs at these scores."""
         self.scores = scores
         self.values, slopes = self.reading.values_and_gradients(scores)
         self.close = _CLOSE * (1.0 + float(np.abs(self.values).max()))
@@ -189,7 +196,7 @@ class _Search:
             value = float(self.values[lowest])
             self._note("non-negative", (0, 0), lowest, (value, value))
         self._kinks()
-        for i in range(self.n - 1):  # exchanges of neighbours make up all others
+        for i in range(self.n - 1):  # all exchanges are composed of exchanges of neighbours
             self._symmetric(i, i + 1)
         for i, j in _orders.pairs(self.n):
             if scores[i] != scores[j]:
@@ -199,7 +206,7 @@ class _Search:
                 self._steeper((j, i), slopes)
 
     def _kinks(self) -> None:
-        """Look along all scores at once first: a kink of any shows there."""
+        """Check for kinks, first along a direction in which a kink of any score shows."""
         if "differentiable" in self.found or not self._bent(self._askew)[0].size:
             return
         for i in range(self.n):
@@ -209,26 +216,26 @@ class _Search:
                 self._note("differentiable", (i, i), row, (left[row], right[row]))
 
     def _bent(self, direction: Scores) -> tuple[NDArray[np.int64], Scores, Scores]:
-        """Return the orders whose slopes to both sides differ, and the slopes of all orders."""
+        """Return the orders with a kink in this direction, and the slopes of all to both sides."""
         step = _STEP * direction
         left = (self.values - self._values_at(self.scores - step)) / _STEP
         right = (self._values_at(self.scores + step) - self.values) / _STEP
         return np.flatnonzero(np.abs(right - left) > _KINK * (1.0 + np.abs(left))), left, right
 
     def _symmetric(self, i: int, j: int) -> None:
-        other = self.values
+        exchanged_values = self.values
         if self.scores[i] != self.scores[j]:
-            moved = self.scores.copy()
-            moved[[i, j]] = moved[[j, i]]
-            other = self._values_at(moved)
-        swapped = other[_orders.exchanged(self.n, self.n, i, j)]
-        gap = np.abs(swapped - self.values)
+            exchanged_scores = self.scores.copy()
+            exchanged_scores[[i, j]] = exchanged_scores[[j, i]]
+            exchanged_values = self._values_at(exchanged_scores)
+        swapped_values = exchanged_values[_orders.exchanged(self.n, self.n, i, j)]
+        gap = np.abs(swapped_values - self.values)
         row = int(np.argmax(gap))
         if gap[row] > self.close:
-            self._note("symmetric", (i, j), row, (self.values[row], swapped[row]))
+            self._note("symmetric", (i, j), row, (self.values[row], swapped_values[row]))
 
     def _ordered(self, pair: tuple[int, int]) -> None:
-        """Look at the orders with the lower-scored object of the pair above the other."""
+        """Check the orders with the first, lower-scored object of the pair above the second."""
         changes, rows, swapped = self._contradicting(pair)
         gain = self.values[rows] - self.values[swapped]
         excesses: dict[Condition, Scores] = {
@@ -254,11 +261,14 @@ class _Search:
     def _contradicting(
         self, pair: tuple[int, int]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-        """Return whose head the exchange changes, the orders with i above j, and the exchanged."""
-        place = _orders.positions(self.n)
-        rows = np.flatnonzero(place[:, pair[0]] < place[:, pair[1]])
+        """Return the orders with i above j, the exchanged orders, and whether the heads differ.
+
+        The result is (heads differ, numbers of the orders, numbers of the exchanged orders).
+        """
+        places = _orders.positions(self.n)
+        rows = np.flatnonzero(places[:, pair[0]] < places[:, pair[1]])
         swapped = _orders.exchanged(self.n, self.n, *sorted(pair))[rows]
-        return place[rows, pair[0]] < self.k, rows, swapped
+        return places[rows, pair[0]] < self.k, rows, swapped
 
     def _values_at(self, scores: Scores) -> Scores:
         return self.reading.values_and_gradients(scores)[0]
@@ -266,15 +276,17 @@ class _Search:
     def _compare(
         self, condition: Condition, pair: tuple[int, int], row: int, values: Scores
     ) -> None:
-        """Note an order's value, and that of the order with the pair exchanged."""
-        other = int(_orders.exchanged(self.n, self.n, *sorted(pair))[row])
-        self._note(condition, pair, row, (values[row], values[other]))
+        """Record the values of an order and of the order with the pair exchanged."""
+        exchanged_row = int(_orders.exchanged(self.n, self.n, *sorted(pair))[row])
+        self._note(condition, pair, row, (values[row], values[exchanged_row]))
 
     def _note(
         self, condition: Condition, pair: tuple[int, int], row: int, values: tuple[float, float]
     ) -> None:
-        """Keep the first counter-example of a condition."""
+        """Record a counter-example if it is the first to its condition."""
         order = tuple(map(int, _orders.permutations(self.n)[row]))
-        both = float(values[0]), float(values[1])
-        example = CounterExample(condition, tuple(map(float, self.scores)), pair, order, both)
+        float_values = float(values[0]), float(values[1])
+        example = CounterExample(
+            condition, tuple(map(float, self.scores)), pair, order, float_values
+        )
         self.found.setdefault(condition, example)

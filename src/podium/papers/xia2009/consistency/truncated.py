@@ -1,4 +1,4 @@
-"""Any loss on grades, modified for the top k as the paper modifies listwise ones."""
+"""A modification of any loss on grades for the top k, as in the paper for listwise losses."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from podium.types import Keys, PerGroup, PerRow
 
 @dataclass(frozen=True, init=False)
 class Truncated(Loss):
-    """A loss that is told the grades of the k best rows of a group, and 0 of all others.
+    """A loss on the grades of the k best rows of each group, with grade 0 for all other rows.
 
-    A row's relevance becomes what it exceeds the group's (k+1)-th largest relevance by, if it
-    does. So the head keeps its order, the rows below it are one tie, and a loss that reads pairs
-    has none among them: the paper's modification of the truth scores (section 4.3), for losses
-    that have no k of their own.
+    The (k+1)-th largest relevance of a group is subtracted from the relevance of its rows, and
+    negative differences become 0. The head therefore keeps its order, the rows below it are tied,
+    and a loss on pairs has no pairs of them. This is the paper's modification of the truth scores
+    (section 4.3), for losses without a cutoff.
 
     Parameters
     ----------
     loss : Loss or str
-        A pairwise, pointwise or other loss that takes ties as ties, or its name.
+        A pairwise, pointwise or other loss in which equal grades are ties, or its name.
     k : int
-        Rows that keep a grade; a group with no more rows than that keeps its grades.
+        The number of rows that keep a grade. A group with at most k rows keeps its grades.
 
     Notes
     -----
-    Rows tied with the (k+1)-th get 0 as well, so fewer than k may keep a grade. What the loss
-    declares of itself (`convex`, `smooth`, `shift_invariant`) holds of this one too. A loss that
-    puts tied rows in a drawn order does so with the truncated grades, from the same keys.
+    Rows that are tied with the (k+1)-th get 0 too, so that fewer than k rows may keep a grade.
+    The declared properties of the loss (`convex`, `smooth`, `shift_invariant`) are valid for the
+    truncated loss. A loss that draws the order of tied rows draws it for the truncated grades,
+    with the same keys.
 
     References
     ----------
-    xia2009, section 6: pointwise and pairwise losses are its announced future work.
+    xia2009, section 6, which announces pointwise and pairwise losses as future work.
 
     Examples
     --------
@@ -68,17 +69,17 @@ class Truncated(Loss):
         rng: np.random.Generator | None = None,
         keys: Keys | None = None,
     ) -> Any:
-        """Truncate the relevances and prepare the loss with them; keys are for one that draws."""
+        """Return the loss's target of the truncated grades; `keys` is for losses that draw."""
         grades = self._grades(inputs.relevance_of(relevance, groups), groups)
-        given: dict[str, Any] = {} if keys is None else {"keys": keys}
-        return self.loss.prepare(grades, groups, weights=weights, rng=rng, **given)
+        key_arguments: dict[str, Any] = {} if keys is None else {"keys": keys}
+        return self.loss.prepare(grades, groups, weights=weights, rng=rng, **key_arguments)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
-        """Return the loss's values, and the gradient of their mean by each row's score."""
+        """Return the values of the loss, and the gradient of their mean by the scores."""
         return self.loss.value_and_grad(scores, target)
 
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return the loss's positive second-order bound by row."""
+        """Return the positive second-order bound of the loss by row."""
         return self.loss.curvature(scores, target)
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
@@ -86,14 +87,14 @@ class Truncated(Loss):
         return self.loss.draw(groups, rng)
 
     def why_undefined(self, target: Any) -> str:
-        """Say what the loss requires of a group."""
+        """Return a message with the loss's requirement on groups."""
         return self.loss.why_undefined(target)
 
     def _grades(self, relevance: PerRow, groups: Groups) -> PerRow:
-        """Return what each row exceeds its group's (k+1)-th largest relevance by."""
+        """Return the excess of each row's relevance over the (k+1)-th largest of its group."""
         index = groups.index
         order = np.lexsort((-relevance, index))
         floor = np.zeros(groups.n_groups)
-        long = groups.sizes > self.k
-        floor[long] = relevance[order][groups.offsets[:-1][long] + self.k]
+        is_longer = groups.sizes > self.k
+        floor[is_longer] = relevance[order][groups.offsets[:-1][is_longer] + self.k]
         return np.maximum(relevance - floor[index], 0.0)

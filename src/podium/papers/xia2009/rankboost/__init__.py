@@ -1,4 +1,4 @@
-"""RankBoost: thresholds on single features, added up round by round."""
+"""RankBoost: a sum of thresholds on single features, learned round by round."""
 
 from podium.papers.xia2009.rankboost.ranker import RankBoost
 

@@ -1,4 +1,4 @@
-"""RankBoost as an estimator."""
+"""The estimator of RankBoost."""
 
 from __future__ import annotations
 
@@ -20,76 +20,80 @@ from podium.rankers.estimator import Ranker
 from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress, RowIndex
 
-_BLOCK = 4096  # rows whose used features are brought together at once
+_BLOCK = 4096  # number of rows that are scored at once
 
 
 class RankBoost(Ranker):
     """RankBoost: a weighted sum of thresholds on single features, learned from weighted pairs.
 
-    ``score(x) = sum_t alpha_t * [x[feature_t] > threshold_t]``. Each round takes the threshold
-    that raises upper rows of the pairs most above lower ones, as pairs are weighted now,
-    r = sum of their weights times [upper row above it] - [lower row above it], gives it
-    alpha = log((1 + r) / (1 - r)) / 2, and weighs each pair anew by the exponential of its score
-    difference, wrong pairs up. Pairs are all rows of one group with different relevance.
+    The score is ``score(x) = sum_t alpha_t * [x[feature_t] > threshold_t]``. A pair consists of
+    two rows of one group with different relevance; the upper row is the more relevant one. Each
+    round selects the threshold with the largest absolute correlation r, the weighted sum over
+    pairs of ``[upper row above the threshold] - [lower row above the threshold]``. Its weight is
+    ``alpha = log((1 + r) / (1 - r)) / 2``. Then each pair is weighted by the exponential of its
+    score difference, so that wrongly ordered pairs gain weight.
 
     Parameters
     ----------
     n_rounds : int
-        Weak rankers at most.
+        The maximum number of weak rankers.
     n_thresholds : int, optional
-        Thresholds of each feature at most, with about as many rows between them; without it one
-        between any two neighbouring values.
+        The maximum number of thresholds per feature, with about equally many rows between them.
+        By default, there is one threshold between any two neighbouring values.
     per : {"pair", "group"}
-        "pair": every pair weighs the same at first, as in the source, so that long lists count
-        most. "group": every group does, as in `podium.losses.PairwiseExponential`.
+        The unit of equal initial weights. With "pair", as in the source, all pairs have the same
+        weight, so that long lists count most. With "group", all groups have the same weight, as
+        in `podium.losses.PairwiseExponential`.
     eval_metric : str or Measure
-        What `score` returns and what an `eval_set` is measured by.
+        The measure on the `eval_set`, which `score` returns too.
     patience : int, optional
-        With an `eval_set`: stop after this many rounds without a better value. None runs on.
+        The number of rounds without a better value on the `eval_set` after which the fit stops.
+        By default, it does not stop early.
     min_relevance : float
-        Relevance from which a row is a positive to measures that know only those; learning
-        reads the grades.
+        The least relevance of a positive, for binary measures. Learning uses the grades.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing.
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
 
     Attributes
     ----------
     feature_ : int64, (n_kept,)
-        Feature of each weak ranker, up to the round that was kept: with an `eval_set` the best,
-        otherwise the last.
+        The feature of each weak ranker, up to the selected round. This is the best round on the
+        `eval_set`, or else the last.
     threshold_ : float64, (n_kept,)
-        Halfway between two values of the training rows.
+        The thresholds, halfway between two values of the training rows.
     alpha_ : float64, (n_kept,)
-        Weights; negative where smaller values rank higher.
+        The weights, which are negative if smaller values rank higher.
     objective_ : float
-        Mean exponential loss of the training pairs after that round.
+        The mean exponential loss of the training pairs after the selected round.
     best_iteration_ : int
-        That round, from 0; -1 where no threshold helped.
+        The selected round, from 0, or -1 if no threshold improves the loss.
     n_iter_ : int
-        Rounds run.
+        The number of rounds run.
     stop_reason_ : {"n_rounds", "patience", "converged", "separated"}
-        "n_rounds": n_rounds were run. "converged": no threshold orders the weighted pairs better
-        than chance, the loss is at its minimum. "separated": the last one orders all of them.
+        The reason for stopping. "converged": no threshold orders the weighted pairs better than
+        chance, so that the loss is at its minimum. "separated": the last threshold orders all
+        pairs correctly.
     history_ : dict of float64, (n_iter_,)
-        "objective" and "correlation" (r) by round, and with an eval_set "validation": its mean
-        eval_metric, signed so that higher is better.
+        The values "objective" and "correlation" (r) by round, and with an eval_set "validation",
+        its mean eval_metric, with the sign for which higher is better.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The attributes of scikit-learn.
 
     Notes
     -----
-    Coordinate descent on `podium.losses.PairwiseExponential`, whose gradient is what the weights
-    of pairs sum to by row: so no pair is stored. The loss never rises, since a round multiplies
-    it by at most sqrt(1 - r^2). Of thresholds with equal r, up to rounding, the first feature's
-    highest is taken. r is held at 1 - 1e-9, which keeps alpha finite.
+    The fit is coordinate descent on `podium.losses.PairwiseExponential`. Only the sums of pair
+    weights by row are needed, which are the gradient of this loss, so that pairs are not stored.
+    The loss never increases, because each round multiplies it by at most sqrt(1 - r^2). Of
+    thresholds with equal r up to rounding, the highest threshold of the first feature is selected.
+    The absolute value of r is at most 1 - 1e-9 in alpha, which is therefore finite.
 
-    Groups of one row or one relevance have no pairs and teach nothing. Missing features are
-    refused. Scales of features do not matter, only their order. Ties in the scores are common
-    with few rounds, and count as errors. Weights are of groups.
+    Groups with one row or equal relevance have no pairs and do not contribute. Missing features
+    raise an error. Only the order of a feature's values matters, not its scale. Ties of scores are
+    common after few rounds, and count as errors. Weights are per group.
 
-    Nothing is random. A refit gives the same bits, whatever the number of threads; row order
-    does not matter beyond rounding. Cost: a sort of each feature, then each round one pass over
-    all stored features of the rows that have pairs.
+    Nothing is random. The result of a refit is bitwise equal for any number of threads. The order
+    of rows has no effect beyond rounding. Cost: a sort of each feature, and one pass per round over
+    all stored features of the rows with pairs.
 
     References
     ----------
@@ -144,26 +148,31 @@ class RankBoost(Ranker):
         Parameters
         ----------
         X : (n_rows, n_features)
-            Dense or sparse; finite.
+            The features, dense or sparse, all finite.
         y : (n_rows,)
-            Relevance of each row, >= 0.
+            The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            Group of each row, in any order; needed, or `group`, unless one_group=True.
+            The group of each row, in any order. Either `qid` or `group` is required unless
+            one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
-            One weight >= 0 per group: in rising order of labels, or repeated on its rows.
+            One weight >= 0 per group, in ascending order of labels, or repeated on its rows.
         group : (n_groups,), optional
-            Sizes of consecutive groups instead of `qid`.
+            The sizes of consecutive groups, instead of `qid`.
         eval_set : (X, y, qid), optional
-            Rows to choose the number of rounds by; (X, y) with one_group=True.
+            The rows on which the number of rounds is chosen; (X, y) with one_group=True.
         progress : callable, optional
-            Called as ``progress(done, total, note)`` after each round.
+            The function that is called as ``progress(done, total, note)`` after each round.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         ArgumentError
-            For a parameter out of range, non-finite or missing data, lengths that differ,
-            negative relevance or weights, weights that vary within a group, groups that were
-            not given, or no group with rows of different relevance.
+            If a parameter is out of range, data are missing or not finite, lengths differ, a
+            relevance or a weight is negative, weights vary within a group, groups are missing, or
+            no group has rows of different relevance.
 
         Warns
         -----
@@ -171,52 +180,60 @@ class RankBoost(Ranker):
             If no threshold of any feature orders the pairs better than chance.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what an earlier fit learned
-        limits, cuts, per = self._checked()
+            delattr(self, name)  # attributes of an earlier fit
+        limits, n_thresholds, per = self._checked()
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
         pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
-        part = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
-        self._keep(boost(coded(part, cuts), pairs, judge, *limits, or_silent(progress)))
+        pair_features = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
+        self._keep(
+            boost(coded(pair_features, n_thresholds), pairs, judge, *limits, or_silent(progress))
+        )
         return self
 
     def predict(self, X: Any) -> PerRow:
-        """Return the score of each row, float64, (n_rows,); higher ranks first."""
+        """Return the score of each row, float64, (n_rows,). Rows with higher scores rank first."""
         check_is_fitted(self)
         features = self._features(X, reset=False)
         inputs.finite_features(features, None, "X")
-        used, column = np.unique(self.feature_, return_inverse=True)
+        used_features, column = np.unique(self.feature_, return_inverse=True)
         rounds = list(zip(column.tolist(), self.threshold_, self.alpha_, strict=True))
         scores = np.zeros(int(features.shape[0]))
         for start in range(0, scores.size, _BLOCK):
-            block = np.asfortranarray(_dense(features[start : start + _BLOCK][:, used]))
-            for f, threshold, alpha in rounds:
-                scores[start : start + _BLOCK] += alpha * (block[:, f] > threshold)
+            block = np.asfortranarray(_dense(features[start : start + _BLOCK][:, used_features]))
+            for i, threshold, alpha in rounds:
+                scores[start : start + _BLOCK] += alpha * (block[:, i] > threshold)
         return scores
 
     def check_restored(self) -> None:
-        """Raise an ArgumentError unless what a file brought is a model of these features."""
-        for name, kinds in (("feature_", "iu"), ("threshold_", "f"), ("alpha_", "f")):
+        """Check that attributes from a file are a model of these features.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape or type is wrong, a value is not finite, or a feature does not exist.
+        """
+        for name, dtype_kinds in (("feature_", "iu"), ("threshold_", "f"), ("alpha_", "f")):
             values = np.asarray(getattr(self, name))
-            if values.shape != (self.feature_.size,) or values.dtype.kind not in kinds:
+            if values.shape != (self.feature_.size,) or values.dtype.kind not in dtype_kinds:
                 raise ArgumentError(f"{name} has shape {values.shape} and type {values.dtype}")
             if not np.isfinite(values).all():
                 raise ArgumentError(f"{name} is not finite")
-        beyond = (self.feature_ < 0) | (self.feature_ >= self.n_features_in_)
-        if beyond.any():
+        does_not_exist = (self.feature_ < 0) | (self.feature_ >= self.n_features_in_)
+        if does_not_exist.any():
             raise ArgumentError(f"feature_ names features beyond the {self.n_features_in_}")
 
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
-        """Check the parameters; return rounds and patience, thresholds, and what weighs alike."""
+        """Return the checked ((n_rounds, patience), n_thresholds, per)."""
         _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
         parse(self.eval_metric)
-        patience, cuts = self.patience, self.n_thresholds
+        patience, n_thresholds = self.patience, self.n_thresholds
         if patience is not None:
             patience = _check.cutoff(patience, name="patience")
         return (
             (_check.cutoff(self.n_rounds, name="n_rounds"), patience),
-            None if cuts is None else _check.cutoff(cuts, name="n_thresholds"),
+            None if n_thresholds is None else _check.cutoff(n_thresholds, name="n_thresholds"),
             _check.choice(self.per, "per", ("pair", "group")),
         )
 
@@ -235,16 +252,16 @@ class RankBoost(Ranker):
         return Judge(rows.relevance.size, above, measure)
 
     def _keep(self, course: Course) -> None:
-        kept = course.best + 1
-        self.feature_ = np.array(course.feature[:kept], np.int64)
-        self.threshold_ = np.array(course.threshold[:kept], np.float64)
-        self.alpha_ = np.array(course.alpha[:kept], np.float64)
-        self.objective_ = course.objective[course.best] if kept else 1.0
+        n_kept = course.best + 1
+        self.feature_ = np.array(course.feature[:n_kept], np.int64)
+        self.threshold_ = np.array(course.threshold[:n_kept], np.float64)
+        self.alpha_ = np.array(course.alpha[:n_kept], np.float64)
+        self.objective_ = course.objective[course.best] if n_kept else 1.0
         self.best_iteration_ = course.best
         self.n_iter_ = course.n_rounds
         self.stop_reason_ = course.stop_reason
         self.history_ = course.histories
-        if not kept:
+        if not n_kept:
             warnings.warn(
                 "RankBoost found no threshold of any feature that orders the pairs better than "
                 "chance: all rows score 0. Check the features and qid.",
@@ -256,7 +273,7 @@ class RankBoost(Ranker):
         return self.min_relevance
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        # Non-finite values are left to `inputs`, which names the row, the group and the column.
+        # `inputs` checks for non-finite values, and its error names row, group and column.
         return validate_data(
             self,
             X,

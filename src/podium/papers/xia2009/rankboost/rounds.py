@@ -1,6 +1,6 @@
-"""The rounds of RankBoost: the best threshold for the pairs as weighted, then new weights.
+"""The rounds of RankBoost: each selects the best threshold for weighted pairs, then reweights.
 
-Rows have potentials; no pair is ever stored.
+Weights of pairs are summed by row to potentials, so that pairs are not stored.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from podium.papers.xia2009.rankboost.thresholds import Coded
 from podium.rankers import inputs
 from podium.types import Mask, PerGroup, PerRow, Progress, RowIndex
 
-_SURE = 1.0 - 1e-9  # correlations are held here, which bounds a weight by 10.7
-_NOTHING = 1e-9  # a correlation that is none
+_SURE = 1.0 - 1e-9  # largest correlation in alpha, which is therefore at most 10.7
+_NOTHING = 1e-9  # largest correlation that counts as zero
 
 _EMPTY = np.empty(0)
 
-Above = Callable[[int, float], Mask]  # which rows of an eval_set exceed a feature's threshold
+Above = Callable[[int, float], Mask]  # mask of rows of an eval_set above a feature's threshold
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows of groups that have pairs and weight, and how much each of their pairs weighs.
+    """The rows of groups that have pairs and a positive weight, and the weights of pairs.
 
     Attributes
     ----------
     kept : int64, (n_kept,)
-        Positions of those rows in the caller's.
+        The positions of these rows in the caller's rows.
     target : PairTarget
-        Of those rows.
+        The target of these rows.
     scale : float64, (n_groups,)
-        First weight of a pair of each group; over all pairs they sum to 1.
+        The initial weight of a pair of each group. The sum over all pairs is 1.
     """
 
     kept: RowIndex
@@ -46,13 +46,14 @@ class Pairs:
     scale: PerGroup
 
     def potentials(self, scores: PerRow) -> tuple[float, PerRow]:
-        """Return the mean exponential loss, and each row's share in the pairs as now weighted.
+        """Return the mean exponential loss and the potential of each row, float64 (n_kept,).
 
-        A pair of rows i above j weighs as ``exp(s_j - s_i)``, by the sum of all. A row's
-        potential is the weight of pairs whose upper row it is, less that of those whose lower
-        one it is: the sum of a function's values by potential is how much it raises upper rows
-        above lower ones. Exponents are of differences from the worst pair's, so that the
-        weights stay numbers however small the loss has become.
+        The weight of a pair with upper row i and lower row j is proportional to
+        ``exp(s_j - s_i)`` and to the pair's initial weight; all weights sum to 1. The potential of
+        a row is the weight of the pairs in which it is the upper row, less the weight of those in
+        which it is the lower row. The sum of potentials times the values of a function is the mean
+        difference of the function between upper and lower rows. The exponents are relative to the
+        worst pair, so that weights remain finite however small the loss is.
         """
         from podium.losses.pairwise_kernels import exponential_pairs, smallest_gap
 
@@ -65,22 +66,31 @@ class Pairs:
 
 
 def pairs_of(rows: inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
-    """Return the pairs of different relevance; raise where there is none."""
+    """Return the pairs of rows with different relevance.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no pair, or all groups with pairs have a weight of zero.
+    """
     groups = rows.groups
     target = PairwiseExponential().prepare(rows.relevance, groups)
-    given = group_weights(weights, groups, "RankBoost")
-    used = target.defined & (given > 0)
-    _require(target, used)
-    if not used.all():
-        kept = np.flatnonzero(used[groups.index])
-        part = Groups.from_qid(groups.index[kept])
-        target, given = PairwiseExponential().prepare(rows.relevance[kept], part), given[used]
+    weights_by_group = group_weights(weights, groups, "RankBoost")
+    is_used = target.defined & (weights_by_group > 0)
+    _require(target, is_used)
+    if not is_used.all():
+        kept_rows = np.flatnonzero(is_used[groups.index])
+        kept_groups = Groups.from_qid(groups.index[kept_rows])
+        target, weights_by_group = (
+            PairwiseExponential().prepare(rows.relevance[kept_rows], kept_groups),
+            weights_by_group[is_used],
+        )
     else:
-        kept = np.arange(groups.n_rows)
-    scale = given / given.max()  # no weight is so large that a sum of them overflows
+        kept_rows = np.arange(groups.n_rows)
+    scale = weights_by_group / weights_by_group.max()  # so that no sum of weights overflows
     if per == "group":
         scale /= target.n_pairs
-    return Pairs(kept, target, scale / float((scale * target.n_pairs).sum()))
+    return Pairs(kept_rows, target, scale / float((scale * target.n_pairs).sum()))
 
 
 def _require(target: PairTarget, used: Mask) -> None:
@@ -92,28 +102,29 @@ def _require(target: PairTarget, used: Mask) -> None:
             "Give at least one of them a weight > 0."
         )
     n_groups, n_rows = target.groups.n_groups, target.groups.n_rows
-    who = "The one group cannot" if n_groups == 1 else f"None of the {n_groups} groups can"
+    subject = "The one group cannot" if n_groups == 1 else f"None of the {n_groups} groups can"
     raise ArgumentError(
-        f"{who} be trained on: RankBoost needs two rows of different relevance in a group, and "
+        f"{subject} be trained on: RankBoost needs two rows of different relevance in a group, and "
         f"all groups have one row or rows of one class (n_samples = {n_rows}). Check y and qid."
     )
 
 
 @dataclass
 class Course:
-    """What was learned: a weak ranker, and figures, of each round.
+    """The weak ranker and the values of each round.
 
     Attributes
     ----------
     feature, threshold, alpha : list
-        Weak rankers and their weights.
+        The weak rankers and their weights.
     correlation : list of float
-        How much each raises upper rows above lower ones, in [-1, 1].
+        The weighted mean difference of each weak ranker between upper and lower rows, in [-1, 1].
     objective : list of float
-        Mean exponential loss of the pairs after each round.
+        The mean exponential loss of the pairs after each round.
     validation : list of float
-        After each round, where there is an eval_set; higher is better.
+        The measure on the eval_set after each round; higher is better. Empty without an eval_set.
     stop_reason : str
+        The reason for stopping.
     """
 
     feature: list[int] = field(default_factory=list[int])
@@ -130,15 +141,15 @@ class Course:
 
     @property
     def best(self) -> int:
-        """The first of the best validations; without them the last round; -1 where none ran."""
+        """The first round with the best validation, or else the last round; -1 without rounds."""
         return int(np.argmax(self.validation)) if self.validation else self.n_rounds - 1
 
     @property
     def histories(self) -> dict[str, NDArray[np.float64]]:
-        """What there is to tell of each round."""
-        known = {"objective": self.objective, "correlation": self.correlation}
-        known |= {"validation": self.validation} if self.validation else {}
-        return {name: np.array(values, np.float64) for name, values in known.items()}
+        """The values of each round, by name."""
+        values_by_name = {"objective": self.objective, "correlation": self.correlation}
+        values_by_name |= {"validation": self.validation} if self.validation else {}
+        return {name: np.array(values, np.float64) for name, values in values_by_name.items()}
 
     @property
     def note(self) -> str:
@@ -150,7 +161,17 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Rows that rounds are chosen by: `above` compares them, `measure` is higher for better."""
+    """The rows on which the round is selected.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows.
+    above : callable (feature, threshold) -> bool, (n_rows,)
+        The function that returns the mask of rows above a feature's threshold.
+    measure : callable (scores) -> float
+        The measure; higher is better.
+    """
 
     n_rows: int
     above: Above
@@ -165,29 +186,29 @@ def boost(
     patience: int | None,
     progress: Progress,
 ) -> Course:
-    """Add weak rankers until there are enough, or validation no longer rises, or none helps."""
+    """Add weak rankers up to n_rounds, until patience runs out, or until none improves the loss."""
     course = Course()
     scores = np.zeros(rows.n_rows)
-    judged = np.zeros(judge.n_rows if judge else 0)
+    judged_scores = np.zeros(judge.n_rows if judge else 0)
     _, potential = pairs.potentials(scores)
     while course.n_rounds < n_rounds and course.stop_reason == "n_rounds":
-        correlation, place = rows.best(potential)
+        correlation, threshold_index = rows.best(potential)
         if abs(correlation) <= _NOTHING:
             course.stop_reason = "converged"
             break
-        feature, threshold = rows.feature(place), float(rows.thresholds[place])
-        # alpha = ln((1 + r) / (1 - r)) / 2, which minimises freund2003's bound on the round's loss.
+        feature, threshold = rows.feature(threshold_index), float(rows.thresholds[threshold_index])
+        # alpha = ln((1 + r) / (1 - r)) / 2 minimises freund2003's bound on the loss of the round.
         alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
         course.feature.append(feature)
         course.threshold.append(threshold)
         course.alpha.append(alpha)
         course.correlation.append(correlation)
-        scores += alpha * rows.above(place)
+        scores += alpha * rows.above(threshold_index)
         objective, potential = pairs.potentials(scores)
         course.objective.append(objective)
         if judge is not None:
-            judged += alpha * judge.above(feature, threshold)
-            course.validation.append(judge.measure(judged))
+            judged_scores += alpha * judge.above(feature, threshold)
+            course.validation.append(judge.measure(judged_scores))
         course.stop_reason = _reason(course, patience)
         progress(course.n_rounds, n_rounds, course.note)
     progress(n_rounds, n_rounds, course.note)
@@ -197,5 +218,7 @@ def boost(
 def _reason(course: Course, patience: int | None) -> str:
     if abs(course.correlation[-1]) >= _SURE:
         return "separated"
-    stale = course.n_rounds - 1 - course.best
-    return "patience" if patience is not None and stale >= patience else "n_rounds"
+    n_rounds_without_better = course.n_rounds - 1 - course.best
+    return (
+        "patience" if patience is not None and n_rounds_without_better >= patience else "n_rounds"
+    )

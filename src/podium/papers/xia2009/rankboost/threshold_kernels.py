@@ -1,7 +1,8 @@
-"""Compiled search for the threshold that orders the weighted pairs best.
+"""The compiled search for the threshold that orders the weighted pairs best.
 
-Thresholds of all features lie one after the other, feature f's from ``starts[f]`` up to
-``starts[f + 1]``, rising. A row's code for a feature is how many of those its value exceeds.
+The thresholds of all features are in one array. Those of feature f are from ``starts[f]`` to
+``starts[f + 1]``, in ascending order. The code of a row for a feature is the number of thresholds
+that its value exceeds.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import numpy as np
 
 from podium._kernels import kernel
 
-_EQUAL = 1e-12  # sums closer than this count as equal: rounding decides nothing
+_EQUAL = 1e-12  # difference up to which sums count as equal despite rounding
 
 
 @kernel
 def scan(sums, n, start, best, place):
-    """Return the better of `best` and this feature's largest sum of rows above a threshold.
+    """Return the larger of `best` and this feature's largest sum of rows above a threshold.
 
-    From the highest threshold down, each sum is the one before it and the rows in between. Only
-    what is clearly larger replaces the best: of equal ones the first feature's highest stays.
+    The scan is from the highest threshold down, so that each sum adds the rows between two
+    thresholds. Only a sum that is larger beyond rounding replaces the best one. Of equal sums, the
+    highest threshold of the first feature therefore remains.
     """
     above = 0.0
     for b in range(n, 0, -1):
@@ -30,11 +32,11 @@ def scan(sums, n, start, best, place):
 
 @kernel
 def best_of_dense(codes, starts, potential):
-    """Return the largest sum of potentials above a threshold, with its sign, and where it is.
+    """Return the signed sum of potentials above the best threshold, and the threshold's position.
 
-    The weak ranker of freund2003 that is 1 above its threshold and 0 below: the sum is r, and
-    the largest abs(r) is searched for. A histogram of the codes first, so that a feature costs one
-    pass over its rows, however many thresholds it has.
+    The weak ranker of freund2003 is 1 above its threshold and 0 below. The sum is r, and the best
+    threshold has the largest abs(r). The potentials are first summed by code, so that a feature
+    costs one pass over its rows for any number of thresholds.
     """
     n_features, n_rows = codes.shape
     sums = np.empty(_most(starts) + 1)
@@ -53,9 +55,10 @@ def best_of_dense(codes, starts, potential):
 
 @kernel
 def best_of_sparse(codes, rows, columns, zeros, starts, potential):
-    """Do the same for stored entries by column; ``zeros[f]`` is the code of those not stored.
+    """Return the same for entries stored by column; ``zeros[f]`` is the code of other entries.
 
-    Their potential is that of all rows less that of the stored ones: none of them is visited.
+    The potential of entries that are not stored is the potential of all rows less that of the
+    stored entries, so that they are not visited.
     """
     sums = np.empty(_most(starts) + 1)
     best, place = 0.0, -1
@@ -79,7 +82,7 @@ def best_of_sparse(codes, rows, columns, zeros, starts, potential):
 
 @kernel
 def _most(starts):
-    """Return the most thresholds that a feature has."""
+    """Return the largest number of thresholds of a feature."""
     most = 0
     for f in range(starts.size - 1):
         most = max(most, starts[f + 1] - starts[f])
