@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import random
 from typing import Any
 
@@ -48,8 +49,9 @@ def _array(rng: random.Random, usual: NDArray[Any]) -> Any:
     if way == "numbers":
         return odd_numbers(rng, usual)
     if way == "kind":
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), contextlib.suppress(ValueError):  # texts of no whole number
             return usual.astype(rng.choice(_KINDS))
+        return usual
     if way == "constant":
         return np.full(usual.shape, rng.choice(_NUMBERS))
     return {"shape": _shape, "length": _length, "holder": _holder}[way](rng, usual)
