@@ -1,10 +1,10 @@
-"""Losses in score space: frozen values that read scores in groups and know no model.
+"""Losses in score space: immutable values that depend on scores in groups, and on no model.
 
-A loss returns one value per group and the gradient of their mean by each row's score, so any
-model that scores whole groups can be trained on it. `get` makes one from its name, as
-``get("pap-avg@10")``. To add a loss, write a frozen dataclass on `podium.losses.Loss` (or on
-`podium.losses.base.GroupLoss`, if one pass over the groups computes it), declare what holds of it,
-and register it: the law tests find it and test the declarations.
+A loss returns one value per group, and the gradient of their mean with respect to the score of
+each row. Any model that scores whole groups can therefore be trained on it. `get` makes a loss
+from its name, such as ``get("pap-avg@10")``. To add a loss, write a frozen dataclass on
+`podium.losses.Loss` (or on `podium.losses.base.GroupLoss`, if one pass over the groups computes
+it), declare its properties, and register it. The law tests then test these declarations.
 """
 
 from podium.losses.base import (

@@ -1,7 +1,7 @@
-"""What a loss is: `Loss` declares all that callers may read of one, `REGISTRY` holds them by name.
+"""The interface of losses, `Loss`, and the registry of losses by name, `REGISTRY`.
 
-`GroupLoss` turns one pass over all groups into values, gradient and curvature; podium's own
-losses are written on it. A loss of your own may also implement the three methods of `Loss`.
+podium's own losses are subclasses of `GroupLoss`, which computes values, gradient and curvature
+in one pass over all groups. Other losses may also implement the three abstract methods of `Loss`.
 """
 
 from __future__ import annotations
@@ -36,61 +36,62 @@ DECLARED = (
     "draws",
     "redraws",
 )
-"""What a loss that wraps another one takes over from it."""
+"""The declarations that a loss which wraps another one takes from it."""
 
 Out: TypeAlias = tuple[PerGroup, PerRow, PerRow]
-"""What a pass over the groups writes: values, gradient and curvature.
+"""The arrays that a pass over the groups fills: values, gradient and curvature.
 
-The values are 0, or nan for a group that the loss is not defined on; the others are 0. The
-curvature is left out where its array is empty.
+On entry, the values are 0, or nan for a group on which the loss is undefined; the other arrays
+are 0. The curvature is not computed if its array is empty.
 """
 
 _EMPTY: NDArray[np.float64] = np.empty(0)
 
 
 class Loss(abc.ABC):
-    """A loss in score space: it reads scores in groups, and no model.
+    """A loss in score space: a function of scores in groups, without a model.
 
-    `prepare` does once what the scores do not change; solvers call `value_and_grad` in their
-    loop. Rows are in the caller's order throughout. A subclass is a frozen dataclass whose fields
-    are its parameters. Its declarations are class attributes, or properties where they depend on
-    a parameter; `podium.testing.contracts.LossContract` tests them.
+    `prepare` does once everything that does not depend on the scores. Solvers call
+    `value_and_grad` in their loop. Rows are always in the caller's order. A subclass is a frozen
+    dataclass whose fields are the parameters of the loss. Its declarations are class attributes,
+    or properties if they depend on a parameter. `podium.testing.contracts.LossContract` tests
+    them.
 
     Attributes
     ----------
     name : str
-        The name in the registry; the name of the class where none is declared.
+        The name in the registry. The default is the name of the class.
     bounds : (float, float)
         The range of a group's value.
     convex : bool
-        Whether a value at a midpoint is never above the mean of the values at its ends.
+        Whether the value at a midpoint is never above the mean of the values at the two ends.
     smooth : bool
-        Whether there is a gradient everywhere, so that L-BFGS and step lengths from the curvature
-        apply.
+        Whether the gradient exists everywhere, so that L-BFGS and step lengths derived from the
+        curvature are applicable.
     upper_bounds : str or None
-        The risk that the value is never below, such as "pap".
+        The risk that is never above the value, such as "pap".
     shift_invariant : bool
-        Whether a shift of all scores of a group changes nothing, so that a model needs no
-        intercept.
+        Whether a shift of all scores of a group does not change the value, so that a model needs
+        no intercept.
     reads_groups : bool
-        Whether it matters which rows are a group. Rankers then require a qid.
+        Whether the value depends on which rows form a group. Rankers then require a qid.
     reads_grades : bool
-        Whether grades count as such. Otherwise rows are positives from `min_relevance` on, or
-        negatives.
+        Whether the loss uses grades. Otherwise rows with relevance >= `min_relevance` are
+        positives and all others negatives.
     min_relevance : float
-        The relevance from which a row is a positive. Validation uses the same.
+        The relevance from which a row is a positive. Validation uses the same value.
     k : int or None
-        The cutoff of a loss that has one.
+        The cutoff, if the loss has one.
     head_cutoff : bool
-        Whether k is the length of the head that the loss is about, so that the cutoff of the
-        measure is a sensible k.
+        Whether k is the length of the head that the loss optimises, so that the cutoff of the
+        measure is a sensible value of k.
     validated_by : str or None
-        The metric that suits the loss for validation; None for the ranker's own default.
+        The metric that suits the loss for validation. None means the ranker's own default.
     draws : bool
-        Whether the target depends on random numbers: the loss then has `draw`, and its `prepare`
-        takes what that returns as `keys`.
+        Whether the target depends on random numbers. The loss then has a method `draw`, and its
+        `prepare` takes the result as `keys`.
     redraws : bool
-        Whether a solver should draw anew in each pass, so that the objective is random.
+        Whether a solver should draw again in each pass. The objective is then random.
     """
 
     name: ClassVar[str]
@@ -105,17 +106,18 @@ class Loss(abc.ABC):
     draws: ClassVar[bool] = False
     redraws: ClassVar[bool] = False
     min_relevance: float = 1.0
-    k: Any = None  # an int or None; Any, so that a subclass may say which
+    k: Any = None  # an int or None; the type is Any so that a subclass can be more specific
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
         cls.name = vars(cls).get("name", cls.__name__)
         if "k" in inspect.get_annotations(cls) and "k" not in vars(cls):
-            cls.k = dataclasses.field()  # a field without a default, which None would become
+            # A field without a default; otherwise None, inherited from Loss, is the default.
+            cls.k = dataclasses.field()
 
     @property
     def validated_by(self) -> str | None:
-        """The metric that suits the loss for validation: ndcg where it reads grades."""
+        """The metric for validation: ndcg if the loss uses grades, else None."""
         return "ndcg" if self.reads_grades else None
 
     @classmethod
@@ -132,96 +134,104 @@ class Loss(abc.ABC):
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
     ) -> Any:
-        """Return the target: what the loss needs to know of the labels.
+        """Return the target: the labels in the form in which the loss uses them.
 
         Parameters
         ----------
         relevance : float64, (n_rows,)
-            Graded, >= 0, in the order of the rows that `groups` was made from.
+            Grades >= 0, in the order of the rows that `groups` was made from.
         groups : Groups
+            The groups of the rows.
         weights : float64, (n_rows,), optional
-            Weights >= 0. A loss of whole groups takes one weight per group, repeated on its rows;
-            a loss of single rows takes any.
+            Weights >= 0. A loss of whole groups takes one weight per group, repeated on its rows.
+            A loss of single rows takes any weights.
         rng : numpy.random.Generator, optional
-            For a loss that draws; without it and without keys it draws with seed 0. Others
-            ignore it.
+            The generator of a loss that draws. Without rng and keys, the loss uses seed 0. Other
+            losses ignore it.
+
+        Returns
+        -------
+        object
+            A target for `value_and_grad` and `curvature`.
 
         Raises
         ------
         ArgumentError
             If lengths differ, a relevance or weight is negative, or weights vary within a group
-            of a loss that weighs whole groups.
+            and the loss needs one weight per group.
         """
 
     @abc.abstractmethod
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
-        """Return each group's value, and the (sub)gradient of their mean by each row's score.
+        """Return the value of each group, and the (sub)gradient of their mean by row.
 
         Parameters
         ----------
         scores : float64, (n_rows,)
-            Finite, in the caller's row order.
+            Finite scores, in the caller's row order.
         target : Any
-            From `prepare`.
+            The target from `prepare`.
 
         Returns
         -------
         values : float64, (n_groups,)
-            nan for a group that the loss is not defined on. Weights scale the others, so that
-            their mean is the weighted mean.
+            Values, nan for a group on which the loss is undefined. They are scaled by the weights,
+            so that their mean is the weighted mean.
         grad : float64, (n_rows,)
-            0 on rows of a group that is left out, or has no weight.
+            The derivative with respect to each score; 0 on rows of a group that is left out or
+            has no weight.
         """
 
     @abc.abstractmethod
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return a positive second-order bound by row, for boosting and for step lengths.
+        """Return a positive second-order bound per row, for boosting and for step lengths.
 
-        A diagonal matrix of these numbers is never below the Hessian of the mean, where there is
-        one; a loss with kinks has those rounded over one unit of score.
+        The Hessian of the mean, where it exists, is at most the diagonal matrix of these bounds.
+        For a loss with kinks, the bounds are those of the loss with each kink rounded over one
+        unit of score.
         """
 
     def value_grad_and_curvature(
         self, scores: PerRow, target: Any
     ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return the results of both, for boosting; override it where one pass has all three."""
+        """Return values, gradient and curvature; override this if one pass computes them all."""
         return *self.value_and_grad(scores, target), self.curvature(scores, target)
 
     def why_undefined(self, target: Any) -> str:
-        """Say why no group can be trained on: the requirement, how many lack it, what to do."""
+        """Return a message on why no group is usable: the requirement, the number, the remedy."""
         return f"{self!r} is defined on none."
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Say what these labels teach by chance, and how to learn without it; usually nothing."""
+        """Return a message, by default empty, if labels order some rows only by chance."""
         del relevance, groups
         return ""
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
-        """Return the random keys of a loss that draws, one column per order of tied rows."""
+        """Return the random keys of a loss that draws, with one column per order of tied rows."""
         raise NotImplementedError(f"{self.name} draws nothing for {groups} and {rng}.")
 
 
 class Target(Protocol):
-    """What targets of `GroupLoss` hold."""
+    """The attributes that every target of `GroupLoss` has."""
 
     @property
     def groups(self) -> Groups:
-        """The groups it was prepared for."""
+        """The groups that the target was prepared for."""
         ...
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         ...
 
 
 class GroupLoss(Loss):
-    """A loss that one pass over all groups computes; a subclass has `_target` and `_run`.
+    """A loss computed by one pass over all groups. A subclass implements `_target` and `_run`.
 
-    `_run` takes checked scores and the target, and fills `Out`.
+    `_run` takes checked scores and the target, and fills the arrays of `Out`.
     """
 
-    _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # by that of a group's mean
+    _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # divided by the number of groups
 
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
@@ -233,7 +243,7 @@ class GroupLoss(Loss):
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
     ) -> Any:
-        """Return the target; see `Loss.prepare`. Nothing here is random."""
+        """Return the target; see `Loss.prepare`. It is not random."""
         return self._target(inputs.relevance_of(relevance, groups), groups, weights)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:
@@ -244,13 +254,13 @@ class GroupLoss(Loss):
         return values, grad
 
     def curvature(self, scores: PerRow, target: Any) -> PerRow:
-        """Return a positive second-order bound by row; see `Loss.curvature`."""
+        """Return a positive second-order bound per row; see `Loss.curvature`."""
         return self.value_grad_and_curvature(scores, target)[2]
 
     def value_grad_and_curvature(
         self, scores: PerRow, target: Any
     ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return all three from one pass."""
+        """Return values, gradient and curvature from one pass."""
         checked = inputs.scores_of(scores, target.groups)
         values, grad, bound = _zeros(target), np.zeros(checked.size), np.zeros(checked.size)
         self._run(checked, target, (values, grad, bound))
@@ -268,10 +278,10 @@ class GroupLoss(Loss):
 
 
 class HingeLoss(GroupLoss):
-    """A loss of hinges, for scores of any finite size; a subclass has `_target` and `_hinges`.
+    """A loss of hinges, for scores of any finite size. A subclass has `_target` and `_hinges`.
 
     `_hinges` takes scores in a unit in which no sum of their differences overflows, and writes
-    values in that unit. It is the margin too.
+    values in the same unit. The unit is also the margin.
     """
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
@@ -284,7 +294,7 @@ class HingeLoss(GroupLoss):
 
 
 def count_of(target: Target) -> int:
-    """Return how many groups the mean is over, at least 1."""
+    """Return the number of groups that the mean is over, at least 1."""
     return max(1, int(np.count_nonzero(target.defined)))
 
 
@@ -293,10 +303,10 @@ def _zeros(target: Target) -> PerGroup:
 
 
 REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
-"""Every loss class by its name; the law tests loop over it and read the declarations.
+"""Every loss class by its name. The law tests use it to test the declarations of each loss.
 
-A class with several names stands under each: make the loss with `get`, which sets the parameters
-that a name stands for, and read the declarations from that.
+A class with several names is entered under each of them. To read the declarations of one name,
+make the loss with `get`, which sets the parameters that the name implies.
 """
 
 register, register_as = REGISTRY.register, REGISTRY.register_as
@@ -304,7 +314,7 @@ get, parse, split = REGISTRY.make, REGISTRY.parse, REGISTRY.split
 
 
 def is_registered(text: str) -> bool:
-    """Return whether a text begins with a name of `REGISTRY`, however it goes on.
+    """Return whether a text begins with a name of `REGISTRY`, with or without parameters.
 
     Examples
     --------
@@ -315,7 +325,7 @@ def is_registered(text: str) -> bool:
 
 
 def spec(loss: Any) -> dict[str, Any]:
-    """Return a registered loss as a dictionary that JSON can hold; `from_spec` reads it back.
+    """Return a registered loss as a dictionary for JSON, from which `from_spec` restores it.
 
     Examples
     --------
@@ -331,18 +341,18 @@ def spec(loss: Any) -> dict[str, Any]:
 
 
 def from_spec(description: Mapping[str, Any]) -> Loss:
-    """Make the loss that `spec` described."""
+    """Return the loss that a dictionary from `spec` describes."""
     params = dict(description)
     return get(params.pop("name", ""), **params)
 
 
 def as_loss(loss: Any) -> Loss:
-    """Return a loss that was given itself or by its name.
+    """Return a loss, given the loss or its name.
 
     Raises
     ------
     ArgumentError
-        If the name is unknown, or the object is no `Loss`.
+        If the name is unknown, or the object is not a `Loss`.
     """
     if isinstance(loss, str):
         return get(loss)

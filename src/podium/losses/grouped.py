@@ -1,6 +1,6 @@
-"""Logistic losses with an intercept for each group, at its best: alone, and with pAp@k on top."""
+"""Logistic losses with an optimal intercept per group: alone, or with a term for pAp@k."""
 
-# Some declarations depend on a parameter, and are properties.
+# Some declarations depend on a parameter and are therefore properties.
 # pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class GroupLogisticTarget:
-    """What the logistic loss of groups needs to know of the labels.
+    """The target of the logistic loss of groups.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows, group after group.
+        The rows, group after group.
     offsets : int64, (n_groups + 1,)
-        Where each group begins in `rows`.
+        The position in `rows` at which each group begins.
     yes, no : float64, (n_rows,)
-        Weights of a row's two labels, in the order of `rows`: its share of its group's value
-        times the probability of either.
+        The weights of each row as a positive and as a negative, in the order of `rows`: the
+        weight of the row in its group's value times the probability of this label.
     defined : bool, (n_groups,)
-        Groups with weight on both labels.
+        The mask of groups with weight on both labels.
     """
 
     groups: Groups
@@ -46,45 +46,45 @@ class GroupLogisticTarget:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """The arrays that the kernel of the likelihood takes."""
+        """The arguments of the likelihood's kernel."""
         return self.rows, self.offsets, self.defined, self.yes, self.no
 
 
 @register
 @dataclass(frozen=True)
 class GroupLogistic(GroupLoss):
-    """Log-likelihood loss of rows whose group has an intercept of its own, at its best.
+    """Log-loss of rows, with an intercept per group at its optimal value.
 
-    ``min_b sum_i [log(1 + exp(s_i + b)) - q_i (s_i + b)]``, where q_i is 1 for
-    relevance >= min_relevance, else 0. Logistic regression pays for how much a user likes in
-    all; this pays for nothing but the order and the distances inside a group, and yet weighs
-    all rows, not pairs.
+    The value is ``min_b sum_i [log(1 + exp(s_i + b)) - q_i (s_i + b)]``, in which q_i is 1 for
+    relevance >= min_relevance, else 0. Plain logistic regression also depends on how many
+    positives a group has. This loss depends only on the order and the distances within each
+    group, but it uses all rows, not pairs.
 
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain logistic regression. A group's value is
-        its sum of losses by the mean group size, so that the mean over groups is the mean over
-        rows, all of groups that are not left out. "group": every group weighs the same, its
-        value is the mean of its rows.
+        The weights. With "row", every row has the same weight, as in plain logistic regression.
+        A group's value is the sum of its losses over the mean group size, so that the mean over
+        groups is the mean over rows (of groups that are not left out). With "group", every group
+        has the same weight, and its value is the mean of its rows.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The relevance from which a row is a positive.
     soft : bool
-        The relevance itself is q, a probability in [0, 1]; see
-        `podium.data.pooled_relevance`. min_relevance stays 1.
+        Whether q is the relevance itself, as a probability in [0, 1]; see
+        `podium.data.pooled_relevance`. It requires min_relevance=1.
 
     Notes
     -----
-    Convex, smooth and unchanged by a shift of a group's scores. The gradient is p_i - q_i at
-    the best b, so it sums to 0 in each group. Groups whose q are all 0 or all 1 are left out:
-    their best b is infinite. Exact at any finite score; a value beyond the range of float64 is
-    inf. In natural logarithms it bounds no metric of podium. Cost: a few passes per group, with
-    one exponential and one logarithm per row (a sort, and an exponential per pass, where scores
-    of a group lie more than 690 apart).
+    The loss is convex, smooth and unchanged by a shift of a group's scores. The gradient is
+    p_i - q_i at the optimal b and sums to 0 in each group. Groups whose q are all 0 or all 1 are
+    left out, because their optimal b is infinite. The value is exact at any finite score, and inf
+    beyond the range of float64. In natural logarithms it bounds no metric of podium. Cost: a few
+    passes per group, with one exponential and one logarithm per row (a sort, and an exponential
+    per row and pass, if scores of a group are more than 690 apart).
 
-    The `curvature` is p_i (1 - p_i) at the best intercepts. The Hessian of a group is the diagonal
-    matrix of these less one of rank one, which is the saving by moving the intercept along: so
-    this bounds it, as a matrix too.
+    The `curvature` is p_i (1 - p_i) at the optimal intercepts. The Hessian of a group is the
+    diagonal matrix of these numbers minus a matrix of rank one, the saving due to the change of
+    the intercept. The curvature is therefore an upper bound of the Hessian, also as a matrix.
 
     Examples
     --------
@@ -117,21 +117,21 @@ class GroupLogistic(GroupLoss):
 
     @property
     def reads_grades(self) -> bool:
-        """Whether grades count as such: as probabilities."""
+        """Whether the loss uses grades, as probabilities: only with soft=True."""
         return self.soft
 
     @property
     def validated_by(self) -> str | None:
-        """None: the ranker's own metric, for soft labels too."""
+        """None, the ranker's default metric, also with soft labels."""
         return None
 
     def _target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None
     ) -> GroupLogisticTarget:
         positive = (grades >= self.min_relevance).astype(np.float64)
-        chance = _probabilities(grades, groups) if self.soft else positive
+        probability = _probabilities(grades, groups) if self.soft else positive
         weight = inputs.row_weights(weights, groups)
-        return _weighed(chance, weight, groups, inputs.rows_by_group(groups), self.per)
+        return _weighed(probability, weight, groups, inputs.rows_by_group(groups), self.per)
 
     def _run(self, scores: PerRow, target: GroupLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic
@@ -139,25 +139,25 @@ class GroupLogistic(GroupLoss):
         group_logistic(scores, target.labels, out)
 
     def why_undefined(self, target: GroupLogisticTarget) -> str:
-        """Say what a group needs, how many lack what, and what to do."""
-        what = "0 < relevance < 1 or both" if self.soft else "a positive and a negative"
-        return f"{self.name} needs {what} {_lacking(target)}"
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
+        requirement = "0 < relevance < 1 or both" if self.soft else "a positive and a negative"
+        return f"{self.name} needs {requirement} {_lacking(target)}"
 
 
 @dataclass(frozen=True, eq=False)
 class PApLogisticTarget:
-    """What `PApLogistic` needs to know of the labels.
+    """The target of `PApLogistic`.
 
     Attributes
     ----------
     likelihood : GroupLogisticTarget
-        For the first term; its `rows` have each group's positives before its negatives.
+        The target of the first term. Its `rows` hold each group's positives before its negatives.
     bounds : int64, (2 n_groups + 1,)
-        Where each group's positives and negatives begin in `rows`.
+        The positions in `rows` at which each group's positives and negatives begin.
     n_top, n_neg : int64, (n_groups,)
-        min(k, n_pos) and min(k, n_neg); 0 for a group that is left out.
+        The counts min(k, n_pos) and min(k, n_neg); 0 for a group that is left out.
     scale : float64, (n_groups,)
-        Weight of a positive's mean over the top negatives in its group's value.
+        The weight, in its group's value, of a positive's mean over the top negatives.
     """
 
     likelihood: GroupLogisticTarget
@@ -168,57 +168,63 @@ class PApLogisticTarget:
 
     @property
     def groups(self) -> Groups:
-        """The groups it was prepared for."""
+        """The groups that the target was prepared for."""
         return self.likelihood.groups
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         return self.likelihood.defined
 
     @property
     def tops(self) -> tuple[Any, ...]:
-        """The arrays that the kernel of the second term takes."""
+        """The arguments of the second term's kernel."""
         return self.likelihood.rows, self.bounds, self.n_top, self.n_neg, self.scale
 
 
 @register
 @dataclass(frozen=True)
 class PApLogistic(GroupLoss):
-    """`GroupLogistic` plus the risk of pAp@k with sigmoids for its steps.
+    """`GroupLogistic` plus the risk of pAp@k with sigmoids in place of steps.
 
     Over all groups: ``[GroupLogistic summed over rows + weight * sum_{i<=beta} mean_{j<=m}
-    sigmoid((t(j) - s(i)) / temperature)] / n_rows``, with s(1) >= s(2) >= … a group's positive
-    scores, t(1) >= … its negative ones, beta = min(k, n_pos) and m = min(k, n_neg). The first
-    term learns from every row, the second turns the order where pAp@k looks.
+    sigmoid((t(j) - s(i)) / temperature)] / n_rows``, in which s(1) >= s(2) >= … are the scores of
+    a group's positives, t(1) >= … those of its negatives, beta = min(k, n_pos) and
+    m = min(k, n_neg). The first term uses every row. The second term corrects the order of the
+    rows that pAp@k depends on.
 
     Parameters
     ----------
     k : int, optional
-        Cutoff in items, at least 1; None is the whole list, where nothing has an edge to jump
-        at. Groups with fewer than k negatives use all of them. Learning wants a larger k than
-        measuring: its lists are longer, and more rows teach more.
+        The cutoff in items, at least 1. None is the whole list, with which the gradient has no
+        jumps. Groups with fewer than k negatives use all of them. Use a larger k than
+        for the measure, because training lists are longer and more rows then contribute.
     weight : float
-        Of the second term, at least 0. A group's counts as its beta rows; 0 leaves
-        `GroupLogistic` to the bit.
+        The weight of the second term, at least 0. A group's part of this term has the weight of
+        its beta rows. With weight 0 the loss is bitwise equal to `GroupLogistic`.
     temperature : float
-        Score difference over which a pair's error fades, above 0.
+        The scale of the sigmoid in units of score, above 0. The error of a pair fades over such
+        a score difference.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The relevance from which a row is a positive.
 
     Notes
     -----
-    Unchanged by a shift of a group's scores. Not convex (for weight > 0): start from the
-    solution of `GroupLogistic`, or of weight=0. Continuous, and smooth wherever the sets of top
-    rows stay the same; where one row takes another's place at the edge of a top, the gradient
-    jumps, by no more than that pair's share. It declares to be smooth, since L-BFGS is the
-    right solver for it. Rows of equal score at an edge share its gradient. No upper bound of
-    pAp@k's risk. A value beyond the range of float64 is inf; gradients are finite.
-    To the `curvature` of `GroupLogistic`, each pair at the top with error e adds twice
-    e (1 - e) / temperature ** 2 by its weight, on both of its rows. That is never below the
-    Hessian, as a matrix, and makes a pair's own Newton step at most half a temperature.
-    Cost: that of `GroupLogistic`, O(n log k) per group for the tops, and beta m divisions:
-    for long lists, set k to a few hundred.
+    The loss is unchanged by a shift of a group's scores. It is not convex if weight > 0: start
+    from the solution of `GroupLogistic`, or of weight=0. It is continuous, and smooth as long as
+    the sets of top rows do not change. If a row takes the place of another one at the end of a
+    top, the gradient jumps by at most that pair's share. The loss is nevertheless declared smooth,
+    because L-BFGS is the right solver for it. Rows of equal score at the end of a top share its
+    gradient. The loss is no upper bound of the risk of pAp@k. A value beyond the range of float64
+    is inf; gradients are finite.
+
+    In the `curvature`, each pair at the top with error e adds twice e (1 - e) / temperature ** 2
+    times its weight to both of its rows, in addition to the curvature of `GroupLogistic`. The sum
+    is an upper bound of the Hessian, as a matrix, and limits the Newton step of a single pair to
+    half a temperature.
+
+    Cost: that of `GroupLogistic`, plus O(n log k) per group to find the tops, and beta m
+    divisions. For long lists, set k to a few hundred.
 
     Examples
     --------
@@ -242,24 +248,24 @@ class PApLogistic(GroupLoss):
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for param, value in (
+        for name, value in (
             ("k", None if self.k is None else _check.cutoff(self.k)),
             ("weight", _check.number(self.weight, "weight", low=0.0)),
             ("temperature", _check.number(self.temperature, "temperature", low=0.0, strict=True)),
         ):
-            object.__setattr__(self, param, value)
+            object.__setattr__(self, name, value)
         self._check_min_relevance()
 
     @property
     def convex(self) -> bool:
-        """Only without the second term."""
+        """Whether the loss is convex: only without the second term."""
         return self.weight == 0.0
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApLogisticTarget:
         positive = grades >= self.min_relevance
         rows, bounds = inputs.positives_first(positive, groups)
-        per_group = inputs.group_weights(weights, groups, self.name)
-        weight = np.ones(positive.size) if weights is None else per_group[groups.index]
+        group_weights = inputs.group_weights(weights, groups, self.name)
+        weight = np.ones(positive.size) if weights is None else group_weights[groups.index]
         likelihood = _weighed(positive.astype(np.float64), weight, groups, rows, "row")
         used = likelihood.defined
         counts = np.diff(bounds)
@@ -267,12 +273,12 @@ class PApLogistic(GroupLoss):
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
         n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
         inputs.tell_pairs(n_pairs, self.name, "Set k to a few hundred.")
-        n_rows = float((per_group * groups.sizes)[used].sum())
-        scale = self.weight * per_group * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
+        n_rows = float((group_weights * groups.sizes)[used].sum())
+        scale = self.weight * group_weights * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(likelihood, bounds, n_top, n_neg, scale)
 
     def why_undefined(self, target: PApLogisticTarget) -> str:
-        """Say what a group needs, how many lack it, and what to do."""
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
         return f"{self.name} needs a positive and a negative {_lacking(target.likelihood)}"
 
     def _run(self, scores: PerRow, target: PApLogisticTarget, out: Out) -> None:
@@ -286,18 +292,18 @@ class PApLogistic(GroupLoss):
 def _weighed(
     chance: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
 ) -> GroupLogisticTarget:
-    """Return the target of rows that are positive with these probabilities."""
+    """Return the target of rows with these probabilities of being positive."""
     if weight.size and not weight.any():
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     index, n_groups = groups.index, groups.n_groups
     yes, no = weight * chance, weight * (1.0 - chance)
-    in_group = np.bincount(index, weight, n_groups)
+    group_totals = np.bincount(index, weight, n_groups)
     defined = (np.bincount(index, yes, n_groups) > 0) & (np.bincount(index, no, n_groups) > 0)
     if per == "row":
-        total = max(float(in_group[defined].sum()), inputs.TINY)
+        total = max(float(group_totals[defined].sum()), inputs.TINY)
         share = np.full(n_groups, np.count_nonzero(defined) / total)
     else:
-        share = 1.0 / np.maximum(in_group, inputs.TINY)
+        share = 1.0 / np.maximum(group_totals, inputs.TINY)
     by_row = np.where(defined, share, 0.0)[index]
     return GroupLogisticTarget(
         groups, rows, groups.offsets, (by_row * yes)[rows], (by_row * no)[rows], defined
@@ -305,18 +311,18 @@ def _weighed(
 
 
 def _lacking(target: GroupLogisticTarget) -> str:
-    """Return the end of a message on groups with one class."""
-    one_class = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+    """Return the end of a message on the number of groups with only one class."""
+    n_one_class = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
     return (
-        f"in a group, with weight > 0, and {one_class} of {target.groups.n_groups} groups have "
+        f"in a group, with weight > 0, and {n_one_class} of {target.groups.n_groups} groups have "
         "rows of one class. Check min_relevance and qid."
     )
 
 
 def _probabilities(grades: PerRow, groups: Groups) -> PerRow:
-    high = np.flatnonzero(grades > 1.0)
-    if high.size:
-        row = int(high[0])
+    rows_above_one = np.flatnonzero(grades > 1.0)
+    if rows_above_one.size:
+        row = int(rows_above_one[0])
         qid = _check.label(inputs.RowLabels(groups)[row])
         raise ArgumentError(
             f"relevance must lie in [0, 1] with soft=True, got {grades[row]:g} at row {row} "

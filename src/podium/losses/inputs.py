@@ -1,4 +1,4 @@
-"""Checks and units that losses share: scores against their target, labels, and weights."""
+"""Checks and units shared by the losses: scores against the target, labels, and weights."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from podium.errors import ArgumentError, CostWarning
 from podium.groups import Groups
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
-LEAST_CURVATURE = 1e-16  # below it, a Newton step would divide by nothing
+LEAST_CURVATURE = 1e-16  # the least divisor of a Newton step
 TINY = float(np.finfo(np.float64).tiny)
 
 
-_HUGE = 1e290  # scores from here on are scaled down: sums of their differences overflow
+_HUGE = 1e290  # larger scores are scaled down, because sums of their differences overflow
 _DOWN = 2.0**-100
-_MANY_PAIRS = 1e9  # some nanosecond each
+_MANY_PAIRS = 1e9  # a pair takes about a nanosecond
 
 
 class RowLabels:
-    """The label of each row's group, looked up only where a message asks for it."""
+    """A sequence of the group label of each row, looked up only for error messages."""
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
@@ -35,7 +35,7 @@ class RowLabels:
 
 
 def scores_of(scores: Any, groups: Groups) -> PerRow:
-    """Return finite contiguous scores, one for each row of the target."""
+    """Return finite contiguous scores, one per row of the target."""
     array = _check.column(scores, "scores")
     if array.size != groups.n_rows:
         raise ArgumentError(
@@ -47,9 +47,10 @@ def scores_of(scores: Any, groups: Groups) -> PerRow:
 
 
 def in_units(scores: PerRow) -> tuple[PerRow, float]:
-    """Return scores, and 1, in a unit in which sums of differences do not overflow.
+    """Return the scores in a unit in which sums of differences do not overflow, and that unit.
 
-    The unit is 1 for all but huge scores, and a power of two for those: no digit changes.
+    The unit is 1 except for huge scores, for which it is a power of two, so that no digit
+    changes.
     """
     if max(scores.max(initial=0.0), -scores.min(initial=0.0)) < _HUGE:
         return scores, 1.0
@@ -57,25 +58,25 @@ def in_units(scores: PerRow) -> tuple[PerRow, float]:
 
 
 def out_of_units(values: PerGroup, unit: float) -> None:
-    """Bring values back from the unit of `in_units`, in place; inf where they do not fit."""
+    """Convert values back from the unit of `in_units`, in place; inf if they overflow."""
     if unit != 1.0:
         with np.errstate(over="ignore"):
             values /= unit
 
 
 def tell_pairs(n_pairs: float, name: str, instead: str) -> None:
-    """Warn in `_target`, before the first evaluation, of a loss that visits a great many pairs."""
+    """Warn, before the first evaluation, if a loss visits more than 1e9 pairs of rows."""
     if n_pairs > _MANY_PAIRS:
         warnings.warn(
             f"{name} visits {n_pairs:.2g} pairs of rows at each evaluation, about "
             f"{n_pairs / _MANY_PAIRS:.2g} s. {instead}",
             CostWarning,
-            stacklevel=4,  # the caller of prepare
+            stacklevel=4,  # the caller of prepare, given a call from `_target`
         )
 
 
 def relevance_of(relevance: Any, groups: Groups) -> PerRow:
-    """Return relevances >= 0, one for each row of the groups."""
+    """Return relevances >= 0, one per row of the groups."""
     array = _check.column(relevance, "relevance")
     if array.size != groups.n_rows:
         raise ArgumentError(
@@ -90,7 +91,7 @@ def rows_by_group(groups: Groups) -> RowIndex:
 
 
 def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
-    """Return rows by (group, negative), each in the caller's order, and the bounds of those."""
+    """Return the rows sorted by (group, negative), stably, and where each of these parts begins."""
     from podium._kernels import counting_order
 
     rows = np.empty(positive.size, np.int64)
@@ -100,25 +101,25 @@ def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
 
 
 def row_weights(weights: Any, groups: Groups) -> PerRow:
-    """Return weights >= 0 for each row; ones where none were given."""
+    """Return weights >= 0, one per row; ones by default."""
     if weights is None:
         return np.ones(groups.n_rows)
     return _check.weights(weights, groups.n_rows, RowLabels(groups))
 
 
 def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
-    """Return one weight for each group, from row weights that are constant within groups."""
+    """Return one weight per group, from row weights that must be constant within groups."""
     if weights is None:
         return np.ones(groups.n_groups)
-    rows = row_weights(weights, groups)
+    by_row = row_weights(weights, groups)
     index = groups.index
     per_group = np.zeros(groups.n_groups)
-    per_group[index] = rows
-    differs = np.flatnonzero(rows != per_group[index])
-    if differs.size:
-        row = int(differs[0])
+    per_group[index] = by_row
+    differing_rows = np.flatnonzero(by_row != per_group[index])
+    if differing_rows.size:
+        row = int(differing_rows[0])
         raise ArgumentError(
-            f"weights must be constant within a group for {loss_name}, got {rows[row]:g} and "
+            f"weights must be constant within a group for {loss_name}, got {by_row[row]:g} and "
             f"{per_group[index[row]]:g} in qid {_check.label(groups.labels[index[row]])}. "
             "Pass one weight per group."
         )
@@ -126,24 +127,24 @@ def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
 
 
 def shares(weights: PerGroup, defined: Any) -> PerGroup:
-    """Return what each group's value is multiplied by, so that their plain mean is the weighted.
+    """Return the factors of the groups' values that turn their plain mean into the weighted mean.
 
     The mean of ``shares * values`` over the defined groups is
-    ``sum(weights * values) / sum(weights)``. Groups that are not defined get 0.
+    ``sum(weights * values) / sum(weights)``. The factors of undefined groups are 0.
     """
-    used = np.where(defined, weights, 0.0)
-    largest = float(used.max(initial=0.0))
+    defined_weights = np.where(defined, weights, 0.0)
+    largest = float(defined_weights.max(initial=0.0))
     if largest > 0.0:
-        used = used / largest  # so that no sum of weights overflows
-    total = float(used.sum())
+        defined_weights = defined_weights / largest  # so that no sum of weights overflows
+    total = float(defined_weights.sum())
     if total == 0.0:
         if bool(np.any(defined)):
             raise ArgumentError(
                 "weights are zero for all groups that the loss is defined on. "
                 "Give at least one of them a weight > 0."
             )
-        return used
-    return used * (int(np.count_nonzero(defined)) / total)
+        return defined_weights
+    return defined_weights * (int(np.count_nonzero(defined)) / total)
 
 
 def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) -> PerGroup:
@@ -152,16 +153,16 @@ def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) ->
 
 
 def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
-    """Return what each row's loss is multiplied by, and which groups have a row with weight.
+    """Return the factor of each row's loss, and the mask of groups with a row of weight > 0.
 
-    per="row" weighs all rows alike, so that the mean over groups is the mean over rows; "group"
-    weighs all groups alike.
+    With per="row" all rows have the same weight, so that the mean over groups is the mean over
+    rows. With per="group" all groups have the same weight.
     """
-    rows, index = row_weights(weights, groups), groups.index
-    if rows.size and not rows.any():
+    by_row, index = row_weights(weights, groups), groups.index
+    if by_row.size and not by_row.any():
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     if per == "row":
         defined = groups.sizes > 0
-        return rows * (np.count_nonzero(defined) / max(rows.sum(), TINY)), defined
-    in_group = np.bincount(index, rows, groups.n_groups)
-    return rows / np.maximum(in_group, TINY)[index], in_group > 0
+        return by_row * (np.count_nonzero(defined) / max(by_row.sum(), TINY)), defined
+    group_totals = np.bincount(index, by_row, groups.n_groups)
+    return by_row / np.maximum(group_totals, TINY)[index], group_totals > 0

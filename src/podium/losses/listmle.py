@@ -1,4 +1,4 @@
-"""The likelihood of the ground-truth order's head: ListMLE, and its top-k form."""
+"""ListMLE and top-k ListMLE: the likelihood of the head of the ground-truth order."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from podium.losses.base import Out, register
 from podium.losses.listwise import TIES, DrawnLoss, GradeTies, head_first, heads, several_grades
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow
 
-_N_ORDERS = 16  # drawn for ties="averaged"
+_N_ORDERS = 16  # the number of drawn orders with ties="averaged"
 _HEADS = ("k", "relevant")
 
 
 @dataclass(frozen=True, eq=False)
 class ListMLETarget:
-    """The orders of each list, and how much of its head is by chance.
+    """The ground-truth orders of each list, and how much of its head is in a drawn order.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_orders, n_rows)
-        Rows group after group, for each order; of a list only the head is in order.
+        The rows, group after group, for each order. Only the head of each list is in order.
     n_head : int64, (n_groups,)
-        Places whose likelihood counts; 0 for a group that is left out.
+        The number of places whose likelihood counts; 0 for a group that is left out.
     n_drawn : int64, (n_groups,)
-        Places of the head that hold a row below min_relevance only because it was drawn from
-        rows of its grade.
+        The number of places of the head that hold a row below min_relevance only because it was
+        drawn from the rows of its grade.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -47,7 +47,7 @@ class ListMLETarget:
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         return self.n_head > 0
 
 
@@ -56,35 +56,40 @@ class ListMLETarget:
 class ListMLE(DrawnLoss):
     """Negative log-likelihood of the first k places of the ground-truth order.
 
-    ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over places i of that order: the Plackett-Luce
-    model's, which draws one row after another. With k it is top-k ListMLE, consistent with the
-    top-k 0-1 loss; without, ListMLE.
+    The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order.
+    This is the likelihood of the Plackett-Luce model, which draws one row after another. With k,
+    the loss is top-k ListMLE, which is consistent with the top-k 0-1 loss. Without k it is
+    ListMLE.
 
     Parameters
     ----------
     k : int, optional
-        Places that count, at least 1; None, and any k beyond the list, is the whole list.
+        The number of places that count, at least 1. None, and any k beyond the list, is the whole
+        list.
     ties : {"fixed", "redrawn", "averaged"}
-        As in `DrawnLoss`; the mean is over n_orders drawn orders.
+        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over
+        n_orders drawn orders.
     n_orders : int, optional
-        Of ties="averaged"; 16 without it.
+        The number of orders with ties="averaged"; the default is 16.
     head : {"k", "relevant"}
-        "k": the first k places, relevant or not (the paper's). "relevant": no place that holds a
-        row below min_relevance. With fewer relevant rows than k the former teaches an order of
-        irrelevant rows that was drawn; the target's `n_drawn` says of how many.
+        The places that count. With "k", these are the first k places, relevant or not (as in the
+        paper). With "relevant", places that hold a row below min_relevance are excluded. If a
+        list has fewer than k relevant rows, "k" also trains on a drawn order of irrelevant rows;
+        `n_drawn` of the target counts them.
     min_relevance : float
-        Relevance from which a row is relevant, for head="relevant" and `n_drawn`.
+        The relevance from which a row is relevant, for head="relevant" and `n_drawn`.
 
     Notes
     -----
-    A group's value is the sum over its places, the paper's likelihood: long heads weigh more.
-    Convex, smooth, unchanged by a shift of a group's scores, and exact at any finite score: an
-    ordered pair with a gap of 40 has value log1p(exp(-40)). A group is left out that has one
-    grade, or, with head="relevant", no relevant row. In natural logarithms it bounds no metric
-    of podium: a tie costs log 2 < 1.
-    A value beyond the range of float64 is inf.
-    Cost: one exponential per row and order. Preparing is linear in the rows for heads of up to 64
-    places, and sorts the lists for longer ones.
+    A group's value is the sum over its places, as in the paper, so that long heads weigh more.
+    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at any finite
+    score: an ordered pair with a gap of 40 has the value log1p(exp(-40)). Groups with only one
+    grade are left out and, with head="relevant", groups without a relevant row. In natural
+    logarithms the loss bounds no metric of podium: a tie costs log 2 < 1. A value beyond the
+    range of float64 is inf.
+
+    Cost: one exponential per row and order. `prepare` is linear in the rows for heads of up to 64
+    places, and sorts the lists for longer heads.
 
     References
     ----------
@@ -124,7 +129,7 @@ class ListMLE(DrawnLoss):
                 )
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
-        """Say in how many queries the head orders rows that are not relevant, as they were drawn.
+        """Return a message on how many queries have irrelevant rows in a drawn order, or "".
 
         Examples
         --------
@@ -138,11 +143,11 @@ class ListMLE(DrawnLoss):
         if not n_drawn:
             return ""
         head = "whole lists" if self.k is None else f"top {self.k}"
-        drawn = f"averaged over {self._n_orders} drawn orders"
+        averaged_orders = f"averaged over {self._n_orders} drawn orders"
         return (
             f"{self.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of "
             f"relevance < {self.min_relevance:g}, "
-            f"{drawn if self.ties == 'averaged' else 'in a drawn order'} "
+            f"{averaged_orders if self.ties == 'averaged' else 'in a drawn order'} "
             f"(loss='{replace(self, head='relevant')}' leaves them out)"
         )
 
@@ -176,6 +181,6 @@ class ListMLE(DrawnLoss):
         from podium.losses.listwise_kernels import top_likelihood
 
         groups, rows = target.groups, target.rows
-        depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # the last is certain
+        depth = np.minimum(target.n_head, np.maximum(groups.sizes - 1, 0))  # last place: certain
         scale = target.share / rows.shape[0]
         top_likelihood(scores, rows, groups.offsets, depth, scale, out)

@@ -1,6 +1,6 @@
-"""Cross entropies of one softmax: ListNet, its top-k form, and the grades as they are."""
+"""Cross entropies with a softmax of the scores: ListNet, top-k ListNet, and weights by grade."""
 
-# Some declarations depend on a parameter, and are properties.
+# Some declarations depend on a parameter and are therefore properties.
 # pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxTarget:
-    """What a cross entropy with a softmax needs to know of the labels.
+    """The target of a cross entropy with a softmax.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows group after group.
+        The rows, group after group.
     truth : float64, (n_rows,)
-        Weight of each row's log-probability, in the order of `rows`.
+        The weight of each row's log-probability, in the order of `rows`.
     total : float64, (n_groups,)
-        Sum of these; 0 for a group that is left out.
+        The sum of these weights; 0 for a group that is left out.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -53,12 +53,12 @@ class SoftmaxTarget:
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         return self.total > 0.0
 
 
 class SoftmaxLoss(ListwiseLoss):
-    """What the cross entropies share; use one of its classes."""
+    """The base class of the cross entropies with a softmax."""
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium.losses.listwise_kernels import softmax_entropy
@@ -70,36 +70,42 @@ class SoftmaxLoss(ListwiseLoss):
 @register
 @dataclass(frozen=True)
 class ListNet(DrawnLoss, SoftmaxLoss):
-    """Cross entropy of the chances to come first: by the grades, and by the scores.
+    """Cross entropy between the top-one probabilities of the grades and those of the scores.
 
-    ``sum_j P_j (log sum_i exp(s_i) - s_j)`` with P the softmax of scale times the ground-truth
-    scores, which are the grades with ties broken. With k, all rows below the first k places share
-    one ground-truth score, lower than any above: the paper's modification.
+    The value is ``sum_j P_j (log sum_i exp(s_i) - s_j)``, in which P is the softmax of scale times
+    the ground-truth scores. These are the grades with ties broken. With k, all rows below the
+    first k places share one ground-truth score that is lower than all others, as in the paper.
 
     Parameters
     ----------
     k : int, optional
-        Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
+        The number of places that keep their order, at least 1. None, and any k beyond the list,
+        keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        As in `DrawnLoss`; the mean is over all orders, exact and nothing but another P.
+        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over all
+        orders. The mean is exact and only changes P.
     scale : float
-        What the grades are multiplied by before the softmax, above 0.
+        The factor of the grades in the softmax, above 0.
 
     Notes
     -----
-    Inside a tie of grade g, exp(scale * ground truth) is exp(scale * g) times evenly spaced
-    numbers of mean 1, no further apart than half way to the nearest grade. So with
-    ties="averaged" and without k, P is the softmax of the grades: ListNet as other libraries
-    have it. Below the head stands the mean of what the whole list has there; so k one less than
-    the list is the whole list too, and with ties="averaged" any k that reaches the lowest grade.
-    Convex, smooth, unchanged by a shift of a group's scores, exact at any finite score. Chances
-    more than e^700 times smaller than the best are 0. At best the entropy of P, not 0. A group
-    of one grade is left out. A value beyond the range of float64 is inf. Cost: one exponential per
-    row; preparing sorts each list.
+    Within a tie of grade g, exp(scale * ground truth) is exp(scale * g) times evenly spaced
+    numbers of mean 1, which lie within half the distance to the nearest grade. With
+    ties="averaged" and without k, P is therefore the softmax of the grades, which is ListNet as
+    other libraries define it. All rows below the head get the mean of what the whole list has
+    there. Consequently, a k one less than the length of the list is equivalent to the whole list
+    and, with ties="averaged", so is every k that reaches the lowest grade.
+
+    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at any finite
+    score. Probabilities more than e^700 times smaller than the largest one are 0. The smallest
+    possible value is the entropy of P, not 0. A group of one grade is left out. A value beyond
+    the range of float64 is inf.
+
+    Cost: one exponential per row. `prepare` sorts each list.
 
     References
     ----------
-    xia2009, section 4.3.3; cao2007, for its top-one probabilities.
+    xia2009, section 4.3.3; cao2007 for the top-one probabilities.
 
     Examples
     --------
@@ -138,32 +144,32 @@ class ListNet(DrawnLoss, SoftmaxLoss):
         return SoftmaxTarget(groups, places.rows, truth, defined.astype(np.float64), share)
 
     def _weights(self, places: Places) -> PerRow:
-        """Return exp(scale * ground truth) by place, 1 for the mean of the best grade."""
+        """Return exp(scale * ground truth) by place, relative to the mean of the best grade."""
         with np.errstate(over="ignore", under="ignore"):
-            unit = np.minimum(self.scale * places.best, np.finfo(np.float64).max)
-            spread = -np.expm1(-unit * places.gap / 2.0)[places.index]
-            level = np.exp(unit[places.index] * (places.grades - 1.0))
+            best_exponent = np.minimum(self.scale * places.best, np.finfo(np.float64).max)
+            spread = -np.expm1(-best_exponent * places.gap / 2.0)[places.index]
+            level = np.exp(best_exponent[places.index] * (places.grades - 1.0))
         return level * (1.0 + 2.0 * places.inside * spread)
 
 
 @register
 @dataclass(frozen=True)
 class SoftmaxCrossEntropy(SoftmaxLoss):
-    """Log-loss of coming first, summed over the rows by their grades.
+    """Softmax cross entropy, with the grades of the rows as weights.
 
-    ``sum_j y_j (log sum_i exp(s_i) - s_j)`` with y the relevance as it is: what Rax and
-    TensorFlow Ranking call the softmax loss.
+    The value is ``sum_j y_j (log sum_i exp(s_i) - s_j)``, in which y is the relevance. Rax and
+    TensorFlow Ranking call it the softmax loss.
 
     Notes
     -----
-    A group's value grows with its grades' sum: groups with more relevant rows weigh more, and
-    grades are to be read as counts. Convex, smooth, unchanged by a shift of a group's scores,
-    exact at any finite score; a cost beyond the largest float is inf. A group of one grade is
+    A group's value grows with the sum of its grades: groups with more relevant rows weigh more,
+    and grades act as counts. The loss is convex, smooth, unchanged by a shift of a group's scores,
+    and exact at any finite score. A value beyond the largest float is inf. A group of one grade is
     left out. Cost: one exponential per row.
 
     References
     ----------
-    jagerman2022, for its software; cao2007.
+    jagerman2022 for the software; cao2007.
 
     Examples
     --------

@@ -1,14 +1,13 @@
-"""What the listwise losses share: drawn orders of tied rows, and scores of the ground truth.
+"""The base of the listwise losses: drawn orders of tied rows, and ground-truth scores.
 
-A ground-truth order has a list's rows by falling grade, tied ones in an order that is drawn.
-Ground-truth scores are one for each row, from its grade and, inside a tie, from its rank.
-The m rows of one grade g have scores inside (g - delta / 2, g + delta / 2), delta being the
-least difference of two grades of the list: all different, in the drawn order, and g on average.
-A row's rank r = 0, …, m - 1 in its tie places it at ``((m - 1) / 2 - r) / m`` of that interval,
-which lies in (-1/2, 1/2).
+A ground-truth order contains the rows of a list by falling grade; the order of tied rows is drawn.
+Each row has a ground-truth score that depends on its grade and on its rank within its tie. The m
+rows of one grade g have distinct scores in (g - delta / 2, g + delta / 2), in the drawn order and
+with mean g; delta is the least difference of two grades of the list. The row of rank r = 0, …,
+m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number in (-1/2, 1/2).
 """
 
-# Some declarations depend on a parameter, and are properties.
+# Some declarations depend on a parameter and are therefore properties.
 # pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ TIES: tuple[GradeTies, ...] = ("fixed", "redrawn", "averaged")
 
 
 class ListwiseLoss(GroupLoss):
-    """What the listwise losses share; use one of its classes."""
+    """The base class of the listwise losses."""
 
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 
     def why_undefined(self, target: Any) -> str:
-        """Say what a group needs, how many lack it, and what to do."""
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
         sizes = target.groups.sizes
-        short = int(np.count_nonzero(sizes < 2))
+        n_tiny = int(np.count_nonzero(sizes < 2))
         return (
-            f"{self.name} needs rows of two grades in a group, but {short} of {sizes.size} groups "
-            f"have fewer than two rows and {int(np.count_nonzero(~target.defined)) - short} "
+            f"{self.name} needs rows of two grades in a group, but {n_tiny} of {sizes.size} groups "
+            f"have fewer than two rows and {int(np.count_nonzero(~target.defined)) - n_tiny} "
             f"{self._lack()}. Check relevance and qid."
         )
 
@@ -53,13 +52,13 @@ class ListwiseLoss(GroupLoss):
 
 
 class DrawnLoss(ListwiseLoss):
-    """A loss that puts rows of equal grade in an order; a subclass has `_drawn_target`.
+    """A loss that orders rows of equal grade. A subclass implements `_drawn_target`.
 
     Parameters
     ----------
     ties : {"fixed", "redrawn", "averaged"}
-        The order of rows of equal grade: drawn once, drawn anew in each epoch (by a solver that
-        can), or the mean over orders.
+        The order of rows of equal grade: drawn once, drawn in each epoch (by solvers that support
+        it), or the mean over orders.
     """
 
     ties: GradeTies
@@ -71,7 +70,7 @@ class DrawnLoss(ListwiseLoss):
 
     @property
     def redraws(self) -> bool:
-        """Whether these are to be drawn anew in each epoch, so that the objective is random."""
+        """Whether the keys are drawn again in each epoch, so that the objective is random."""
         return self.ties == "redrawn"
 
     @property
@@ -79,18 +78,21 @@ class DrawnLoss(ListwiseLoss):
         return int(self.ties != "averaged")
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
-        """Draw the keys that put rows of equal grade in an order: the largest key comes first.
+        """Draw the keys that order rows of equal grade; the row with the largest key comes first.
 
         Parameters
         ----------
         groups : Groups
+            The groups of the rows.
         rng : numpy.random.Generator
+            The source of random numbers.
 
         Returns
         -------
         float64, (n_rows, n_orders)
-            One column for each order of a list, none where nothing is drawn. Drawn group after
-            group, by rising label: the order of groups in a file changes nothing.
+            One column per order of a list, and no column if nothing is drawn. The keys are drawn
+            group after group, by rising label, so that they do not depend on the order of groups
+            in a file.
         """
         return groups.scatter(rng.random((groups.n_rows, self._n_orders)))
 
@@ -105,8 +107,14 @@ class DrawnLoss(ListwiseLoss):
     ) -> Any:
         """Return the target; see `Loss.prepare`.
 
-        Of rows of equal grade, the one with the largest key comes first. `keys` are from `draw`;
-        without them they are drawn with rng. Keys of another shape are an ArgumentError.
+        Among rows of equal grade, the one with the largest key comes first. `keys` are the result
+        of `draw`; without them they are drawn with rng.
+
+        Raises
+        ------
+        ArgumentError
+            If the keys have another shape or are not finite, or for the reasons of
+            `Loss.prepare`.
         """
         grades = inputs.relevance_of(relevance, groups)
         return self._drawn_target(grades, groups, weights, self._keys(groups, rng, keys))
@@ -135,7 +143,7 @@ class DrawnLoss(ListwiseLoss):
 
 
 def several_grades(grades: PerRow, groups: Groups) -> Mask:
-    """Return which groups have two rows of different grade."""
+    """Return the mask of groups that have two rows of different grade."""
     from podium.losses.listwise_kernels import mark_several
 
     several = np.zeros(groups.n_groups, np.bool_)
@@ -144,15 +152,15 @@ def several_grades(grades: PerRow, groups: Groups) -> Mask:
 
 
 def heads(k: int | None, sizes: Counts) -> Counts:
-    """Return how many places the head of each list has: all of a list that is no longer than k."""
+    """Return the length of the head of each list: k, or the whole list if it is shorter."""
     return sizes if k is None else np.minimum(sizes, k)
 
 
 def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> NDArray[np.int64]:
-    """Return rows group after group, the n_head best of each in their order and then the rest.
+    """Return the rows, group after group, with the n_head best of each group in order and first.
 
-    Shape (n_orders, n_rows): one order for each column of the keys. Cost: O(n) for a head of up
-    to 64 places, which is all that is ordered; a longer one sorts its list.
+    The shape is (n_orders, n_rows), with one order per column of the keys. Cost: O(n) for heads of
+    up to 64 places, because the other rows are not ordered. For longer heads each list is sorted.
     """
     from podium.losses.listwise_kernels import order_heads
 
@@ -164,31 +172,32 @@ def head_first(grades: PerRow, keys: Keys, groups: Groups, n_head: Counts) -> ND
 
 
 def sorted_rows(grades: PerRow, keys: Keys, groups: Groups) -> RowIndex:
-    """Return rows group after group, each by falling grade; without a key in the caller's order."""
+    """Return the rows, group after group, by falling grade and key (without keys, stably)."""
     tie_keys = (-keys[:, 0],) if keys.shape[1] else ()
     return np.lexsort((*tie_keys, -grades, groups.index))
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Lists in their ground-truth order, place after place.
+    """The places of all lists in their ground-truth order.
 
     Attributes
     ----------
     rows : int64, (n_rows,)
         The row at each place.
     index : int64, (n_rows,)
-        Its group's number.
+        The number of its group.
     grades : float64, (n_rows,)
-        Its grade by the best of its list, so that nothing overflows.
+        Its grade divided by the best grade of the list, which prevents overflow.
     best : float64, (n_groups,)
-        That best grade; 1 where it is 0.
+        The best grade of each list; 1 if it is 0.
     inside : float64, (n_rows,)
-        Where in its tie it stands, in (-1/2, 1/2), falling.
+        The position within its tie, in (-1/2, 1/2), falling.
     tie : int64, (n_rows,)
-        Number of its tie, counted over all lists.
+        The number of its tie, counted over all lists.
     gap : float64, (n_groups,)
-        Least difference of two grades of a list, by the best; 0 where there is one grade.
+        The least difference of two grades of a list, divided by the best grade; 0 for a list with
+        one grade.
     """
 
     rows: RowIndex
@@ -201,28 +210,29 @@ class Places:
 
     @classmethod
     def of(cls, grades: PerRow, keys: Keys, groups: Groups) -> Places:
-        """Sort each list, and rank its rows inside their ties."""
+        """Sort each list and rank its rows within their ties."""
         rows = sorted_rows(grades, keys, groups)
         index = groups.index[rows]
-        first = groups.offsets[:-1][groups.sizes > 0]
-        raw = grades[rows]
+        first_rows = groups.offsets[:-1][groups.sizes > 0]
+        sorted_grades = grades[rows]
         best = np.ones(groups.n_groups)
-        best[groups.sizes > 0] = raw[first]
+        best[groups.sizes > 0] = sorted_grades[first_rows]
         best[best == 0.0] = 1.0
-        ordered = raw / best[index]
+        relative_grades = sorted_grades / best[index]
         starts = np.ones(rows.size, np.bool_)
         same_list = index[1:] == index[:-1]
-        starts[1:] = (raw[1:] != raw[:-1]) | ~same_list
+        starts[1:] = (sorted_grades[1:] != sorted_grades[:-1]) | ~same_list
         tie = np.cumsum(starts) - 1
-        falls = starts[1:] & same_list
+        begins_lower_grade = starts[1:] & same_list
         gap = np.full(groups.n_groups, np.inf)
-        apart = np.maximum(ordered[:-1] - ordered[1:], inputs.TINY)  # division may make them equal
-        np.minimum.at(gap, index[1:][falls], apart[falls])
+        # The division may make two grades equal.
+        differences = np.maximum(relative_grades[:-1] - relative_grades[1:], inputs.TINY)
+        np.minimum.at(gap, index[1:][begins_lower_grade], differences[begins_lower_grade])
         gap[np.isinf(gap)] = 0.0
-        return cls(rows, index, ordered, best, _inside(starts, tie), tie, gap)
+        return cls(rows, index, relative_grades, best, _inside(starts, tie), tie, gap)
 
     def with_tail(self, values: PerRow, n_head: Counts) -> PerRow:
-        """Return falling values with the mean of those below the head in all their places."""
+        """Return falling values, with those below the head replaced by their mean."""
         below = self._place() >= n_head[self.index]
         count = np.bincount(self.index[below], minlength=n_head.size)
         total = np.bincount(self.index[below], values[below], n_head.size)
@@ -230,16 +240,16 @@ class Places:
         return np.where(below, mean[self.index], values)
 
     def averaged(self, values: PerRow) -> PerRow:
-        """Return the mean of the values of each tie: that over all its orders."""
+        """Return values replaced by the mean of their tie, which is the mean over all orders."""
         total = np.bincount(self.tie, values)
         return (total / np.bincount(self.tie))[self.tie] if values.size else values
 
     def sums(self, values: NDArray[np.float64]) -> PerGroup:
-        """Return the sum of each list."""
+        """Return the sum of the values of each list."""
         return np.bincount(self.index, values, self.gap.size).astype(np.float64, copy=False)
 
     def _place(self) -> NDArray[np.int64]:
-        """Return places from 0 in each list."""
+        """Return the number of each place within its list, from 0."""
         starts = np.searchsorted(self.index, np.arange(self.gap.size))
         return np.arange(self.index.size) - starts[self.index]
 

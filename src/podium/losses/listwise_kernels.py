@@ -1,10 +1,10 @@
-"""Compiled listwise losses: one exponential per row, and no sum that loses a small term.
+"""Compiled listwise losses, with one exponential per row and without loss of small terms.
 
-Equations are those of xia2009. `out` is (values, gradient, curvature), and is added to.
+Equations are those of xia2009. `out` is (values, gradient, curvature), and terms are added to it.
 
-A sum of exponentials is kept as its largest score and `rest`, the sum of the other terms
-relative to that one: its logarithm is ``top + log1p(rest)``, exact where a leader dominates and
-where all are tied. Rows are addressed through `rows`, list after list.
+A sum of exponentials is stored as the largest score, `top`, and `rest`, the sum of the other terms
+relative to the largest. Its logarithm is ``top + log1p(rest)``, which is exact both if one term
+dominates and if all are equal. Rows are addressed through `rows`, list after list.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from podium._kernels import kernel, sort_falling
 
 _SHORT = 64  # heads up to this length are ordered by insertion
-_FULL = 1e280  # a product to be logged, before the next factor overflows it
-_SMALLER = 2.0**-60  # times which no sum of differences of scores overflows
-_SMALL_NORM = 1e-100  # shorter scores have the gradient of this length: one that is finite
+_FULL = 1e280  # a larger product is logged before the next factor makes it overflow
+_SMALLER = 2.0**-60  # with this factor, no sum of differences of scores overflows
+_SMALL_NORM = 1e-100  # the least norm of scores in the gradient, so that it is finite
 _LOWEST = -700.0  # a difference whose exponential is far from underflow
 _BEND = 1.0 / np.sqrt(3.0)  # the largest eigenvalue of a half cosine's Hessian at length 1
-_MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
+_MAGIC = 6755399441055744.0  # 1.5 * 2**52; adding it puts the nearest integer into the low bits
 _LOG2_E = 1.4426950408889634
-_LN2_HIGH = 6.93147180369123816490e-01  # few enough bits that its multiples are exact
+_LN2_HIGH = 6.93147180369123816490e-01  # has so few bits that its multiples are exact
 _LN2_LOW = 1.90821492927058770002e-10
 
 
@@ -36,7 +36,7 @@ def longest_list(offsets):
 
 @kernel
 def mark_several(grades, rows, offsets, several):
-    """Mark the lists that have two rows of different grade; none is marked on entry."""
+    """Mark the lists that have two rows of different grade; `several` is False on entry."""
     for g in range(several.size):
         for i in range(offsets[g] + 1, offsets[g + 1]):
             if grades[rows[i]] != grades[rows[i - 1]]:
@@ -46,7 +46,7 @@ def mark_several(grades, rows, offsets, several):
 
 @kernel
 def insert_head(grades, keys, rows, h, out):
-    """Write the h >= 1 best rows by falling grade and falling key, then the rest."""
+    """Write the h >= 1 best rows by falling grade and key, then the other rows."""
     filled = 0
     after = h
     for i in range(rows.size):
@@ -64,7 +64,7 @@ def insert_head(grades, keys, rows, h, out):
             out[after] = last
             after += 1
             place = h - 1
-        # Down to its place among those kept, of which the last may just have left.
+        # Move the row down to its place among the best rows; the last of them may have left.
         while place > 0:
             above = out[place - 1]
             if grade < grades[above] or (grade == grades[above] and key <= keys[above]):
@@ -76,7 +76,7 @@ def insert_head(grades, keys, rows, h, out):
 
 @kernel
 def order_heads(grades, keys, rows, offsets, n_head, out):
-    """Write each list's n_head best rows in order, then its others, for each order's keys."""
+    """Write, for each order, the n_head best rows of each list in order, then its other rows."""
     spare = np.empty(longest_list(offsets), np.int64)
     for o in range(keys.shape[0]):
         for g in range(n_head.size):
@@ -86,7 +86,7 @@ def order_heads(grades, keys, rows, offsets, n_head, out):
                 continue
             for i in range(lo, hi):
                 out[o, i] = rows[i]
-            # By key, then stably by grade.
+            # Sort by key, then stably by grade.
             if n_head[g] > 0:
                 sort_falling(keys[o], out[o, lo:hi], hi - lo, spare)
                 sort_falling(grades, out[o, lo:hi], hi - lo, spare)
@@ -94,12 +94,12 @@ def order_heads(grades, keys, rows, offsets, n_head, out):
 
 @kernel
 def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
-    """Count places of each head whose row is below min_relevance and shares its grade."""
+    """Count the places of each head whose row is below min_relevance and tied in grade."""
     for g in range(n_head.size):
         lo, hi, h = offsets[g], offsets[g + 1], n_head[g]
         if h == 0:
             continue
-        # Rows of one grade may lie on both sides of the head's end.
+        # Rows of the head's last grade may also lie below the head.
         edge = grades[rows[lo + h - 1]]
         open_edge = False
         for i in range(lo + h, hi):
@@ -116,16 +116,17 @@ def count_drawn(grades, rows, offsets, n_head, min_relevance, n_drawn):
 def falling_exp(part, power, bits):
     """Replace numbers in [-700, 0] by their exponentials, within 1 unit in the last place.
 
-    exp(x) = 2**n * exp(r) with x = n log 2 + r: plain loops without a call, so that they
-    vectorise, which np.exp does not. `power` and `bits` are one memory, as numbers and as bits.
+    exp(x) = 2**n * exp(r) with x = n log 2 + r. The loops contain no call, so that the compiler
+    vectorises them, which it cannot do with np.exp. `power` and `bits` are views of the same
+    memory, as floats and as integers.
     """
-    # n is the integer nearest to x / log 2, and r is what is left, with log 2 in two parts.
+    # n is the integer nearest to x / log 2. r is the remainder, with log 2 in two parts.
     for i in range(part.size):
         nearest = part[i] * _LOG2_E + _MAGIC
         power[i] = nearest
         nearest -= _MAGIC
         part[i] = (part[i] - nearest * _LN2_HIGH) - nearest * _LN2_LOW
-    # The low bits are n: moved to where an exponent stands, with its offset, they are 2**n.
+    # The low bits contain n. Shifted to the exponent, with its offset, they are 2**n.
     for i in range(part.size):
         bits[i] = (bits[i] + 1023) << 52
     # exp(r) by its series up to r**13, for |r| <= log(2) / 2.
@@ -147,23 +148,24 @@ def falling_exp(part, power, bits):
 
 @kernel
 def four_sums(terms):
-    """Return the sum, every fourth term in a sum of its own: no addition waits for the last."""
+    """Return the sum, as four partial sums, so that additions don't wait for one another."""
     a = b = c = d = 0.0
-    whole = terms.size - terms.size % 4
-    for i in range(0, whole, 4):
+    n_in_fours = terms.size - terms.size % 4
+    for i in range(0, n_in_fours, 4):
         a += terms[i]
         b += terms[i + 1]
         c += terms[i + 2]
         d += terms[i + 3]
-    for i in range(whole, terms.size):
+    for i in range(n_in_fours, terms.size):
         a += terms[i]
     return (a + b) + (c + d)
 
 
 @kernel
 def tail_sum(scores, rows, h, part, power, bits):
-    """Write exp(score - top) of rows[h:]; return top, the best of these scores, its place, and
-    the rest of their sum.
+    """Write exp(score - top) of rows[h:], and return top, its place and the rest of their sum.
+
+    top is the largest of these scores.
     """
     lead = h
     top = scores[rows[h]]
@@ -182,7 +184,7 @@ def tail_sum(scores, rows, h, part, power, bits):
     else:
         for i in range(h, rows.size):
             part[i] = np.exp(part[i])
-    # The leader's own term, 1, stays out of the rest.
+    # The rest excludes the leader's own term, 1.
     part[lead] = 0.0
     rest = four_sums(part[h : rows.size])
     part[lead] = 1.0
@@ -193,15 +195,16 @@ def tail_sum(scores, rows, h, part, power, bits):
 def top_likelihood(scores, rows, offsets, depth, scale, out):
     """Add scale * sum_{p < depth} [logsumexp of the scores from place p on - score at p].
 
-    `rows[o]` are all lists in their o-th order. The first depth places of a list, fewer than it
-    has rows, are in order; of the others it only matters which they are. A depth of 0 leaves a
-    list out. `grad` receives the gradient of the values' sum by the number of lists not left
-    out, `curvature`, where not empty, the sums of probabilities; all outputs are added to.
+    `rows[o]` holds all lists in their o-th order. The first depth places of each list, fewer than
+    it has rows, are in order; the order of the others does not matter. A depth of 0 leaves a list
+    out. `grad` receives the gradient of the sum of values over the number of lists not left out,
+    and `curvature`, unless empty, the sums of probabilities. Terms are added to all outputs.
 
-    Backwards, each place joins the sum of those after it; its term is its distance from the
-    leader plus log1p(rest), and 1 + rest of several places are multiplied before one log1p.
-    Forwards, `before` is sum_{q <= p} exp(top_p - logsumexp_q), at most p + 1: what a row of
-    score top_p gets from all places up to its own.
+    The backward loop adds the term of each place to the sum of those after it. The value of
+    a place is its distance from the leader plus log1p(rest). Several factors 1 + rest are
+    multiplied before one log1p is computed. In the forward loop, `before` is
+    sum_{q <= p} exp(top_p - logsumexp_q), which is at most p + 1: the gradient that a row of score
+    top_p receives from all places up to its own.
     """
     values, grad, curvature = out
     n_used = 0
@@ -212,9 +215,9 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
     part = np.empty(longest_list(offsets))
     power = np.empty(part.size)
     bits = power.view(np.int64)
-    missed = np.empty(deepest)  # probability of the rows after a place, at that place
-    inverse = np.empty(deepest)  # the leader's probability there
-    drop = np.empty(deepest)  # exp(next place's top - this one's)
+    missed = np.empty(deepest)  # at each place, the probability of the rows after it
+    inverse = np.empty(deepest)  # at each place, the probability of the leader
+    drop = np.empty(deepest)  # exp(top of the next place - top of this place)
     for o in range(rows.shape[0]):
         for g in range(depth.size):
             h = depth[g]
@@ -223,14 +226,14 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
             listed = rows[o, offsets[g] : offsets[g + 1]]
             top, _, rest = tail_sum(scores, listed, h, part, power, bits)
             behind = 0.0
-            product = 0.0  # of the factors 1 + rest, less 1
+            product = 0.0  # the product of the factors 1 + rest, minus 1
             total = 0.0
-            # Eq. (9) up to k: logsumexp from each place on, from the last place to the first.
+            # Eq. (9) up to k: logsumexp from each place on, backwards from the last place.
             for p in range(h - 1, -1, -1):
                 gap = scores[listed[p]] - top
                 small = np.exp(-abs(gap))
                 others = 1.0 + rest
-                if gap > 0.0:  # a new leader: the sum so far is rescaled to it
+                if gap > 0.0:  # a new leader, relative to which the sum is rescaled
                     top = scores[listed[p]]
                     rest = others * small
                     others = rest
@@ -249,10 +252,10 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
                 product += rest + product * rest
             total += np.log1p(product)
             value = scale[g] * (total + behind / _SMALLER)
-            if value == np.inf:  # although the weighed sum may be finite
+            if value == np.inf:  # the weighted sum may nevertheless be finite
                 value = scale[g] * total + scale[g] * behind / _SMALLER
             values[g] += value
-            # A row's gradient: its chances at all places up to its own, less 1 at its own.
+            # The gradient of a row: its probabilities at all places up to its own, minus 1 there.
             step = scale[g] / n_used
             before = 0.0
             for p in range(h):
@@ -271,11 +274,11 @@ def top_likelihood(scores, rows, offsets, depth, scale, out):
 
 @kernel
 def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
-    """Add scale * sum truth * (logsumexp of the list's scores - score); as `top_likelihood`.
+    """Add scale * sum truth * (logsumexp of the list's scores - score).
 
-    This is eq. (12) for the first place, up to the entropy of the truth.
-
-    `truth` is in the order of `rows`, `total` its sum in each list, 0 for one to leave out.
+    This is eq. (12) for the first place, up to the entropy of the truth. `truth` is in the order
+    of `rows`, and `total` is its sum in each list, 0 for a list to leave out. The outputs are as
+    in `top_likelihood`.
     """
     values, grad, curvature = out
     n_used = 0
@@ -293,11 +296,11 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
         step = scale[g] / n_used
         value = total[g] * np.log1p(rest)
         for i in range(hi - lo):
-            row, wanted = rows[lo + i], truth[lo + i]
-            value += 2.0 * (wanted * (0.5 * top - 0.5 * scores[row]))  # inf * 0 is nan
-            # total * chance - wanted, in terms of one sign each, so that nothing cancels.
+            row, weight = rows[lo + i], truth[lo + i]
+            value += 2.0 * (weight * (0.5 * top - 0.5 * scores[row]))  # halves prevent inf * 0
+            # total * probability - weight, from terms of the same sign, so that nothing cancels.
             others = rest if i == lead else 1.0 + max(rest - part[i], 0.0)
-            slope = (total[g] - wanted) * part[i] - wanted * others
+            slope = (total[g] - weight) * part[i] - weight * others
             grad[row] += step * slope * inverse
         if curvature.size:
             for i in range(hi - lo):
@@ -307,10 +310,10 @@ def softmax_entropy(scores, rows, offsets, truth, total, scale, out):
 
 @kernel
 def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
-    """Add scale * (1 - truth . scores / |scores|) / 2, eq. (10); as `softmax_entropy`.
+    """Add scale * (1 - truth . scores / |scores|) / 2, eq. (10).
 
-    1 - u . v is taken as (|u - v|^2 + 1 - |u|^2) / 2, which loses nothing near 0; `short` is
-    1 - |truth|^2.
+    1 - u . v is computed as (|u - v|^2 + 1 - |u|^2) / 2, which loses no digits near 0. `short` is
+    1 - |truth|^2. The outputs are as in `softmax_entropy`.
     """
     values, grad, curvature = out
     n_used = 0
@@ -322,7 +325,7 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
             continue
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo
-        # Scores by their largest, then by their length: no square overflows.
+        # Scores are divided by their largest value, then by their norm, so no square overflows.
         largest = 0.0
         for i in range(n):
             largest = max(largest, abs(scores[rows[lo + i]]))
@@ -331,11 +334,11 @@ def half_cosine(scores, rows, offsets, truth, short, scale, defined, out):
             unit[i] = scores[rows[lo + i]] / largest if largest > 0.0 else 0.0
             length += unit[i] * unit[i]
         length = np.sqrt(length)
-        apart = short[g]
+        distance = short[g]
         for i in range(n):
             unit[i] = unit[i] / length if largest > 0.0 else 0.0
-            apart += (truth[lo + i] - unit[i]) ** 2
-        value = min(apart / 4.0, 1.0) if largest > 0.0 else 0.5
+            distance += (truth[lo + i] - unit[i]) ** 2
+        value = min(distance / 4.0, 1.0) if largest > 0.0 else 0.5
         values[g] += scale[g] * value
         # The derivative of u . s / |s| is (u - (u . v) v) / |s| with v = s / |s|.
         norm = max(largest * length, _SMALL_NORM) if largest > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""Compiled logistic losses: of single rows, of groups with intercepts, of pairs at the top.
+"""Compiled logistic losses: of rows, of groups with intercepts, and of pairs at the top.
 
 Losses of groups address rows through `rows`, group after group: those of group g are
 ``rows[offsets[g]:offsets[g + 1]]``. `out` is (values, gradient, curvature), zero on entry.
@@ -11,18 +11,18 @@ import numpy as np
 from podium._kernels import kernel, sort_falling
 from podium.losses.pap_kernels import select, share_ties
 
-_FAR = 690.0  # exp(+-_FAR) and what is left of 709 neither overflow nor lose digits
-_APART = 1500.0  # scores this far apart share no intercept, whatever the weights
-_CLOSE = 1e-8  # a Newton step this short leaves its square: nothing
+_FAR = 690.0  # exp(+-_FAR), and products up to exp(709), neither overflow nor lose digits
+_APART = 1500.0  # scores this far apart never affect the same intercept, for any weights
+_CLOSE = 1e-8  # the square of a Newton step this short, its error, is negligible
 
 
 @kernel
 def logistic_rows(scores, positive, index, scale, values, grad):
-    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write its derivative."""
+    """Add scale * log(1 + exp(-y s)) of each row to its group's value; write the derivatives."""
     for i in range(scores.size):
         y = 1.0 if positive[i] else -1.0
         margin = y * scores[i]
-        small = np.exp(-abs(margin))  # never above 1: no score overflows
+        small = np.exp(-abs(margin))  # at most 1, so that no score overflows
         values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
         wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
         grad[i] = -y * wrong * scale[i]
@@ -38,14 +38,14 @@ def logistic_curvature(scores, scale, floor, out):
 
 @kernel
 def fill_odds(depth, n, intercept, odds):
-    """Write exp(depth + intercept), held where it is a number and has an inverse."""
+    """Write exp(depth + intercept), clipped so that it and its inverse are finite."""
     for i in range(n):
         odds[i] = np.exp(min(max(depth[i] + intercept, -_FAR), _FAR))
 
 
 @kernel
 def first_guess(depth, n, yes, no, log_odds):
-    """Return the intercept that would be best if the scores were normal (Gauss's error curve)."""
+    """Return the optimal intercept for normally distributed scores, as a first guess."""
     weight = 0.0
     mean = 0.0
     square = 0.0
@@ -61,9 +61,9 @@ def first_guess(depth, n, yes, no, log_odds):
 
 @kernel
 def balance(depth, n, intercept, yes, no, odds):
-    """Return sum no * sigmoid(depth + b), sum yes * sigmoid(-depth - b), and their slopes by b.
+    """Return sum no * sigmoid(depth + b), sum yes * sigmoid(-depth - b), and their slopes in b.
 
-    `odds` times `intercept`, a factor, are exp(depth + b).
+    exp(depth + b) is given as `odds` times `intercept`, which is a factor here.
     """
     above, below, above_slope, below_slope = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
@@ -83,10 +83,10 @@ def balance(depth, n, intercept, yes, no, odds):
 def best_intercept(depth, n, yes, no, near, bracket, odds):
     """Return b with sum no * sigmoid(depth + b) = sum yes * sigmoid(-depth - b).
 
-    Newton's method on the logarithm of the two sides' ratio, h. Each side keeps its digits
-    however small it is, and |h''| <= 2 h', so a step d leaves an error of about d * d. Between
-    them b is bracketed, and halved where Newton's step leaves the bracket or is slow to shrink.
-    On return `odds` times the second result are exp(depth + b).
+    Newton's method is applied to h, the logarithm of the ratio of the two sides. Each side keeps
+    its digits even if it is tiny, and |h''| <= 2 h', so that a step d leaves an error of about
+    d * d. b is bracketed, and the bracket is halved if Newton's step leaves it or shrinks slowly.
+    On return, `odds` times the second result is exp(depth + b).
     """
     guess, low, high = bracket
     b = min(max(guess, low), high)
@@ -106,13 +106,13 @@ def best_intercept(depth, n, yes, no, near, bracket, odds):
         above, below, above_slope, below_slope = balance(depth, n, factor, yes, no, odds)
         if above == below:
             break
-        # The sides cross at the best b: the larger one says on which side it lies.
+        # The sides are equal at the optimal b. The larger one determines its direction.
         if above > below:
             high = b
         else:
             low = b
         step = -np.log(above / below) / (above_slope / above + below_slope / below)
-        # Written so that nan, from sides that vanish, halves too.
+        # The condition is false for nan, from sides that vanish, which also halves the bracket.
         if low <= b + step <= high and abs(step) <= 0.5 * before:
             done = abs(step) <= _CLOSE
         else:
@@ -125,7 +125,7 @@ def best_intercept(depth, n, yes, no, near, bracket, odds):
 
 @kernel
 def too_high(keys, anchor, n, intercept, yes, no, depth, odds):
-    """Write depths from the anchor, and say whether the best intercept from there is lower."""
+    """Write depths relative to the anchor; return whether the optimal intercept is lower."""
     for i in range(n):
         depth[i] = keys[i] - anchor
     fill_odds(depth, n, intercept, odds)
@@ -135,13 +135,13 @@ def too_high(keys, anchor, n, intercept, yes, no, depth, odds):
 
 @kernel
 def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
-    """Return (anchor, low, high): the best intercept lies in [low, high] for depths from there.
+    """Return (anchor, low, high): the optimal intercept for depths from anchor is in [low, high].
 
-    Exponentials tell nothing about scores that lie far apart. So the two neighbouring scores are
-    found between which the balance turns, and b is counted from the one that it is close to. It
-    can lie between them and far from both: then any b there is as good.
+    If scores lie far apart, their exponentials carry no information. The kernel therefore finds
+    the two neighbouring scores between which the balance changes sign, and measures b from the
+    one that it is close to. If b lies between them and far from both, every such b is optimal.
     """
-    # Bisection over rows by falling score.
+    # Bisect over the rows by falling score.
     first, last = 0, n - 1
     while last - first > 1:
         middle = (first + last) // 2
@@ -149,7 +149,7 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
             last = middle
         else:
             first = middle
-    # Close together, they bracket b from the upper one; else b is near one of the two.
+    # If the two are close together, they bracket b from the upper one. Otherwise b is near one.
     upper, lower = keys[order[first]], keys[order[last]]
     if upper - lower <= 2.0 * _APART:
         return upper, log_odds, log_odds + (upper - lower)
@@ -160,12 +160,12 @@ def far_bracket(keys, order, n, yes, no, log_odds, depth, odds):
 
 @kernel
 def group_logistic(scores, labels, out):
-    """Log-loss of each group at its best intercept: min_b sum no f(s + b) + yes f(-s - b).
+    """Compute the log-loss of each group at its optimal intercept, and its derivatives.
 
-    f(x) = log(1 + exp(x)). `labels` is what `GroupLogisticTarget.labels` returns; `yes` and `no`,
-    in the order of `rows`, weigh each row's two labels. The gradient is that of
-    sum(values * defined) / n_defined, the curvature, where not empty, its second derivatives with
-    the intercepts held.
+    The value is min_b sum no f(s + b) + yes f(-s - b) with f(x) = log(1 + exp(x)). `labels` is
+    `GroupLogisticTarget.labels`; `yes` and `no`, in the order of `rows`, are the weights of each
+    row's two labels. The gradient is that of sum(values * defined) / n_defined. The curvature,
+    unless empty, contains its second derivatives at fixed intercepts.
     """
     rows, offsets, defined, yes, no = labels
     values, grad, curvature = out
@@ -183,14 +183,14 @@ def group_logistic(scores, labels, out):
         lo, hi = offsets[g], offsets[g + 1]
         n = hi - lo
         y_sum, z_sum = 0.0, 0.0
-        # Differences from the best score, so that a common shift of scores costs no digits.
+        # Differences from the best score, so that a common shift of scores loses no digits.
         anchor, worst = scores[rows[lo]], scores[rows[lo]]
         for i in range(n):
             keys[i], order[i] = scores[rows[lo + i]], i
             anchor, worst = max(anchor, keys[i]), min(worst, keys[i])
             y_sum += yes[lo + i]
             z_sum += no[lo + i]
-        # The best b if all scores were the anchor; lower ones raise it by their range at most.
+        # The optimal b if all scores were the anchor. Lower scores raise it by at most their range.
         log_odds = np.log(y_sum) - np.log(z_sum)
         near = anchor - worst + abs(log_odds) < _FAR
         if near:
@@ -208,28 +208,30 @@ def group_logistic(scores, labels, out):
             guess = 0.5 * (low + high)
         bracket = guess, low, high
         b, factor = best_intercept(depth, n, yes[lo:hi], no[lo:hi], near, bracket, odds)
-        # At the best b, which is held: the derivative by b is 0.
+        # b is fixed at its optimum, where the derivative with respect to b is 0.
         total = 0.0
         for i in range(n):
-            x = 0.5 * keys[i] - 0.5 * anchor + 0.5 * b  # half: the whole may overflow
+            x = 0.5 * keys[i] - 0.5 * anchor + 0.5 * b  # half, because the full sum may overflow
             o = odds[i] * factor
             wrong = 1.0 / (1.0 + o)
-            chance = o * wrong
+            probability = o * wrong
             y, z = yes[lo + i], no[lo + i]
             if x > 0.0:
                 total += 2.0 * (z * x) + (y + z) * np.log1p(1.0 / o)
             else:
                 total += -2.0 * (y * x) + (y + z) * np.log1p(o)
-            grad[rows[lo + i]] = (z * chance - y * wrong) / n_defined
+            grad[rows[lo + i]] = (z * probability - y * wrong) / n_defined
             if curvature.size:
-                curvature[rows[lo + i]] = (y + z) * chance * wrong / n_defined
+                curvature[rows[lo + i]] = (y + z) * probability * wrong / n_defined
         values[g] = total
 
 
 @kernel
 def top_sigmoids(scores, tops, temperature, out):
-    """Add scale * sum over top positives s of the mean sigmoid((t - s) / temperature) over the
-    top negatives t; `tops` as in `podium.losses.pap_kernels`.
+    """Add scale * sum over the top positives s of the mean of the sigmoids of the top negatives t.
+
+    The sigmoid of a pair is sigmoid((t - s) / temperature). `tops` is as in
+    `podium.losses.pap_kernels`.
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
@@ -253,7 +255,7 @@ def top_sigmoids(scores, tops, temperature, out):
         lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
         select(scores, rows, lo, mid, b, 1.0, top_keys, top)
         select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
-        # Where exponentials keep their digits, odds of pairs are products of two rows'.
+        # If exponentials keep their digits, the odds of a pair are a product of two rows' factors.
         zero = neg_keys[0]
         reach = max(top_keys[0], zero) - min(top_keys[b - 1], neg_keys[k - 1])
         near = reach < _FAR * temperature

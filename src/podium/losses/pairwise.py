@@ -1,7 +1,7 @@
-"""Mean costs of pairs: a hinge (Ranking SVM), a logistic (RankNet), an exponential (RankBoost).
+"""Losses of pairs: a hinge (Ranking SVM), a logistic (RankNet) and an exponential (RankBoost).
 
-For rows i and j of one group with relevance i above relevance j and d = s_i - s_j the
-difference of their scores, the value of a group is the mean of ``phi(d)`` over all such pairs.
+For rows i and j of one group with relevance i > relevance j, and the difference d = s_i - s_j of
+their scores, the value of a group is the mean of ``phi(d)`` over all such pairs.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class PairTarget:
-    """What a loss of pairs needs to know of the labels; no pair is stored.
+    """The target of a loss of pairs, in which no pair is stored.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows by group and falling relevance, equal ones in the caller's order.
+        The rows by group and falling relevance, stably.
     bounds : int64, (n_levels + 1,)
-        Where each level, the rows of one group with one relevance, begins in `rows`.
+        The position in `rows` at which each level begins. A level is the set of rows of one group
+        with the same relevance.
     levels : int64, (n_groups + 1,)
         The first level of each group.
     n_pairs : float64, (n_groups,)
-        Number of pairs of rows of different relevance.
+        The number of pairs of rows of different relevance.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -46,25 +47,25 @@ class PairTarget:
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         return self.n_pairs > 0
 
     @property
     def scale(self) -> PerGroup:
-        """Weight of each pair in its group's value."""
+        """The weight of each pair in its group's value."""
         return self.share / np.maximum(self.n_pairs, 1.0)
 
     @property
     def pairs(self) -> tuple[Any, ...]:
-        """What the kernels take."""
+        """The arguments of the kernels."""
         return self.rows, self.bounds, self.levels, self.scale, float(count_of(self))
 
 
 @dataclass(frozen=True)
 class PairwiseLoss(GroupLoss):
-    """What the losses of pairs share; use one of its classes.
+    """The base class of the losses of pairs.
 
-    Every difference of relevance counts, and all alike.
+    All pairs of different relevance have the same weight.
     """
 
     convex: ClassVar[bool] = True
@@ -82,10 +83,10 @@ class PairwiseLoss(GroupLoss):
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
     def why_undefined(self, target: PairTarget) -> str:
-        """Say what a group needs, how many lack it, and what to do."""
-        lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
+        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs two rows of different relevance in a group, and {lacking} of "
+            f"{self.name} needs two rows of different relevance in a group, and {n_lacking} of "
             f"{target.groups.n_groups} groups have one row or one relevance. "
             "Check the relevance and qid."
         )
@@ -94,16 +95,17 @@ class PairwiseLoss(GroupLoss):
 @register
 @dataclass(frozen=True)
 class PairwiseHinge(HingeLoss, PairwiseLoss):
-    """Mean hinge over pairs of different relevance, ``max(0, 1 - d)``: Ranking SVM's loss.
+    """Mean hinge ``max(0, 1 - d)`` over pairs of different relevance: the loss of Ranking SVM.
 
     Notes
     -----
-    Convex, and never below the share of pairs in the wrong order, ties counted. At a kink, a
-    pair on the margin counts; rows of equal score and relevance get equal gradients, whatever
-    the row order. Its `curvature` is that of the hinge rounded over one unit of score.
-    Value and gradient are sums without cancellation, exact at any finite score; a value beyond
-    the range of float64 is inf.
-    Cost: O(n log n) per group, a sort and a sweep; no pair is visited.
+    The loss is convex, and never below the share of pairs in the wrong order, ties included. At a
+    kink, a pair on the margin counts as within it. Rows of equal score and relevance get equal
+    gradients, independent of the row order. The `curvature` is that of the hinge rounded over one
+    unit of score. Value and gradient are sums without cancellation, exact at any finite score. A
+    value beyond the range of float64 is inf.
+
+    Cost: O(n log n) per group, for a sort and a sweep; no pair is visited.
 
     References
     ----------
@@ -131,16 +133,17 @@ class PairwiseHinge(HingeLoss, PairwiseLoss):
 @register
 @dataclass(frozen=True)
 class PairwiseLogistic(PairwiseLoss):
-    """Mean log-loss over pairs of different relevance, ``log(1 + exp(-d))``: RankNet's loss.
+    """Mean log-loss ``log(1 + exp(-d))`` over pairs of different relevance: the loss of RankNet.
 
     Notes
     -----
-    Convex and smooth. In natural logarithms it bounds no share of pairs: a tie costs log 2 < 1.
-    Exact at any finite score; a value beyond the range of float64 is inf. Cost: one division per
-    pair, an exponential and a logarithm per row (per pair where scores of a group lie more than
-    300 apart): a group of a million rows with as many positives as negatives has 2.5e11, some
-    minutes at each evaluation. From a billion pairs on it warns, a `CostWarning`; `PairwiseHinge`
-    and `PairwiseExponential` visit none.
+    The loss is convex and smooth. In natural logarithms it bounds no share of pairs: a tie costs
+    log 2 < 1. It is exact at any finite score. A value beyond the range of float64 is inf.
+
+    Cost: one division per pair, and an exponential and a logarithm per row (per pair, if scores of
+    a group lie more than 300 apart). A group of a million rows, half of them positive, has 2.5e11
+    pairs, which take some minutes at each evaluation. From a billion pairs on, the loss warns with
+    a `CostWarning`. `PairwiseHinge` and `PairwiseExponential` visit no pair.
 
     References
     ----------
@@ -171,15 +174,17 @@ class PairwiseLogistic(PairwiseLoss):
 @register
 @dataclass(frozen=True)
 class PairwiseExponential(PairwiseLoss):
-    """Mean exponential over pairs of different relevance, ``exp(-d)``: RankBoost's loss.
+    """Mean exponential ``exp(-d)`` over pairs of different relevance: the loss of RankBoost.
 
     Notes
     -----
-    Convex and smooth, and never below the share of pairs in the wrong order, ties counted.
-    Where a sum exceeds the range of float64 (a pair wrong by more than about 709), its value is
-    inf, and what a row adds to the gradient is held at 1e300: never nan, so that a solver stops
-    there as diverged. Exact below. Cost: two exponentials per row and side; no pair is visited,
-    since the exponential of a difference is a product.
+    The loss is convex and smooth, and never below the share of pairs in the wrong order, ties
+    included. If a sum exceeds the range of float64 (a pair in the wrong order by more than about
+    709), the value is inf and each row's contribution to the gradient is limited to 1e300. It is
+    never nan, so that a solver stops there as diverged. In all other cases, it is exact.
+
+    Cost: two exponentials per row and side. No pair is visited, because the exponential of a
+    difference is a product.
 
     References
     ----------
@@ -206,7 +211,7 @@ class PairwiseExponential(PairwiseLoss):
 
 
 def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:
-    """Return where levels begin among rows by group and falling relevance, and whose they are."""
+    """Return the bounds of the levels in the sorted rows, and the first level of each group."""
     begins = np.ones(falling.size, np.bool_)
     begins[1:] = falling[1:] != falling[:-1]
     begins[groups.offsets[:-1][groups.sizes > 0]] = True
@@ -216,6 +221,6 @@ def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:
 
 def _n_pairs(bounds: Offsets, levels: Offsets) -> PerGroup:
     sizes = np.diff(bounds).astype(np.float64)
-    in_group = np.repeat(np.arange(levels.size - 1), np.diff(levels))
-    rows = np.bincount(in_group, sizes, levels.size - 1)
-    return (rows**2 - np.bincount(in_group, sizes**2, levels.size - 1)) / 2
+    level_groups = np.repeat(np.arange(levels.size - 1), np.diff(levels))
+    group_sizes = np.bincount(level_groups, sizes, levels.size - 1)
+    return (group_sizes**2 - np.bincount(level_groups, sizes**2, levels.size - 1)) / 2

@@ -1,12 +1,13 @@
-"""Compiled losses of pairs of one group whose relevances differ, the higher meant to score higher.
+"""Compiled losses of the pairs of rows of one group with different relevance.
 
-Rows are addressed through `rows`, which lists each group's rows by falling relevance. Rows of a
-group with the same relevance are a level: level v holds ``rows[bounds[v]:bounds[v + 1]]``, group
-g the levels ``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` weighs a
-pair of each group in its value, `count` is the number of groups that the mean is over. `pairs`, as
-`PairTarget.pairs` returns it, is all of these. `out` is (values, gradient of sum(values) / count,
-curvature), the last, where not empty, twice the second derivative of each pair on both of its
-rows. All are zero on entry; groups of one level, or of no weight, are left as they are.
+A pair is in order if the more relevant row has the higher score. Rows are addressed through
+`rows`, which lists each group's rows by falling relevance. Rows of a group with the same relevance
+are a level: level v holds ``rows[bounds[v]:bounds[v + 1]]``, and group g holds the levels from
+``levels[g]`` up to ``levels[g + 1]``, the most relevant first. `scale` is the weight of a pair of
+each group in its value, and `count` the number of groups that the mean is over. `pairs` is the
+tuple of all these from `PairTarget.pairs`. `out` is (values, gradient of sum(values) / count,
+curvature). The curvature, unless empty, contains twice the second derivative of each pair on both
+of its rows. All outputs are zero on entry. Groups with one level or without weight are not changed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 
 from podium._kernels import kernel, sort_falling, summing_kernel
 
-_NEAR = 300.0  # exponentials of scores this far apart keep their digits, and so do products
-_FULL = 650.0  # the logarithm up to which a product of 1 + odds may grow
-_HELD = 1e300  # gradients stay finite where values are not
+_NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
+_FULL = 650.0  # the largest logarithm of a product of factors 1 + odds
+_HELD = 1e300  # the limit of gradients, so that they are finite if values are not
 
 
 @kernel
@@ -38,7 +39,7 @@ def _most_levels(levels):
 
 @kernel
 def _add_at(tree, n, place, amount):
-    """Add to one of n places of a Fenwick tree."""
+    """Add an amount to one of the n places of a Fenwick tree."""
     i = place + 1
     while i <= n:
         tree[i] += amount
@@ -47,7 +48,7 @@ def _add_at(tree, n, place, amount):
 
 @kernel
 def _before(tree, place):
-    """Sum the places before `place`."""
+    """Return the sum of the places before `place`."""
     total = 0
     i = place
     while i > 0:
@@ -58,11 +59,11 @@ def _before(tree, place):
 
 @kernel
 def hinge_pairs(scores, pairs, margin, out):
-    """Sum (margin - s + t)+ over pairs, s of the more relevant row; O(n log n) a group.
+    """Sum (margin - s + t)+ over pairs, with s of the more relevant row, in O(n log n) per group.
 
-    A sweep over positions p from low to high: a row enters as the upper one of its pairs at
-    p = score - margin and leaves as the lower one at p = score; a pair costs the length between.
-    Counts are of integers and no length is negative, so nothing cancels.
+    The sweep visits positions p from low to high. A row enters as the upper one of its pairs at
+    p = score - margin, and leaves as the lower one at p = score. The cost of a pair is the length
+    of this interval. Counts are integers and no length is negative, so that nothing cancels.
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
@@ -91,31 +92,31 @@ def hinge_pairs(scores, pairs, margin, out):
         a, b = n - 1, n - 1  # the next rows to enter and to leave
         last, from_entry = 0.0, False
         while b >= 0:
-            here = order[b]
-            enters = a >= 0 and margin - (keys[order[a]] - keys[here]) >= 0.0
+            current = order[b]
+            enters = a >= 0 and margin - (keys[order[a]] - keys[current]) >= 0.0
             if enters:
-                here = order[a]
-            # All active pairs cost the length from the last position to this one. Positions are
-            # compared without forming score - margin, which would lose digits.
+                current = order[a]
+            # The cost of all active pairs is the length from the last position to this one.
+            # Positions are compared without computing score - margin, which would lose digits.
             if active > 0:
-                gap = keys[here] - last
+                gap = keys[current] - last
                 if enters != from_entry:
                     gap = gap - margin if enters else margin + gap
                 total += active * gap
-            last, from_entry = keys[here], enters
-            # Its pairs are with less relevant rows that have not left, or more relevant ones that
-            # have entered; each of these errs by now, and adds its step to the gradient.
+            last, from_entry = keys[current], enters
+            # The active pairs of a row are those with less relevant rows that have not left, or
+            # with more relevant rows that have entered. Each adds its step to the gradient.
             if enters:
-                lower = b + 1 - _before(remaining, level[here] + 1)
+                lower = b + 1 - _before(remaining, level[current] + 1)
                 active += lower
-                grad[rows[lo + here]] -= lower * step
-                _add_at(entered, n_levels, level[here], 1)
+                grad[rows[lo + current]] -= lower * step
+                _add_at(entered, n_levels, level[current], 1)
                 a -= 1
             else:
-                higher = _before(entered, level[here])
+                higher = _before(entered, level[current])
                 active -= higher
-                grad[rows[lo + here]] += higher * step
-                _add_at(remaining, n_levels, level[here], -1)
+                grad[rows[lo + current]] += higher * step
+                _add_at(remaining, n_levels, level[current], -1)
                 b -= 1
         values[g] = scale[g] * total
         if curvature.size:
@@ -126,10 +127,10 @@ def hinge_pairs(scores, pairs, margin, out):
 
 @summing_kernel
 def _near_pairs(odds, factor, excess, slopes, bends):
-    """Meet one upper row with the rows below it, by odds * factor; return its slope and bend.
+    """Add the pairs of one upper row with all lower rows; return the row's slope and bend.
 
-    `excess` is what the product of 1 + odds of each lower row is above 1: kept so, it loses no
-    digit of small odds, and one logarithm serves a column of pairs.
+    The odds of a pair are odds * factor. `excess` is the product of 1 + odds of each lower row,
+    minus 1. In this form, small odds lose no digits, and one logarithm serves many pairs.
     """
     slope, bend = 0.0, 0.0
     for q in range(odds.size):
@@ -146,9 +147,9 @@ def _near_pairs(odds, factor, excess, slopes, bends):
 
 @kernel
 def _far_pairs(s, scores, rows, unit, slopes, bends):
-    """Do the same where exponentials of rows would overflow; return also the sum of costs.
+    """Do the work of `_near_pairs` if exponentials would overflow; return also the sum of costs.
 
-    Scores, and costs, are in that unit.
+    Scores and costs are in the given unit.
     """
     total, slope, bend = 0.0, 0.0, 0.0
     for q in range(rows.size):
@@ -175,9 +176,10 @@ def _take_logs(excess):
 
 @kernel
 def logistic_pairs(scores, pairs, unit, out):
-    """Sum log(1 + exp(t - s)) over pairs, s of the more relevant row; one division a pair.
+    """Sum log(1 + exp(t - s)) over pairs, with s of the more relevant row.
 
-    Scores are in that unit, and so are sums over pairs that are far apart.
+    This needs one division per pair. Scores are in the given unit, and so are the sums over pairs
+    if they are far apart.
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
@@ -200,7 +202,7 @@ def logistic_pairs(scores, pairs, unit, out):
                 odds[i] = np.exp((scores[rows[lo + i]] - high) / unit)
         total, growth = 0.0, 0.0
         for v in range(first, last - 1):
-            below = bounds[v + 1] - lo  # from here on lie the rows of lower levels
+            below = bounds[v + 1] - lo  # the position of the first row of a lower level
             for i in range(bounds[v] - lo, below):
                 s = scores[rows[lo + i]]
                 if near:
@@ -234,10 +236,11 @@ def logistic_pairs(scores, pairs, unit, out):
 
 @kernel
 def exponential_pairs(scores, pairs, shift, out):
-    """Sum exp(t - s + shift) over pairs, s of the more relevant row; two passes over the rows.
+    """Sum exp(t - s + shift) over pairs, with s of the more relevant row, in two passes over rows.
 
-    The sum over the other level's rows is kept by its largest exponent, so that only what is too
-    large itself overflows. Then the value is inf and the gradient held at `_HELD` a row.
+    The sum over the rows of other levels is stored relative to its largest exponent, so that it
+    overflows only if the result does. In this case the value is inf, and the gradient is limited
+    to `_HELD` per row.
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
@@ -250,10 +253,10 @@ def exponential_pairs(scores, pairs, shift, out):
             continue
         step = scale[g] / count
         for side in range(2):
-            # First every row as the upper one of its pairs, from the lowest level, then as the
-            # lower one, from the highest.
+            # In the first pass every row is the upper one of its pairs, from the lowest level
+            # on. In the second pass it is the lower one, from the highest level on.
             sign = 1.0 if side == 0 else -1.0
-            most, total = 0.0, 0.0  # the sum of others is total * exp(most)
+            most, total = 0.0, 0.0  # the sum over the other levels is total * exp(most)
             for i in range(last - first):
                 v = last - 1 - i if side == 0 else first + i
                 peak = most if i > 0 else -np.inf
@@ -265,11 +268,11 @@ def exponential_pairs(scores, pairs, shift, out):
                     cost = total * np.exp(most - key + shift)
                     if side == 0:
                         values[g] += scale[g] * cost
-                    held = min(cost, _HELD) * step
-                    grad[rows[p]] -= sign * held
+                    limited_cost = min(cost, _HELD) * step
+                    grad[rows[p]] -= sign * limited_cost
                     if curvature.size:
-                        curvature[rows[p]] += 2.0 * held
-                # The level joins the sum, which is rescaled to its new largest exponent.
+                        curvature[rows[p]] += 2.0 * limited_cost
+                # Add the level to the sum, rescaled to the new largest exponent.
                 total = total * np.exp(most - peak) if i > 0 else 0.0
                 for p in range(bounds[v], bounds[v + 1]):
                     total += np.exp(sign * scores[rows[p]] - peak)
@@ -278,7 +281,7 @@ def exponential_pairs(scores, pairs, shift, out):
 
 @kernel
 def smallest_gap(scores, rows, bounds, levels):
-    """Return the least s - t over pairs, s of the more relevant row; inf where there is none."""
+    """Return the least s - t over pairs, with s of the more relevant row; inf without a pair."""
     smallest = np.inf
     for g in range(levels.size - 1):
         lowest = np.inf

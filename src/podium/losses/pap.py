@@ -1,9 +1,10 @@
 """The surrogates of pAp@k and of the partial AUC: hinges of pairs, in closed form.
 
-With s(1) >= s(2) >= … the positive scores of a group, t(1) >= t(2) >= … its negative scores,
-beta = min(k, n_pos) and (x)+ = max(x, 0), pAp@k's risk is the share of pairs (i <= beta, j <= k)
-with s(i) <= t(j). The paper states the surrogates as maxima over subsets and orderings; each is
-a plain sum of hinges, because the best ordering thresholds every pair on its own.
+Let s(1) >= s(2) >= … be the scores of a group's positives, t(1) >= t(2) >= … those of its
+negatives, beta = min(k, n_pos) and (x)+ = max(x, 0). The risk of pAp@k is the share of pairs
+(i <= beta, j <= k) with s(i) <= t(j). The paper defines the surrogates as maxima over subsets and
+orderings. Each of them is a plain sum of hinges, because the best ordering decides about every
+pair separately.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ from podium.losses import inputs
 from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
-_FLOOR = 1e-6  # curvature of a row that the scores did not select, by that of a whole group
+_FLOOR = 1e-6  # the curvature of a row that is not selected, relative to that of a whole group
 
 
 @dataclass(frozen=True, eq=False)
 class PApTarget:
-    """What a pAp@k surrogate needs to know of the labels.
+    """The target of a surrogate of pAp@k.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows by group, positives before negatives, each in the caller's order.
+        The rows by group, positives before negatives, each in the caller's order.
     bounds : int64, (2 n_groups + 1,)
-        Where each group's positives and negatives begin in `rows`.
+        The positions in `rows` at which each group's positives and negatives begin.
     n_top : int64, (n_groups,)
-        Positives that count: beta = min(k, n_pos), or all of `PAUCHinge`; 0 for a group that is
-        left out.
+        The number of positives that count: beta = min(k, n_pos), or all for `PAUCHinge`; 0 for a
+        group that is left out.
     n_neg : int64, (n_groups,)
-        Negatives that count: k, or all of a smaller group under clip.
+        The number of negatives that count: k, or all of a smaller group with clip=True.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -52,42 +53,42 @@ class PApTarget:
 
     @property
     def defined(self) -> Mask:
-        """Which groups the loss is defined on."""
+        """The mask of the groups on which the loss is defined."""
         return self.n_top > 0
 
     @property
     def tops(self) -> tuple[Any, ...]:
-        """The arrays that the kernels take."""
+        """The arguments of the kernels."""
         return self.rows, self.bounds, self.n_top, self.n_neg, self.share
 
 
 @dataclass(frozen=True)
 class PApLoss(GroupLoss):
-    """What the surrogates of pAp@k share; use one of its classes.
+    """The base class of the surrogates of pAp@k.
 
     Parameters
     ----------
     k : int
-        Cutoff in items, at least 1. Of `PAUCHinge`, in negatives.
+        The cutoff in items, at least 1. For `PAUCHinge`, it counts negatives.
     clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of leaving the
-        group out.
+        Whether a group with fewer than k negatives uses all of them. By default it is left out.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The relevance from which a row is a positive.
 
     Notes
     -----
-    At a kink, a pair on the margin counts (the paper's choice). Rows of equal score at the edge
-    of a selection share its gradient equally, so that row order never matters: an element of the
-    subdifferential where the loss is convex, of Clarke's where it is not.
+    At a kink, a pair on the margin counts, as in the paper. Rows of equal score at the end of a
+    selection share its gradient equally, so that the row order does not matter. The result is an
+    element of the subdifferential if the loss is convex, and of Clarke's subdifferential if not.
 
-    A hinge has no second derivative at its kink and none to speak of elsewhere. The `curvature`
-    is that of the same loss with its kinks rounded over one unit of score: each selected pair
-    adds twice its weight to both of its rows. Rows that the scores leave unselected have a
+    A hinge has no second derivative at its kink, and a second derivative of 0 elsewhere. The
+    `curvature` is therefore that of the same loss with kinks rounded over one unit of score: each
+    selected pair adds twice its weight to both of its rows. Rows that are not selected have a
     gradient of exactly 0 and a small positive curvature.
 
-    Cost: O(n log k) per group, in practice one pass; the tight-struct surrogate adds a binary
-    search per remaining positive, those over whole orderings and `PAUCHinge` sort what they order.
+    Cost: O(n log k) per group, in practice one pass. The tight-struct surrogate adds a binary
+    search per remaining positive. The surrogates over whole orderings and `PAUCHinge` sort the
+    rows that they order.
     """
 
     k: int
@@ -106,27 +107,27 @@ class PApLoss(GroupLoss):
         positive = grades >= self.min_relevance
         rows, bounds = inputs.positives_first(positive, groups)
         n_pos, n_neg = np.diff(bounds)[0::2], np.diff(bounds)[1::2]
-        used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
-        top = np.where(used > 0, np.minimum(n_pos, self.k), 0)
-        share = inputs.group_shares(weights, groups, self.name, top > 0)
-        return PApTarget(groups, rows, bounds, top, np.where(top > 0, used, 0), share)
+        n_used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
+        n_top = np.where(n_used > 0, np.minimum(n_pos, self.k), 0)
+        share = inputs.group_shares(weights, groups, self.name, n_top > 0)
+        return PApTarget(groups, rows, bounds, n_top, np.where(n_top > 0, n_used, 0), share)
 
     def why_undefined(self, target: PApTarget) -> str:
-        """Say what a group needs, how many lack what, and what to do."""
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
         n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
-        need = 1 if self.clip else self.k
-        few = int(np.count_nonzero((n_pos > 0) & (n_neg < need)))
+        n_needed = 1 if self.clip else self.k
+        n_few = int(np.count_nonzero((n_pos > 0) & (n_neg < n_needed)))
         relax = "" if self.clip else "Lower k, pass clip=True, or check"
         return (
-            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and {need} "
-            f"negative{'' if need == 1 else 's'} in a group, but "
-            f"{int(np.count_nonzero(n_pos == 0))} have no positive and {few} too few negatives. "
+            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and {n_needed} "
+            f"negative{'' if n_needed == 1 else 's'} in a group, but "
+            f"{int(np.count_nonzero(n_pos == 0))} have no positive and {n_few} too few negatives. "
             f"{relax or 'Check'} min_relevance and qid."
         )
 
 
 class PairLoss(HingeLoss, PApLoss):
-    """A sum of hinges over pairs; the kernel's switches tell these losses apart."""
+    """A sum of hinges over pairs. The attributes select the sum that the kernel computes."""
 
     _sign: ClassVar[float] = 1.0
     _rest: ClassVar[bool] = False
@@ -142,18 +143,19 @@ class PairLoss(HingeLoss, PApLoss):
 class PApRamp(PairLoss):
     """Mean hinge of the top positives against the top negatives: the tightest surrogate.
 
-    ``sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (6).
+    The value is ``sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (6).
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `PApLoss`.
+        The parameters of `PApLoss`.
 
     Notes
     -----
-    Never below pAp@k's risk. Not convex once a group has more than k positives: raising either
-    of two positives above the negatives is enough, their mean is not. A value beyond the range
-    of float64 is inf; gradients are finite at any finite score.
+    The loss is never below the risk of pAp@k. It is not convex if a group has more than k
+    positives: raising either of two positives above the negatives is enough, but raising both half
+    way is not. A value beyond the range of float64 is inf. Gradients are finite at any finite
+    score.
 
     References
     ----------
@@ -178,18 +180,19 @@ class PApRamp(PairLoss):
 class PApAverage(HingeLoss, PApLoss):
     """Mean hinge of the average positive against the top negatives.
 
-    ``sum_{j<=k} (1 - mean(s) + t(j))+ / k``, the paper's eq. (10).
+    The value is ``sum_{j<=k} (1 - mean(s) + t(j))+ / k``, the paper's eq. (10).
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `PApLoss`.
+        The parameters of `PApLoss`.
 
     Notes
     -----
-    Convex, and never above `PApMax`. The paper's proposition 3 calls it an upper bound of
-    pAp@k's risk; it is not: s = (100, -1, -1) against t = (0, 0, 0) at k = 3 has risk 2/3 and
-    value 0. A value beyond the range of float64 is inf; gradients are finite at any finite score.
+    The loss is convex, and never above `PApMax`. According to the paper's proposition 3 it is an
+    upper bound of the risk of pAp@k. It is not: s = (100, -1, -1) against t = (0, 0, 0) with k = 3
+    has risk 2/3 and value 0. A value beyond the range of float64 is inf. Gradients are finite at
+    any finite score.
 
     References
     ----------
@@ -219,18 +222,19 @@ class PApAverage(HingeLoss, PApLoss):
 class PApMax(PairLoss):
     """Mean hinge of the bottom positives against the top negatives.
 
-    ``sum_{i in the beta worst} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (24).
+    The value is ``sum_{i in the beta worst} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the
+    paper's eq. (24).
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `PApLoss`.
+        The parameters of `PApLoss`.
 
     Notes
     -----
-    Convex and never below pAp@k's risk, but loose: it asks all positives to lie above all
-    negatives. Equal to `PApRamp` in groups with at most k positives. A value beyond the range of
-    float64 is inf; gradients are finite at any finite score.
+    The loss is convex and never below the risk of pAp@k, but loose: it is small only if all
+    positives rank above all negatives. It equals `PApRamp` in groups with at most k positives. A
+    value beyond the range of float64 is inf. Gradients are finite at any finite score.
 
     References
     ----------
@@ -255,22 +259,23 @@ class PApMax(PairLoss):
 @register
 @dataclass(frozen=True)
 class PAUCHinge(PairLoss):
-    """Mean hinge of all positives against the top negatives: what SVM-pAUC minimises.
+    """Mean hinge of all positives against the top negatives: the objective of SVM-pAUC.
 
-    ``sum_i sum_{j<=k} (1 - s(i) + t(j))+ / (n_pos k)``.
+    The value is ``sum_i sum_{j<=k} (1 - s(i) + t(j))+ / (n_pos k)``.
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `PApLoss`.
+        The parameters of `PApLoss`.
 
     Notes
     -----
-    Convex, and never below the risk of the partial AUC over false positive rates up to
-    k / n_neg: the share of pairs of any positive and a top negative in error. That risk is
-    never below pAp@k's, whose positives are the best ones; so this bounds both. It lies between
-    `PApRamp` and `PApMax`, and equals both in groups with at most k positives. A value beyond
-    the range of float64 is inf; gradients are finite at any finite score.
+    The loss is convex. It is never below the risk of the partial AUC for false positive rates up
+    to k / n_neg, which is the share of pairs of any positive and a top negative in the wrong
+    order. That risk is never below the risk of pAp@k, which uses the best positives only. The
+    loss therefore bounds both risks. It lies between `PApRamp` and `PApMax`, and equals both in
+    groups with at most k positives. A value beyond the range of float64 is inf. Gradients are
+    finite at any finite score.
 
     References
     ----------
@@ -300,32 +305,32 @@ class PAUCHinge(PairLoss):
 @register_as("pap-tight-struct")
 @dataclass(frozen=True)
 class PApTightStruct(PairLoss):
-    """The tight-struct surrogate, as the paper computes it or as its equation reads.
+    """The tight-struct surrogate, as computed by the paper's algorithm or as defined by eq. (14).
 
-    exact=False, "pap-tight-struct": `PApRamp` plus a hinge without margin for the positives
-    below the top,
+    With exact=False ("pap-tight-struct"), the value is that of `PApRamp` plus a hinge without
+    margin for the positives below the top,
     ``[sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ + sum_{i>beta} sum_{j<=k} (t(j) - s(i))+]
-    / (beta k)``: what the paper's algorithm 2 descends on.
+    / (beta k)``. The paper's algorithm 2 minimises this sum.
 
-    exact=True, "pap-tight-struct-exact": the literal eq. (14), a maximum over orderings. It is
-    ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, where u is the closest sequence that falls
-    (isotonic regression) to s(i) - 1 for i <= beta and s(i) below.
+    With exact=True ("pap-tight-struct-exact"), it is eq. (14), a maximum over orderings. This
+    equals ``sum_i sum_{j<=k} (t(j) - u(i))+ / (beta k)``, in which u is the closest falling
+    sequence (isotonic regression) to s(i) - 1 for i <= beta and s(i) for i > beta.
 
     Parameters
     ----------
     k, clip, min_relevance
-        As in `PApLoss`.
+        The parameters of `PApLoss`.
     exact : bool
-        Take the equation instead of the algorithm.
+        Whether to use the equation instead of the algorithm.
 
     Notes
     -----
-    The equation is convex and never below pAp@k's risk, but may lie below `PApRamp`, against
-    the paper's proposition 5. The algorithm's sum is never below `PApRamp` nor below the
-    equation, and not convex: it takes the top positives by score, the equation by the ordering
-    that it maximises over, which spares the most. With at most k positives all three are equal.
-    A value beyond the range of float64 is inf; gradients are finite at any finite score.
-    Cost of exact=True: O(n log n), a sort of the positives.
+    The equation is convex and never below the risk of pAp@k, but may be below `PApRamp`, contrary
+    to the paper's proposition 5. The sum of the algorithm is never below `PApRamp` or the
+    equation, and is not convex. It selects the top positives by score. The equation selects those
+    with the fewest errors in the ordering that is maximised over. With at most k positives, all
+    three are equal. A value beyond the range of float64 is inf. Gradients are finite at any finite
+    score. Cost of exact=True: O(n log n), for a sort of the positives.
 
     References
     ----------
@@ -355,12 +360,12 @@ class PApTightStruct(PairLoss):
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Name in the registry: "pap-tight-struct", or "pap-tight-struct-exact"."""
+        """The name in the registry: "pap-tight-struct", or "pap-tight-struct-exact"."""
         return "pap-tight-struct-exact" if self.exact else "pap-tight-struct"
 
     @property
     def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether it is convex: the equation is, what the algorithm computes is not."""
+        """Whether the loss is convex: the equation is, the sum of the algorithm is not."""
         return self.exact
 
     def _hinges(self, scores: PerRow, unit: float, target: PApTarget, out: Out) -> None:

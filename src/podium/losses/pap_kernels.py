@@ -1,10 +1,10 @@
-"""Compiled surrogates of pAp@k: one pass over groups, no work beyond what their tops need.
+"""Compiled surrogates of pAp@k, in one pass over groups, with no more work than the tops need.
 
-Steps and equations are those of hiranandani2020, whose algorithm 2 says which pairs err and what
-the gradient then is. `tops` is what `PApTarget.tops` returns, `out` is (values, gradient,
-curvature), zero on entry. Rows are addressed through `rows`, which lists each group's positives
-and then its negatives in the caller's order; `bounds[2g]`, `bounds[2g + 1]`, `bounds[2g + 2]` are
-where a group's positives begin, its negatives begin, and its negatives end.
+Line and equation numbers are those of hiranandani2020, whose algorithm 2 gives the pairs in error
+and the gradient. `tops` is `PApTarget.tops`. `out` is (values, gradient, curvature), zero on
+entry. Rows are addressed through `rows`, which lists each group's positives and then its negatives
+in the caller's order. A group's positives begin at `bounds[2g]`, its negatives begin at
+`bounds[2g + 1]` and end at `bounds[2g + 2]`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podium._kernels import kernel
 
 @kernel
 def sift_down(keys, heap, size):
-    """Restore the heap whose root is the smallest key, after its root was replaced."""
+    """Restore a heap with the smallest key at the root, after the root was replaced."""
     i = 0
     key, item = keys[0], heap[0]
     while True:
@@ -35,9 +35,9 @@ def sift_down(keys, heap, size):
 
 @kernel
 def insert_best(scores, rows, lo, hi, m, sign, keys, places):
-    """Do what `select` does by insertion, O(n m) at worst: the fastest way for a short top."""
+    """Do the work of `select` by insertion: O(n m) at worst, but fastest for a short top."""
     filled = 0
-    floor = -np.inf  # what a key must exceed to enter
+    floor = -np.inf  # the largest key that is not inserted
     for p in range(lo, hi):
         key = sign * scores[rows[p]]
         if filled < m:
@@ -57,14 +57,14 @@ def insert_best(scores, rows, lo, hi, m, sign, keys, places):
 
 @kernel
 def select(scores, rows, lo, hi, m, sign, keys, heap):
-    """Put the m places of lo..hi with the largest sign * score into heap, falling; O(n log m).
+    """Write the m places in lo..hi with the largest sign * score into heap, falling; O(n log m).
 
-    Which of equal scores are taken is left open: `share_ties` undoes the choice.
+    The choice among equal scores at the end is arbitrary. `share_ties` removes its effect.
     """
     if m <= 64:
         insert_best(scores, rows, lo, hi, m, sign, keys, heap)
         return
-    # The first m are a heap whose root is the smallest of them.
+    # The first m places form a heap whose root has the smallest key.
     for filled in range(m):
         p = lo + filled
         key = sign * scores[rows[p]]
@@ -76,7 +76,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
             keys[i], heap[i] = keys[parent], heap[parent]
             i = parent
         keys[i], heap[i] = key, p
-    # A larger key takes the root's place.
+    # A larger key replaces the root.
     floor = keys[0]
     for p in range(lo + m, hi):
         key = sign * scores[rows[p]]
@@ -84,7 +84,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
             keys[0], heap[0] = key, p
             sift_down(keys, heap, m)
             floor = keys[0]
-    # Roots taken one after another go to the end: a heap sort.
+    # Heap sort: move each root in turn to the end.
     for end in range(m - 1, 0, -1):
         keys[0], keys[end] = keys[end], keys[0]
         heap[0], heap[end] = heap[end], heap[0]
@@ -93,7 +93,7 @@ def select(scores, rows, lo, hi, m, sign, keys, heap):
 
 @kernel
 def share_ties(scores, rows, lo, hi, edge, out):
-    """Give all rows of lo..hi whose score is `edge` the mean of what was written for them."""
+    """Replace the output of all rows in lo..hi with score `edge` by their mean."""
     total = 0.0
     count = 0
     for p in range(lo, hi):
@@ -108,12 +108,12 @@ def share_ties(scores, rows, lo, hi, edge, out):
 
 @kernel
 def pair_hinges(scores, tops, margin, sign, rest, out):
-    """Sum (margin - s + t)+ over chosen positives and top negatives of each group.
+    """Sum (margin - s + t)+ over selected positives and top negatives of each group.
 
-    sign=1 takes the n_top best positives, eq. (6), sign=-1 the worst, eq. (24). `rest` adds
-    (t - s)+ of the other positives: tight-struct as algorithm 2 computes it. The gradient is that
-    of sum(values * defined) / n_defined, the curvature, where not empty, the bound of
-    `PApLoss.curvature`.
+    sign=1 selects the n_top best positives, eq. (6), and sign=-1 the n_top worst, eq. (24). `rest`
+    adds (t - s)+ of the other positives, as in the tight-struct surrogate of algorithm 2. The
+    gradient is that of sum(values * defined) / n_defined. The curvature, unless empty, is the
+    bound of `PApLoss.curvature`.
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
@@ -132,9 +132,9 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
     top = np.empty(widest_top, np.int64)
     neg_keys = np.empty(widest_neg)
     neg = np.empty(widest_neg, np.int64)
-    prefix = np.empty(widest_neg + 1)  # sums of the best negative scores
-    ends = np.empty(widest_neg + 1, np.int64)  # positives that err against so many negatives
-    chosen = np.zeros(widest_pos if rest else 1, np.bool_)
+    prefix = np.empty(widest_neg + 1)  # prefix sums of the best negative scores
+    ends = np.empty(widest_neg + 1, np.int64)  # the number of positives with j errors
+    is_selected = np.zeros(widest_pos if rest else 1, np.bool_)
     for g in range(n_groups):
         b, k = n_top[g], n_neg[g]
         if b == 0:
@@ -145,7 +145,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
         select(scores, rows, mid, hi, k, 1.0, neg_keys, neg)
         edge_pos = scores[rows[top[b - 1]]]
         edge_neg = scores[rows[neg[k - 1]]]
-        # Differences from the best negative, so that a common shift of scores costs no digits.
+        # Differences from the best negative, so that a common shift of scores loses no digits.
         zero = neg_keys[0]
         prefix[0] = 0.0
         for j in range(k):
@@ -155,8 +155,8 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
         share = scale[g] / (b * k)
         step = share / n_defined
         total = 0.0
-        # Lines 7 and 11: pi_ij = 1 where margin - s(i) + t(j) >= 0. Those are the r best negatives,
-        # and as scores fall a lower positive errs against at least as many.
+        # Lines 7 and 11: pi_ij = 1 if margin - s(i) + t(j) >= 0. This holds for the r best
+        # negatives, and r does not decrease as the positives' scores fall.
         r = 0
         for i in range(b):
             row = rows[top[i if sign > 0 else b - 1 - i]]
@@ -166,13 +166,13 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
             grad[row] = -r * step
             ends[r] += 1
             if rest:
-                chosen[top[i] - lo] = True
+                is_selected[top[i] - lo] = True
         n_rest = 0
         if rest and b < mid - lo:
-            # Line 11 for i > beta, without a margin: r by bisection, since these are unsorted.
+            # Line 11 for i > beta, without a margin: r by bisection, as these are not sorted.
             n_rest = mid - lo - b
             for p in range(lo, mid):
-                if chosen[p - lo]:
+                if is_selected[p - lo]:
                     continue
                 row = rows[p]
                 left, right = 0, k
@@ -186,7 +186,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
                 grad[row] = -left * step
                 ends[left] += 1
         values[g] = share * total
-        # Lines 8 and 12: a negative's gradient is the number of positives that err against it.
+        # Lines 8 and 12: a negative's gradient is the number of positives in error against it.
         errors = 0
         for j in range(k - 1, -1, -1):
             errors += ends[j + 1]
@@ -195,7 +195,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
         share_ties(scores, rows, mid, hi, edge_neg, grad)
         if rest:
             for i in range(b):
-                chosen[top[i] - lo] = False
+                is_selected[top[i] - lo] = False
         if curvature.size:
             for i in range(b):
                 curvature[rows[top[i]]] = 2.0 * k * step
@@ -210,7 +210,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
 
 @kernel
 def mean_hinges(scores, tops, margin, out):
-    """Mean (margin - mean(s) + t)+ over the top negatives t of each group, eq. (10).
+    """Compute mean (margin - mean(s) + t)+ over the top negatives t of each group, eq. (10).
 
     Outputs are as in `pair_hinges`.
     """
@@ -239,7 +239,7 @@ def mean_hinges(scores, tops, margin, out):
         mean /= n_pos
         step = scale[g] / k / n_defined
         total = 0.0
-        # Line 3: negatives fall, so the first without an error is followed by none with one.
+        # Line 3: negatives are sorted, so that none has an error below the first without one.
         r = 0
         for j in range(k):
             hinge = margin - (mean - (neg_keys[j] - zero))
@@ -249,7 +249,7 @@ def mean_hinges(scores, tops, margin, out):
             grad[rows[neg[j]]] = step
             r += 1
         values[g] = scale[g] * total / k
-        # Line 4: the mean stands for all positives, and each has an equal part in it.
+        # Line 4: the mean depends equally on all positives.
         for p in range(lo, mid):
             grad[rows[p]] = -r * step / n_pos
         edge = neg_keys[k - 1]

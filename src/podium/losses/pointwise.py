@@ -1,6 +1,6 @@
-"""Pointwise losses: every row on its own, the group only in how rows are weighed."""
+"""Pointwise losses: each row contributes on its own, and groups only affect the weights."""
 
-# Some declarations depend on a parameter, and are properties.
+# Some declarations depend on a parameter and are therefore properties.
 # pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from podium.types import Mask, PerRow, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class BinaryTarget:
-    """What losses of single rows need to know of binary labels.
+    """The target of a loss of single rows with binary labels.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     positive : bool, (n_rows,)
+        The mask of positive rows.
     index : int64, (n_rows,)
-        Group number of each row.
+        The group number of each row.
     share : float64, (n_rows,)
-        What a row's loss is multiplied by in its group's value.
+        The factor of a row's loss in its group's value.
     defined : bool, (n_groups,)
-        Groups with a row of weight > 0.
+        The mask of groups with a row of weight > 0.
     """
 
     groups: Groups
@@ -42,46 +43,48 @@ class BinaryTarget:
 
 
 class RowLoss(GroupLoss):
-    """What the losses of single rows share; use one of its classes.
+    """The base class of the losses of single rows.
 
     Parameters
     ----------
     per : {"row", "group"}
-        "row": every row weighs the same, as in plain logistic regression. A group's value is
-        its sum of losses by the mean group size, so that the mean over groups is the mean over
-        rows. "group": every group weighs the same, its value is the mean of its rows.
+        The weights. With "row", every row has the same weight, as in plain logistic regression. A
+        group's value is the sum of its losses over the mean group size, so that the mean over
+        groups is the mean over rows. With "group", every group has the same weight, and its value
+        is the mean of its rows.
     """
 
     per: Literal["row", "group"]
 
     @property
     def reads_groups(self) -> bool:
-        """Whether it matters which rows are a group: only to weigh groups alike."""
+        """Whether the value depends on the groups: only if all groups have the same weight."""
         return self.per == "group"
 
     def why_undefined(self, target: Any) -> str:
-        """Say what a group needs."""
+        """Return a message on what a group needs."""
         return f"{self.name} needs a row with weight > 0: none of the groups has one."
 
 
 @register
 @dataclass(frozen=True)
 class Logistic(RowLoss):
-    """Log-likelihood loss of each row by itself: logistic regression on pooled rows.
+    """Log-loss of single rows: logistic regression on pooled rows.
 
-    ``log(1 + exp(-y s))`` with y = 1 for relevance >= min_relevance, else -1.
+    The loss of a row is ``log(1 + exp(-y s))``, with y = 1 for relevance >= min_relevance, else
+    -1.
 
     Parameters
     ----------
     per : {"row", "group"}
-        As in `RowLoss`.
+        The weights: the same for all rows, or for all groups; see `RowLoss`.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The relevance from which a row is a positive.
 
     Notes
     -----
-    Convex and smooth. In natural logarithms it bounds no metric of podium: a tie costs
-    log 2 < 1. Exact at any finite score. Cost: one exponential and one logarithm per row.
+    The loss is convex and smooth. In natural logarithms it bounds no metric of podium: a tie costs
+    log 2 < 1. It is exact at any finite score. Cost: one exponential and one logarithm per row.
 
     Examples
     --------
@@ -124,17 +127,18 @@ class Logistic(RowLoss):
 
 @dataclass(frozen=True, eq=False)
 class SquaredTarget:
-    """What the squared loss needs to know of the labels.
+    """The target of the squared loss.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     relevance : float64, (n_rows,)
+        The relevance of each row.
     share : float64, (n_rows,)
-        What a row's loss is multiplied by in its group's value.
+        The factor of a row's loss in its group's value.
     defined : bool, (n_groups,)
-        Groups with a row of weight > 0.
+        The mask of groups with a row of weight > 0.
     """
 
     groups: Groups
@@ -146,20 +150,21 @@ class SquaredTarget:
 @register
 @dataclass(frozen=True)
 class Squared(RowLoss):
-    """Squared error of each row by itself: regression of the relevance on pooled rows.
+    """Squared error of single rows: regression of the relevance on pooled rows.
 
-    ``(s - relevance)^2``, without a factor of 1/2: a group's value is a mean squared error.
+    The loss of a row is ``(s - relevance)^2``, without a factor of 1/2. A group's value is
+    therefore a mean squared error.
 
     Parameters
     ----------
     per : {"row", "group"}
-        As in `RowLoss`.
+        The weights: the same for all rows, or for all groups; see `RowLoss`.
 
     Notes
     -----
-    Convex and smooth; bounds no metric of podium: a tie halfway costs 1/4 < 1. Where a square
-    exceeds the range of float64 (a score beyond about 1e154) its value is inf, never nan; the
-    gradient stays finite. Cost: one pass over the rows.
+    The loss is convex and smooth. It bounds no metric of podium: a tie halfway between the labels
+    costs 1/4 < 1. If a square exceeds the range of float64 (a score beyond about 1e154), the value
+    is inf, never nan, and the gradient stays finite. Cost: one pass over the rows.
 
     Examples
     --------

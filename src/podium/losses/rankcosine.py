@@ -1,4 +1,4 @@
-"""The angle between ground-truth scores and scores: RankCosine, and its top-k form."""
+"""RankCosine and its top-k form: the angle between ground-truth scores and scores."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
 @dataclass(frozen=True, eq=False)
 class CosineTarget:
-    """What RankCosine needs to know of the labels.
+    """The target of RankCosine.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows by group and falling grade.
+        The rows by group and falling grade.
     truth : float64, (n_rows,)
-        Ground-truth scores by their length, in the order of `rows`; means of these where ties
-        are averaged, which are shorter.
+        The ground-truth scores divided by their norm, in the order of `rows`. If ties are
+        averaged, these are means, whose norm is smaller.
     short : float64, (n_groups,)
-        1 less the square of their length.
+        One minus the squared norm of `truth`.
     defined : bool, (n_groups,)
-        Groups with two grades.
+        The mask of groups with two grades.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
     groups: Groups
@@ -49,30 +49,34 @@ class CosineTarget:
 class RankCosine(DrawnLoss):
     """Half of one minus the cosine of the angle between ground-truth scores and scores.
 
-    ``(1 - t . s / (|t| |s|)) / 2``, t being the grades with ties broken. With k, all rows below
-    the first k places share one ground-truth score, lower than any above: the paper's
-    modification.
+    The value is ``(1 - t . s / (|t| |s|)) / 2``, in which t are the grades with ties broken. With
+    k, all rows below the first k places share one ground-truth score that is lower than all
+    others, as in the paper.
 
     Parameters
     ----------
     k : int, optional
-        Places that keep their order, at least 1; None, and any k beyond the list, keeps all.
+        The number of places that keep their order, at least 1. None, and any k beyond the list,
+        keeps all.
     ties : {"fixed", "redrawn", "averaged"}
-        As in `DrawnLoss`; the mean is over all orders, exact and no dearer.
+        The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over all
+        orders. The mean is exact and costs no more.
 
     Notes
     -----
-    Inside a tie of grade g, ground-truth scores are evenly spaced around g, no further away than
-    half way to the nearest grade. Averaged over orders they are the grades, but the length |t|
-    stays that of one order: no scores suit all orders, so the value stays above 0. Below the
-    head stands the mean of what the whole list has there; so k one less than the list is the
-    whole list too.
-    Not convex. A factor on the scores changes nothing, so a penalty on coefficients only shrinks
-    them: train without one, and stop by validation. A shift of the scores does change it.
-    Where all scores of a group are 0 the value is 1/2, and the gradient that of length 1: a way
-    down; below a length of 1e-100 it is held at that of 1e-100. The curvature is the largest
-    eigenvalue that the second derivatives can have at |s|.
-    A group of one grade is left out. Cost: a few passes; preparing sorts each list.
+    Within a tie of grade g, the ground-truth scores are evenly spaced around g, within half the
+    distance to the nearest grade. Their means over orders are the grades, but the norm |t| stays
+    that of one order. No scores fit all orders, so that the value stays above 0. All rows below
+    the head get the mean of what the whole list has there. Consequently, a k one less than the
+    length of the list is equivalent to the whole list.
+
+    The loss is not convex. A positive factor of the scores does not change it, so that a penalty
+    on coefficients only shrinks them: train without a penalty, and stop by validation. A shift of
+    the scores does change the loss. If all scores of a group are 0, the value is 1/2 and the
+    gradient is computed with norm 1, so that it is a descent direction. The norm in the gradient
+    is at least 1e-100. The curvature is the largest possible eigenvalue of the Hessian at |s|.
+
+    A group of one grade is left out. Cost: a few passes; `prepare` sorts each list.
 
     References
     ----------
@@ -105,14 +109,14 @@ class RankCosine(DrawnLoss):
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> CosineTarget:
         places = Places.of(grades, keys, groups)
-        drawn = places.grades + places.gap[places.index] * places.inside
-        drawn = places.with_tail(drawn, heads(self.k, groups.sizes))
-        truth = places.averaged(drawn) if self.ties == "averaged" else drawn
+        drawn_scores = places.grades + places.gap[places.index] * places.inside
+        drawn_scores = places.with_tail(drawn_scores, heads(self.k, groups.sizes))
+        truth = places.averaged(drawn_scores) if self.ties == "averaged" else drawn_scores
         defined = places.gap > 0.0
-        square = np.where(defined, places.sums(drawn**2), 1.0)
-        short = places.sums((drawn - truth) ** 2) / square
+        squared_norms = np.where(defined, places.sums(drawn_scores**2), 1.0)
+        short = places.sums((drawn_scores - truth) ** 2) / squared_norms
         share = inputs.group_shares(weights, groups, self.name, defined)
-        truth = truth / np.sqrt(square)[places.index]
+        truth = truth / np.sqrt(squared_norms)[places.index]
         return CosineTarget(groups, places.rows, truth, short, defined, share)
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:

@@ -1,6 +1,6 @@
-"""Robust losses: a concave rho bends the rank of a relevant row (RoBiRank) or the cost of a row."""
+"""Robust losses: a concave rho of the rank of a relevant row (RoBiRank) or of the cost of a row."""
 
-# Some declarations depend on a parameter, and are properties.
+# Some declarations depend on a parameter and are therefore properties.
 # pyright: reportIncompatibleVariableOverride=false
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ Sigma: TypeAlias = Literal["logistic", "hinge"]
 
 SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
 _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
-_MOST = 1e100  # a gain whose sums and products stay in the range of floats
+_MOST = 1e100  # the largest gain whose sums and products stay in the range of floats
 
 
 class Robust(Loss):
-    """What both losses declare, by the rho and the sigma that they have."""
+    """The declarations of both losses, which depend on rho and sigma."""
 
     type: Type
     sigma: Sigma
 
     @property
     def convex(self) -> bool:
-        """Whether a midpoint is never above the mean of its ends."""
+        """Whether the value at a midpoint is never above the mean of the values at the ends."""
         return self.type == "identity"
 
     @property
     def smooth(self) -> bool:
-        """Whether there is a gradient everywhere."""
+        """Whether the gradient exists everywhere."""
         return self.sigma == "logistic"
 
     def _check_parts(self) -> None:
@@ -51,46 +51,48 @@ class Robust(Loss):
         _check.choice(self.sigma, "sigma", SIGMAS)
 
     def _form(self) -> tuple[int, bool]:
-        """Return the kernels' number of rho, and whether sigma is the hinge."""
+        """Return the kernels' code of rho, and whether sigma is the hinge."""
         return _CODES[self.type], self.sigma == "hinge"
 
 
 @register
 @dataclass(frozen=True)
 class RobustBinary(Robust, RowLoss):
-    """Robust loss of each row by itself, ``rho(sigma(y s))``: outliers cost little more.
+    """Robust loss of single rows, in which outliers add little to the cost.
 
-    y = 1 for relevance >= min_relevance, else -1, and s is the row's score.
+    The loss of a row is ``rho(sigma(y s))``, with y = 1 for relevance >= min_relevance, else -1,
+    and s the row's score.
 
     Parameters
     ----------
     type : {1, 2, "identity"}
-        rho: ``log2(t + 1)``, which goes on rising, ever slower; ``1 - 1 / log2(t + 2)``, which
-        stays below 1; or ``t``, for plain classification.
+        The function rho: ``log2(t + 1)``, which grows without bound, but slowly;
+        ``1 - 1 / log2(t + 2)``, which stays below 1; or ``t``, for plain classification.
     sigma : {"logistic", "hinge"}
-        ``log2(1 + 2^-t)``, as in logistic regression with base 2, or ``max(1 - t, 0)``, as in a
-        support vector machine.
+        The cost of a margin t: ``log2(1 + 2^-t)``, as in logistic regression with base 2, or
+        ``max(1 - t, 0)``, as in a support vector machine.
     per : {"row", "group"}
-        As in `RowLoss`.
+        The weights: the same for all rows, or for all groups; see `RowLoss`.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The relevance from which a row is a positive.
 
     Notes
     -----
-    `smooth` with the logistic, `convex` as the identity only. Types "identity" and 1 are never
-    below the share of rows on the wrong side of 0, ties counted: a tie costs 1 with the logistic
-    and with the hinge. Type 2 is below it, since a tie costs 1 - 1 / log2(3) = 0.369. The
-    gradient of a row far on the wrong side falls off: as 1 / t with type 1, as 1 / (t log2(t)^2)
-    with type 2, from which a descent may not find back. The identity with the logistic is
-    `Logistic` with scores in bits: ``Logistic`` at s log 2, over log 2.
+    The loss is smooth with the logistic, and convex only with the identity. Types "identity" and
+    1 are never below the share of rows on the wrong side of 0, ties included: a tie costs 1 with
+    both sigmas. Type 2 can be below it, because a tie costs 1 - 1 / log2(3) = 0.369. The gradient
+    of a row far on the wrong side decreases, as 1 / t with type 1 and as 1 / (t log2(t)^2) with
+    type 2, so that descent may not bring it back. The identity with the logistic is `Logistic`
+    with scores in bits: the value of ``Logistic`` at s log 2, divided by log 2.
 
-    The `curvature` leaves out that rho bends, hence is never below the second derivative; that of
-    the hinge is of one rounded over one unit of score. Exact at any finite score. Cost: one
-    exponential and two logarithms per row.
+    The `curvature` leaves out the second derivative of rho, which is never positive. It is
+    therefore never below the second derivative of the loss. For the hinge it is that of a hinge
+    rounded over one unit of score. The loss is exact at any finite score. Cost: one exponential and
+    two logarithms per row.
 
     References
     ----------
-    yun2014, which has types I and II from the thesis of N. Ding.
+    yun2014, which takes types I and II from the thesis of N. Ding.
 
     Examples
     --------
@@ -130,21 +132,21 @@ class RobustBinary(Robust, RowLoss):
 
 @dataclass(frozen=True, eq=False)
 class RoBiRankTarget:
-    """What RoBiRank needs to know of the labels.
+    """The target of RoBiRank.
 
     Attributes
     ----------
     groups : Groups
-        The groups it was prepared for.
+        The groups that the target was prepared for.
     rows : int64, (n_rows,)
-        Rows group after group.
+        The rows, group after group.
     worth : float64, (n_rows,)
-        What a row's bent rank is multiplied by in its group's value: its gain, with
-        normalize=True over the group's ideal DCG.
+        The factor of rho(T_y) of each row in its group's value: the row's gain, with
+        normalize=True divided by the group's ideal DCG.
     share : float64, (n_groups,)
-        Weight of each group by their mean; 0 for a group that is left out.
+        The weight of each group over the mean weight; 0 for a group that is left out.
     defined : bool, (n_groups,)
-        Groups with rows of two grades.
+        The mask of groups with rows of two grades and a gain above 0.
     """
 
     groups: Groups
@@ -157,45 +159,52 @@ class RoBiRankTarget:
 @register
 @dataclass(frozen=True)
 class RoBiRank(Robust, GroupLoss):
-    """What a list loses of its DCG, bounded by costs of pairs: ranking as robust classification.
+    """An upper bound of the loss of DCG by costs of pairs: ranking as robust classification.
 
-    ``sum_y gain_y rho(T_y)`` over the rows y of a group, with ``T_y = sum_{z != y} sigma(s_y -
-    s_z)``, s the scores, a bound of how many rows lie above y.
+    The value is ``sum_y gain_y rho(T_y)`` over the rows y of a group, with
+    ``T_y = sum_{z != y} sigma(s_y - s_z)`` and scores s. T_y is a bound of the number of rows that
+    rank above y.
 
     Parameters
     ----------
     type : {1, 2, "identity"}
-        rho: ``log2(t + 1)``, RoBiRank; ``1 - 1 / log2(t + 2)``, DCG's own, closer to it but with
-        a gradient that vanishes; or ``t``, without robustness.
+        The function rho: ``log2(t + 1)`` for RoBiRank; ``1 - 1 / log2(t + 2)``, one minus the
+        discount of DCG, a closer bound whose gradient vanishes; or ``t``, without robustness.
     sigma : {"logistic", "hinge"}
-        ``log2(1 + 2^-t)`` or ``max(1 - t, 0)``: each is 1 for a tie and more for a pair in the
-        wrong order.
+        The cost of a score difference t: ``log2(1 + 2^-t)`` or ``max(1 - t, 0)``. Both are 1 for
+        a tie, and larger for a pair in the wrong order.
     gain : {"exp2", "linear"}
-        What a row weighs: ``2^relevance - 1``, or the relevance itself, for weights of your own.
+        The weight of a row: ``2^relevance - 1``, or the relevance itself, which allows arbitrary
+        weights.
     normalize : bool
-        Divide by the group's ideal DCG with the same gain, so that every group weighs as in NDCG.
-        False sums as printed: groups with more and better rows weigh more.
+        Whether to divide by the group's ideal DCG with the same gain, so that groups are weighted
+        as in NDCG. With False, the sum is as printed, and groups with more and better rows weigh
+        more.
 
     Notes
     -----
-    With ranks from 0, ``rank_y <= T_y``, so DCG's loss ``sum_y gain_y (1 - 1 / log2(rank_y + 2))``
-    is at most type 2, which is at most type 1: with normalize=True of ``(sum of gains) / ideal -
-    NDCG``, over the whole list. It holds for all orders of tied rows, since a tied pair costs 1.
-    No loss is 0 at the best order: rows of equal grade push each other too.
+    With ranks from 0, ``rank_y <= T_y``. DCG's loss ``sum_y gain_y (1 - 1 / log2(rank_y + 2))`` is
+    therefore at most the loss of type 2, which is at most that of type 1. With normalize=True,
+    DCG's loss is ``(sum of gains) / ideal - NDCG``, over the whole list. The bound holds for all
+    orders of tied rows, because a tied pair costs 1. The loss is not 0 at the best order, because
+    rows of equal grade also form pairs.
 
-    `smooth` with the logistic; `convex` as the identity only. Unchanged by a shift of a group's
-    scores. A group of one grade is left out: all its orders have the same DCG. So is one whose
-    gains are all 0. Scores are in bits: s here is what s / log 2 is to losses of natural base.
-    The `curvature` leaves out that rho bends, hence is a bound of the Hessian as a matrix; that
-    of the hinge is of one rounded over one unit of score. Exact at any finite score, of any
-    size and gap; a row's sum of costs beyond 1.7e308 counts as that, and where a value then
-    exceeds the range of float64 it is inf. Cost: every row with a gain meets all rows of its
-    group, with one division per pair and two exponentials per row (one exponential per pair
-    where scores lie more than 300 apart).
+    The loss is smooth with the logistic, convex only with the identity, and unchanged by a shift
+    of a group's scores. A group of one grade is left out, because all its orders have the same
+    DCG. So is a group whose gains are all 0. Scores are in bits: a score s here corresponds to
+    s log 2 in a loss with natural logarithms.
+
+    The `curvature` leaves out the second derivative of rho, which is never positive. It is
+    therefore an upper bound of the Hessian, as a matrix. For the hinge it is that of a hinge
+    rounded over one unit of score. The loss is exact at finite scores of any size and gap. A row's
+    sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
+
+    Cost: every row with a gain is compared with all rows of its group, with one division per pair
+    and two exponentials per row (one exponential per pair if scores lie more than 300 apart).
 
     References
     ----------
-    yun2014, which has the identity from Buffoni et al. (2011).
+    yun2014, which takes the identity from Buffoni et al. (2011).
 
     Examples
     --------
@@ -234,22 +243,22 @@ class RoBiRank(Robust, GroupLoss):
 
     def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
         with np.errstate(over="ignore"):
-            worth = gains(grades, self.gain)
-        if worth.max(initial=0.0) > _MOST:
-            row = int(np.argmax(worth))
+            row_gains = gains(grades, self.gain)
+        if row_gains.max(initial=0.0) > _MOST:
+            row = int(np.argmax(row_gains))
             label = _check.label(groups.labels[groups.index[row]])
             raise ArgumentError(
                 f"relevance has a gain above {_MOST:g} with gain={self.gain!r}, got "
                 f"{grades[row]:g} in qid {label}. Scale the relevance, or pass gain='linear'."
             )
-        return worth
+        return row_gains
 
     def why_undefined(self, target: RoBiRankTarget) -> str:
-        """Say what a group needs, how many lack it, and what to do."""
-        lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
+        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
             f"{self.name} needs rows of two grades in a group, one with a gain above 0, and "
-            f"{lacking} of {target.groups.n_groups} groups have one row or one grade. "
+            f"{n_lacking} of {target.groups.n_groups} groups have one row or one grade. "
             "Check relevance and qid."
         )
 
@@ -261,9 +270,9 @@ class RoBiRank(Robust, GroupLoss):
 
 
 def _ideal(worth: PerRow, groups: Groups) -> PerGroup:
-    """Return each group's DCG over the whole list in the best order."""
+    """Return the DCG of each group's whole list in the best order."""
     falling = np.lexsort((-worth, groups.index))
     ranks = np.arange(worth.size) - np.repeat(groups.offsets[:-1], groups.sizes)
-    weight = discounts(int(groups.sizes.max(initial=0)))
-    worths = worth[falling] * weight[ranks]
-    return np.bincount(groups.index[falling], worths, groups.n_groups).astype(np.float64)
+    rank_weights = discounts(int(groups.sizes.max(initial=0)))
+    discounted_worth = worth[falling] * rank_weights[ranks]
+    return np.bincount(groups.index[falling], discounted_worth, groups.n_groups).astype(np.float64)

@@ -1,10 +1,11 @@
-"""Compiled robust losses, in base 2 throughout: sums of sigma(d), bent by rho.
+"""Compiled robust losses, in base 2 throughout: rho of sums of sigma(d).
 
-sigma(d) is log2(1 + 2^-d) or max(1 - d, 0), d the margin of a row or a difference of scores.
-`form` is (kind, hinge): which rho, 0 the identity, 1 log2(t + 1), 2 1 - 1 / log2(t + 2), and
-whether sigma is the hinge. `out` is (values, gradient, curvature); the gradient may be a
-subgradient, the curvature, where not empty, a bound: rho'(t) times the second derivative of
-sigma, since rho is concave and rises. A hinge has that of one rounded over one unit of score.
+sigma(d) is log2(1 + 2^-d) or max(1 - d, 0), in which d is the margin of a row or a difference of
+scores. `form` is (kind, hinge). kind is the code of rho: 0 for the identity, 1 for log2(t + 1),
+2 for 1 - 1 / log2(t + 2). hinge is whether sigma is the hinge. `out` is (values, gradient,
+curvature). The gradient may be a subgradient. The curvature, unless empty, is a bound: rho'(t)
+times the second derivative of sigma, because rho is concave and increasing. For a hinge, that is
+the second derivative of a hinge rounded over one unit of score.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ from podium.losses.listwise_kernels import four_sums, longest_list
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)
-_LARGEST = 1.7e308  # what is added up beyond is taken as this
-_NEAR = 300.0  # powers of 2 of scores this far apart keep their digits, and so do products
-_FOLDS = 9  # 2^9 factors of at most 2 are multiplied before a logarithm is taken
+_LARGEST = 1.7e308  # the limit of sums of costs
+_NEAR = 300.0  # powers of 2 of scores this far apart, and their products, keep their digits
+_FOLDS = 9  # 2^9 factors of at most 2 are multiplied before each logarithm
 
 
 @kernel
 def bent(kind, total):
-    """Return rho(total) and its derivative, each with all digits, for total >= 0."""
+    """Return rho(total) and its derivative, both exact in all digits, for total >= 0."""
     if kind == 1:
         return np.log1p(total) * _LOG2_E, _LOG2_E / (1.0 + total)
     if kind == 2:
-        above = np.log1p(0.5 * total) * _LOG2_E  # log2(total + 2) is 1 more
-        whole = 1.0 + above
-        return above / whole, _LOG2_E / ((2.0 + total) * whole * whole)
+        above = np.log1p(0.5 * total) * _LOG2_E  # log2(total + 2) - 1
+        log_total = 1.0 + above
+        return above / log_total, _LOG2_E / ((2.0 + total) * log_total * log_total)
     return total, 1.0
 
 
 @kernel
 def one_cost(hinge, d):
-    """Return sigma(d), minus its derivative, and what bounds its second derivative."""
+    """Return sigma(d), minus its derivative, and a bound of its second derivative."""
     if hinge:
         return max(1.0 - d, 0.0), 1.0 if 1.0 - d >= 0.0 else 0.0, 1.0
-    small = np.exp2(-abs(d))  # never above 1: no score overflows
+    small = np.exp2(-abs(d))  # at most 1, so that no score overflows
     right = 1.0 / (1.0 + small)
     wrong = small * right if d > 0.0 else right
     return max(-d, 0.0) + np.log1p(small) * _LOG2_E, wrong, _LN2 * small * right * right
@@ -46,7 +47,7 @@ def one_cost(hinge, d):
 
 @kernel
 def robust_rows(scores, positive, index, share, form, count, floor, out):
-    """Add share * rho(sigma(y s)) of each row to its group's value; write its derivative."""
+    """Add share * rho(sigma(y s)) of each row to its group's value; write the derivatives."""
     kind, hinge = form
     values, grad, curvature = out
     for i in range(scores.size):
@@ -63,16 +64,16 @@ def robust_rows(scores, positive, index, share, form, count, floor, out):
 def _log_of_product(part):
     """Return log2 of the product of 1 + part, for parts in [0, 1], which are overwritten.
 
-    Kept as what the product is above 1, so that no digit of small parts is lost; by halves, which
-    vectorises, and a logarithm for every 512 parts.
+    The product is stored as its excess above 1, so that small parts lose no digits. It is computed
+    by halves, which vectorises, with one logarithm per 512 parts.
     """
     n, folds = part.size, 0
     # (1 + p)(1 + q) - 1 = p + q (1 + p), first half by second half.
     while n > 1 and folds < _FOLDS:
-        kept = n - n // 2
-        for q in range(n - kept):
-            part[q] += part[kept + q] * (1.0 + part[q])
-        n = kept
+        n_left = n - n // 2
+        for q in range(n - n_left):
+            part[q] += part[n_left + q] * (1.0 + part[q])
+        n = n_left
         folds += 1
     total = 0.0
     for q in range(n):
@@ -82,29 +83,30 @@ def _log_of_product(part):
 
 @summing_kernel
 def _near_costs(own, near, up, down, part, wrong):
-    """Meet one row with all of its list by products of their powers of 2; no row's own.
+    """Write 2^-|d| and minus the slope of sigma(d) of one row against its whole list.
 
-    Writes 2^-|d| and minus the slope of sigma(d); returns how far the row lies below those above.
+    These are products of the powers of 2 of the two rows. The row itself is included. Returns the
+    sum of the score differences to the rows above it.
     """
     up_own, down_own = up[own], down[own]
-    at = near[own]
+    own_score = near[own]
     below = 0.0
     for q in range(near.size):
         small = min(up[q] * down_own, down[q] * up_own)
         right = 1.0 / (1.0 + small)
         part[q] = small
-        wrong[q] = right if near[q] >= at else small * right
-        below += max(near[q] - at, 0.0)
+        wrong[q] = right if near[q] >= own_score else small * right
+        below += max(near[q] - own_score, 0.0)
     return below
 
 
 @kernel
 def _far_costs(own, part_scores, part, wrong):
-    """Do the same where powers of 2 of rows would overflow: one exponential a pair."""
-    at = part_scores[own]
+    """Do the work of `_near_costs` if powers of 2 would overflow: one exponential per pair."""
+    own_score = part_scores[own]
     below = 0.0
     for q in range(part_scores.size):
-        d = at - part_scores[q]
+        d = own_score - part_scores[q]
         small = np.exp2(-abs(d))
         right = 1.0 / (1.0 + small)
         part[q] = small
@@ -115,17 +117,17 @@ def _far_costs(own, part_scores, part, wrong):
 
 @kernel
 def _hinges(own, part_scores, part, wrong):
-    """Write max(1 - d, 0) against each row of the list, and 1 where it is not negative."""
-    at = part_scores[own]
+    """Write max(1 - d, 0) against each row of the list, and whether 1 - d is not negative."""
+    own_score = part_scores[own]
     for q in range(part_scores.size):
-        room = 1.0 - (at - part_scores[q])
+        room = 1.0 - (own_score - part_scores[q])
         part[q] = max(room, 0.0)
         wrong[q] = 1.0 if room >= 0.0 else 0.0
 
 
 @kernel
 def _bends(hinge, part, bend):
-    """Write what bounds the second derivative of sigma by its difference."""
+    """Write a bound of the second derivative of sigma for each row of the list."""
     for q in range(part.size):
         right = 1.0 / (1.0 + part[q])
         bend[q] = 1.0 if hinge else _LN2 * part[q] * right * right
@@ -133,7 +135,7 @@ def _bends(hinge, part, bend):
 
 @kernel
 def _powers(part_scores, up, down):
-    """Write 2^(score - best) and its inverse, and say whether they keep their digits."""
+    """Write 2^(score - best) and its inverse, and return whether they keep their digits."""
     low, high = np.inf, -np.inf
     for q in range(part_scores.size):
         low, high = min(low, part_scores[q]), max(high, part_scores[q])
@@ -147,16 +149,17 @@ def _powers(part_scores, up, down):
 
 @kernel
 def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
-    """Sum worth * rho(sum of sigma(own score - other's)) over the rows with worth > 0 of a list.
+    """Sum worth * rho(sum of sigma(own score - other's)) over the rows of a list with worth > 0.
 
-    Rows are addressed through `rows`, list after list; `worth` is by row, `share` weighs a list's
-    value; a list of share 0 is left as it is. `grad` and `curvature` are zero on entry. The bound
-    adds twice that of a pair to both of its rows, hence is one of the Hessian as a matrix.
+    Rows are addressed through `rows`, list after list. `worth` is by row. `share` is the weight of
+    a list's value; a list of share 0 is not changed. `grad` and `curvature` are zero on entry. The
+    curvature adds twice the bound of a pair to both of its rows, so that it is a bound of the
+    Hessian as a matrix.
     """
     kind, hinge = form
     values, grad, curvature = out
     longest = longest_list(offsets)
-    near, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
+    list_scores, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
     part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
     for g in range(share.size):
@@ -164,41 +167,41 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
         if share[g] == 0.0:
             continue
         for q in range(n):
-            near[q] = scores[rows[lo + q]]
+            list_scores[q] = scores[rows[lo + q]]
             slopes[q], bends[q] = 0.0, 0.0
-        # Where powers of 2 keep their digits, those of differences are products of two rows'.
-        close = not hinge and _powers(near[:n], up[:n], down[:n])
-        for own in range(n):
-            gain = worth[rows[lo + own]]
+        # If powers of 2 keep their digits, that of a difference is a product of two rows' powers.
+        is_close = not hinge and _powers(list_scores[:n], up[:n], down[:n])
+        for y in range(n):
+            gain = worth[rows[lo + y]]
             if gain == 0.0:
                 continue
-            # T_y: sigma of this row against each other one, and minus its slopes.
+            # T_y: sigma of this row against each other row, and minus its slopes.
             if hinge:
-                _hinges(own, near[:n], part[:n], wrong[:n])
-            elif close:
-                total = _near_costs(own, near[:n], up[:n], down[:n], part[:n], wrong[:n])
+                _hinges(y, list_scores[:n], part[:n], wrong[:n])
+            elif is_close:
+                total = _near_costs(y, list_scores[:n], up[:n], down[:n], part[:n], wrong[:n])
             else:
-                total = _far_costs(own, near[:n], part[:n], wrong[:n])
-            part[own], wrong[own] = 0.0, 0.0
+                total = _far_costs(y, list_scores[:n], part[:n], wrong[:n])
+            part[y], wrong[y] = 0.0, 0.0
             if curvature.size:
                 _bends(hinge, part[:n], bend[:n])
-                bend[own] = 0.0
+                bend[y] = 0.0
             if hinge:
                 total = four_sums(part[:n])
             else:
                 total += _log_of_product(part[:n])
-            # gain * rho(T_y), and by the chain rule gain * rho'(T_y) on each pair, with both signs.
+            # gain * rho(T_y) and, by the chain rule, gain * rho'(T_y) per pair, with both signs.
             value, slope = bent(kind, min(total, _LARGEST))
             values[g] += share[g] * (gain * value)
             weight = share[g] * (gain * slope) / count
             for q in range(n):
                 slopes[q] += weight * wrong[q]
-            slopes[own] -= weight * four_sums(wrong[:n])
+            slopes[y] -= weight * four_sums(wrong[:n])
             if curvature.size:
                 weight *= 2.0
                 for q in range(n):
                     bends[q] += weight * bend[q]
-                bends[own] += weight * four_sums(bend[:n])
+                bends[y] += weight * four_sums(bend[:n])
         for q in range(n):
             grad[rows[lo + q]] = slopes[q]
             if curvature.size:

@@ -1,15 +1,16 @@
-"""The compiled surrogates that maximise over whole orderings, in O(n log n).
+"""Compiled surrogates that are maxima over whole orderings, in O(n log n).
 
-They are the last line of eq. (14) of hiranandani2020, and its eq. (4) with pAp@k's errors.
+They are the last line of eq. (14) of hiranandani2020, and its eq. (4) with the errors of pAp@k.
 
 Rows are addressed as in `podium.losses.pap_kernels`. An ordering of a group is a number of errors
-for each positive, which rises as its score falls: a positive in error against r negatives is so
-against the r best. The best numbers maximise, over 0 <= r(1) <= r(2) <= … <= n_columns,
+for each positive. This number does not decrease as the score falls, and a positive with r errors
+ranks below the r best negatives. The optimal numbers maximise, over
+0 <= r(1) <= r(2) <= … <= n_columns,
 
-    sum_i [ sum_{j <= r(i)} (t(j) - s(i)) + (bonus * min(r(i), k) where i <= b) ].
+    sum_i [ sum_{j <= r(i)} (t(j) - s(i)) + (bonus * min(r(i), k) if i <= b) ].
 
-Each term is concave in r(i), so pooling adjacent violators is exact. Before any pooling the
-numbers rise within the top b and below them, so that the one block ever pooled lies around b.
+Each term is concave in r(i), so that pooling adjacent violators is exact. Before pooling, the
+numbers do not decrease within the top b and within the rest. The only pooled block is around b.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from podium.losses.pap_kernels import select, share_ties
 
 @kernel
 def pool(errors, leads, b, n_pos, gaps, bonus):
-    """Make `errors` rise from the top b to the rest, giving a block around b one number.
+    """Make `errors` nondecreasing from the top b to the rest, with one number for a block around b.
 
-    That number lies between the two that violate, and both of those within the first k columns:
-    errors beyond them owe nothing to the bonus, so a lower positive has as many.
+    This number lies between the two that violate the order. Both are among the first k columns:
+    errors beyond them do not depend on the bonus, so that a lower positive has at least as many.
     """
     if b == n_pos or errors[b - 1] <= errors[b]:
         return
@@ -33,9 +34,10 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
     first, last = b - 1, b
     total = leads[first] + leads[last]
     while True:
-        # The best number of errors for all of the block: up to its mean lead, less the bonus.
+        # The best number of errors of the block: as long as the gap plus the bonus, which only
+        # the block's part in the top receives, is at least the mean lead.
         size = last + 1 - first
-        raised = bonus * (b - first) / size  # by the share of the block that is in the top
+        raised = bonus * (b - first) / size
         count, end = low, high
         while count < end:
             middle = (count + end) // 2
@@ -43,7 +45,7 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
                 count = middle + 1
             else:
                 end = middle
-        # A neighbour that violates the new number joins the block.
+        # A neighbour that violates the order with the new number joins the block.
         if first > 0 and errors[first - 1] > count:
             first -= 1
             total += leads[first]
@@ -60,9 +62,10 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 def ordering_hinges(scores, tops, whole, margin, out):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
-    whole=False orders the n_neg best negatives, the weight of a pair is 1 / (n_top n_neg), the
-    bonus `margin`. whole=True orders all negatives, the weight is 1 / (n_pos n_negatives), and the
-    bonus is what makes that 1 / (n_top n_neg). Arguments and outputs as in `pair_hinges`.
+    With whole=False, the n_neg best negatives are ordered, the weight of a pair is
+    1 / (n_top n_neg) and the bonus is `margin`. With whole=True, all negatives are ordered, the
+    weight is 1 / (n_pos n_negatives), and the bonus is such that its weighted value is
+    1 / (n_top n_neg). Arguments and outputs are as in `pair_hinges`.
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
@@ -75,13 +78,13 @@ def ordering_hinges(scores, tops, whole, margin, out):
             n_defined += 1
             widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
             widest_neg = max(widest_neg, bounds[2 * g + 2] - bounds[2 * g + 1])
-    leads = np.empty(widest_pos)  # s(i) less the best negative
+    leads = np.empty(widest_pos)  # s(i) minus the best negative
     pos = np.empty(widest_pos, np.int64)
     errors = np.empty(widest_pos, np.int64)
-    gaps = np.empty(widest_neg)  # t(j) less the best negative
+    gaps = np.empty(widest_neg)  # t(j) minus the best negative
     neg = np.empty(widest_neg, np.int64)
-    prefix = np.empty(widest_neg + 1)  # sums of the best gaps
-    ends = np.empty(widest_neg + 1, np.int64)  # positives with so many errors
+    prefix = np.empty(widest_neg + 1)  # prefix sums of the best gaps
+    ends = np.empty(widest_neg + 1, np.int64)  # the number of positives with j errors
     for g in range(n_groups):
         b, k = n_top[g], n_neg[g]
         if b == 0:
@@ -93,7 +96,7 @@ def ordering_hinges(scores, tops, whole, margin, out):
         bonus = n_pairs / (b * k) * margin
         select(scores, rows, lo, mid, n_pos, 1.0, leads, pos)
         select(scores, rows, mid, hi, n_columns, 1.0, gaps, neg)
-        # Differences from the best negative, so that a common shift of scores costs no digits.
+        # Differences from the best negative, so that a common shift of scores loses no digits.
         zero = gaps[0]
         prefix[0] = 0.0
         ends[0] = 0
@@ -101,8 +104,8 @@ def ordering_hinges(scores, tops, whole, margin, out):
             gaps[j] -= zero
             prefix[j + 1] = prefix[j] + gaps[j]
             ends[j + 1] = 0
-        # Each r(i) on its own: as long as one more column adds to the sum. It rises with i inside
-        # the top and below it, so each search goes on where the last one ended.
+        # Each r(i) separately: r grows as long as one more column adds to the sum. It does not
+        # decrease with i in the top and in the rest, so each search starts at the last result.
         r = 0
         for i in range(n_pos):
             leads[i] -= zero
@@ -111,9 +114,9 @@ def ordering_hinges(scores, tops, whole, margin, out):
             while r < n_columns and gaps[r] + (bonus if i < b and r < k else 0.0) >= leads[i]:
                 r += 1
             errors[i] = r
-        # Only from the top to the rest can it fall.
+        # The order can be violated only between the top and the rest.
         pool(errors, leads, b, n_pos, gaps, bonus)
-        # The maximum by these numbers; its gradient counts errors by row and by column.
+        # The maximum for these numbers. Its gradient counts errors by row and by column.
         share = scale[g] / n_pairs
         step = share / n_defined
         total = 0.0

@@ -1,9 +1,9 @@
-"""Metrics of a ranking: one function each, Ranking -> one float64 per group.
+"""Metrics of a ranking.
 
-The functions take a `Ranking` and keyword arguments; `parse` makes a `Measure` from a text such
-as ``ndcg@10``. To add a metric, write one function under `register` in the file that reads what
-it reads (`pairs`, `hits` or `grades`): the registry, the command line, estimates from sampled
-ranks and the law tests find it.
+Each metric is a function of a `Ranking` and keyword arguments that returns one float64 per group.
+`parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, write one function
+under `register`, in `pairs`, `hits` or `grades`. The registry, the command line, estimates from
+sampled ranks and the law tests then include it.
 """
 
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # scikit-learn takes 1.5 s to import, so only who asks for a scorer pays for it.
+    # scikit-learn takes 1.5 s to import, so it is imported only if the scorer is used.
     if name == "make_scorer":
         from podium.metrics.scorer import make_scorer
 

@@ -1,4 +1,4 @@
-"""Compiled passes over ranked lists. Each writes one number per group into `out`."""
+"""Compiled passes over ranked lists. Each pass writes one number per group into `out`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LINEAR, EXP2, BINARY = 0, 1, 2
 
 @kernel
 def _gain(relevance, kind, min_relevance):
-    """Return what a grade is worth: itself, 2**grade - 1, or 1 for a positive and 0 otherwise."""
+    """Return the gain of a grade: the grade, 2**grade - 1, or whether it is a positive (0 or 1)."""
     if kind == LINEAR:
         return relevance
     if kind == BINARY:
@@ -19,11 +19,11 @@ def _gain(relevance, kind, min_relevance):
 
 @kernel
 def discounted_gain(offsets, relevance, gain, min_relevance, weights, depth, out):
-    """Discounted cumulative gain: the sum of gain times rank weight, to depth[g]."""
+    """Sum gain times rank weight over the first depth[g] ranks: discounted cumulative gain."""
     for g in range(offsets.size - 1):
         lo = offsets[g]
         total = 0.0
-        # A list may be shorter than its depth: the ranks that it lacks hold nothing.
+        # A list may be shorter than its depth. The missing ranks have no gain.
         for i in range(min(depth[g], offsets[g + 1] - lo)):
             total += _gain(relevance[lo + i], gain, min_relevance) * weights[i]
         out[g] = total
@@ -31,9 +31,9 @@ def discounted_gain(offsets, relevance, gain, min_relevance, weights, depth, out
 
 @kernel
 def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
-    """Sum of precision@i over the ranks i of the positives, to depth[g]; and their number.
+    """Sum precision@i over the ranks i <= depth[g] of the positives, and count these positives.
 
-    The numerator of average precision, whose several norms the caller divides by.
+    The sum is the numerator of average precision. The caller divides it by one of several norms.
     """
     for g in range(offsets.size - 1):
         lo = offsets[g]
@@ -49,9 +49,9 @@ def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
 
 @kernel
 def first_hit(offsets, relevance, min_relevance, depth, out):
-    """Rank of the first positive among the first depth[g] ranks.
+    """Find the rank of the first positive among the first depth[g] ranks.
 
-    Infinite without one, so that its reciprocal is 0.
+    It is infinite without such a positive, so that its reciprocal is 0.
     """
     for g in range(offsets.size - 1):
         lo = offsets[g]
@@ -64,14 +64,14 @@ def first_hit(offsets, relevance, min_relevance, depth, out):
 
 @kernel
 def cascade(offsets, relevance, top_grade, depth, out):
-    """Expected reciprocal rank: the sum over ranks i of P(the reader stops at i) / i.
+    """Compute the expected reciprocal rank: the sum over ranks i of P(the reader stops at i) / i.
 
-    A reader who gets to a rank stops there with probability
+    A reader who reaches a rank stops there with probability
     R(grade) = (2**grade - 1) / 2**top_grade (chapelle2009).
     """
     for g in range(offsets.size - 1):
         lo = offsets[g]
-        reaches = 1.0  # P(the reader gets to this rank): the product of 1 - R above it
+        reaches = 1.0  # P(the reader reaches this rank): the product of 1 - R above it
         total = 0.0
         for i in range(min(depth[g], offsets[g + 1] - lo)):
             stops = (2.0 ** relevance[lo + i] - 1.0) / 2.0**top_grade
@@ -82,16 +82,16 @@ def cascade(offsets, relevance, top_grade, depth, out):
 
 @kernel
 def differs_from_ideal(offsets, relevance, ideal_offsets, ideal, depth, out):
-    """1 where the first depth[g] ranks hold other grades than the best list's, else 0.
+    """Write 1 if the first depth[g] ranks and those of the best list differ in a grade, else 0.
 
-    Ranks below the list's end hold nothing, ranks below the ideal's end hold grade 0.
+    Ranks below the end of either list count as grade 0.
     """
     for g in range(offsets.size - 1):
         lo, ideal_lo = offsets[g], ideal_offsets[g]
         n, n_ideal = offsets[g + 1] - lo, ideal_offsets[g + 1] - ideal_lo
         out[g] = 0.0
-        # The ideal list has grades above 0 alone and may include items that were not retrieved,
-        # so that either list may be the longer one.
+        # The ideal list holds only grades above 0 and may include items that were not retrieved.
+        # Either list may therefore be longer than the other.
         for i in range(min(depth[g], max(n, n_ideal))):
             grade = relevance[lo + i] if i < n else 0.0
             ideal_grade = ideal[ideal_lo + i] if i < n_ideal else 0.0
@@ -102,20 +102,20 @@ def differs_from_ideal(offsets, relevance, ideal_offsets, ideal, depth, out):
 
 @kernel
 def ordered_pairs(offsets, relevance, tied, min_relevance, top_pos, top_neg, out, settled):
-    """Correctly ordered pairs of the top_pos[g] best positives and top_neg[g] best negatives.
+    """Count correctly ordered pairs of the top_pos[g] best positives and top_neg[g] best negatives.
 
-    The pairs that equation 1 of hiranandani2020 does not count as errors. Where `tied` is not
-    empty, pairs of one score count one half. settled[g] is whether the list was long enough: all
-    those positives or all those negatives have appeared.
+    These are the pairs that equation 1 of hiranandani2020 does not count as errors. If `tied` is
+    not empty, pairs of equal scores count one half. settled[g] is whether the list was long
+    enough, that is, it holds all those positives or all those negatives.
     """
     for g in range(offsets.size - 1):
         correct = 0.0
         pos = neg = 0
         i, hi = offsets[g], offsets[g + 1]
-        # Below the last positive that counts there are no pairs left to find, and below the last
-        # negative that counts every positive is beaten by all of them.
+        # Below the last positive that counts, no pairs remain. Below the last negative that
+        # counts, every positive ranks below all these negatives.
         while i < hi and pos < top_pos[g] and neg < top_neg[g]:
-            # The next run of equal scores; without `tied`, the next rank.
+            # The next run of equal scores, or the next rank if `tied` is empty.
             new_pos = new_neg = 0
             while True:
                 if relevance[i] >= min_relevance:
@@ -125,11 +125,11 @@ def ordered_pairs(offsets, relevance, tied, min_relevance, top_pos, top_neg, out
                 i += 1
                 if tied.size == 0 or i == hi or not tied[i - 1]:
                     break
-            # A run may hold more than are left to count; which of its rows count makes no
-            # difference, as they share their score.
+            # A run may hold more rows than remain to be counted. Its rows have the same score,
+            # so that it does not matter which of them count.
             new_pos = min(new_pos, top_pos[g] - pos)
             new_neg = min(new_neg, top_neg[g] - neg)
-            # Each new positive is above the negatives still to come, and ties with the run's.
+            # Each new positive ranks above the later negatives and ties with those of the run.
             correct += new_pos * (top_neg[g] - neg - 0.5 * new_neg)
             pos += new_pos
             neg += new_neg

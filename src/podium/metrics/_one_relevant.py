@@ -1,4 +1,4 @@
-"""What a rank is worth: the value of a list with one relevant item, by the rank of that item."""
+"""The value of a list with one relevant item, as a function of the rank of that item."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from podium.ranking import Ranking
 from podium.types import PerRow
 
 _DEEPEST = 1000
-"""The largest cutoff at which values are derived: lists hold up to 2 * 1000 items, at each rank."""
+"""The largest cutoff at which values are derived. The lists hold up to 2 * 1000 items, one list
+for each rank."""
 
 
 def rank_weights(measure: Measure, n_items: int) -> PerRow:
-    """Return the value of lists with one relevant item, of grade 1, by the rank of that item.
+    """Return the values of lists with one relevant item, of grade 1, by the rank of this item.
 
     Parameters
     ----------
     measure : Measure
+        The measure to evaluate.
     n_items : int
-        Length of the lists.
+        The length of the lists.
 
     Returns
     -------
     float64, (min(k, n_items),)
-        For ranks from 1; at all ranks below the value is 0.
+        The values at ranks 1, 2, and so on. At all later ranks the value is 0.
 
     Raises
     ------
     ArgumentError
-        If this holds of no rank below the cutoff, or the values cannot be derived.
+        If a value below the cutoff is not 0, or the values cannot be derived.
 
     Examples
     --------
@@ -50,24 +52,25 @@ def rank_weights(measure: Measure, n_items: int) -> PerRow:
 
 
 def _derived(measure: Measure, n_items: int) -> PerRow:
-    """Return the values at the ranks up to twice the cutoff, or say why ranks give none.
+    """Return the values at ranks up to 2 k, measured on lists; raise if this is not possible.
 
     Parameters
     ----------
     measure : Measure
-        Its metric declares no `rank_weights`.
+        A measure whose metric declares no `rank_weights`.
     n_items : int
-        Length of the lists, of which the first 2 k ranks are made.
+        The length of the lists. Only their first 2 k ranks are created.
 
     Returns
     -------
     float64, (min(2 k, n_items),)
-        0 below rank k.
+        The values at ranks 1, 2, and so on; 0 after rank k.
 
     Raises
     ------
     ArgumentError
-        If the measure has no cutoff, or is not 0 wherever the item is below it.
+        If the measure has no cutoff or a cutoff above 1000, or its value is not 0 if the item
+        is below the cutoff.
     """
     if measure.k is None or measure.k > _DEEPEST:
         cutoff = "without a cutoff" if measure.k is None else f"beyond a cutoff of {_DEEPEST}"
@@ -83,7 +86,7 @@ def _derived(measure: Measure, n_items: int) -> PerRow:
 
 @lru_cache(maxsize=64)
 def _values(measure: Measure, _of: object, n_items: int) -> PerRow:
-    """Measure lists with the item at each rank; `_of` is the function that a name has by now."""
+    """Measure one list per rank of the item; `_of` is the metric's function, for the cache key."""
     k = _check.cutoff(measure.k)
     n_ranks = min(2 * k, n_items)
     lists = Ranking.from_grouped(
@@ -102,7 +105,7 @@ def _values(measure: Measure, _of: object, n_items: int) -> PerRow:
 
 
 def _refuse_values_below(measure: Measure, values: PerRow) -> None:
-    """Raise where an item below the cutoff counts for something, or makes the value undefined."""
+    """Raise if the value is not 0, or is undefined, with the item below the cutoff."""
     k = _check.cutoff(measure.k)
     for i in np.flatnonzero(values != 0.0).tolist():
         if i >= k or (np.isnan(values[i]) and values.size > k):

@@ -1,4 +1,4 @@
-"""What the metrics are made of: one call per compiled pass, with its output arrays."""
+"""The compiled passes that metrics call, one function per pass, with allocated output arrays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from podium.types import Counts, Mask, PerGroup, PerRow
 
 
 def depths(ranking: Ranking, k: int | None) -> Counts:
-    """Return how many ranks of each list count."""
+    """Return the number of ranks of each list that count."""
     return ranking.groups.sizes if k is None else np.full(ranking.n_groups, k)
 
 
 def best_depths(ranking: Ranking, k: int | None) -> Counts:
-    """Return how many ranks of each best list count."""
+    """Return the number of ranks of each best list that count."""
     return ranking.n_relevant if k is None else np.full(ranking.n_groups, k)
 
 
@@ -26,7 +26,7 @@ def hits(ranking: Ranking, depth: Counts) -> PerGroup:
 
 
 def weighted_hits(ranking: Ranking, depth: Counts, weights: PerRow) -> PerGroup:
-    """Sum the weights of the ranks that hold a positive."""
+    """Sum the weights of the first depth[g] ranks that hold a positive."""
     values, mode = ranking.relevance, _kernels.BINARY
     if ranking.ties == "average":
         flags = (ranking.relevance >= ranking.min_relevance).astype(np.float64)
@@ -49,7 +49,7 @@ def ideal_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> 
 
 
 def hit_precisions(ranking: Ranking, depth: Counts) -> tuple[PerGroup, PerGroup]:
-    """Return the sum of precisions at the hits of the first depth[g] ranks, and the hits."""
+    """Return the sum of precisions at the positives of the first depth[g] ranks, and count them."""
     total, n_hits = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
     _kernels.hit_precisions(
         ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, total, n_hits
@@ -65,7 +65,7 @@ def first_hit(ranking: Ranking, depth: Counts) -> PerGroup:
 
 
 def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[PerGroup, Mask]:
-    """Count correct pairs of the best positives and negatives; tell which lists sufficed."""
+    """Return the number of correct pairs per group, and whether each list was long enough."""
     correct = np.empty(ranking.n_groups)
     settled = np.empty(ranking.n_groups, np.bool_)
     _kernels.ordered_pairs(
@@ -82,7 +82,7 @@ def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[P
 
 
 def longest_depth(ranking: Ranking, k: int | None) -> int:
-    """Return the ranks for which weights are needed: up to k, over lists and best lists."""
+    """Return the number of ranks that need a weight: at most k, over lists and best lists."""
     longest = int(max(ranking.groups.sizes.max(initial=0), ranking.n_relevant.max(initial=0)))
     return longest if k is None else min(k, longest)
 

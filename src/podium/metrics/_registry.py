@@ -1,7 +1,7 @@
-"""The registry of metrics: what each one declares, and the rules that all of them share.
+"""The registry of metrics: the properties of each metric, and the checks that all of them share.
 
-A metric is one function, Ranking -> (n_groups,) float64, under the `register` decorator. What it
-declares there is what the law tests hold it to, so registering a metric tests it.
+A metric is one function, Ranking -> (n_groups,) float64, under the `register` decorator. The law
+tests check every registered metric against the properties that it declares.
 """
 
 from __future__ import annotations
@@ -26,44 +26,48 @@ MetricFunction: TypeAlias = Callable[Concatenate[Ranking, P], PerGroup]
 
 @dataclass(frozen=True)
 class Metric:
-    """What a metric is and promises.
+    """A metric and its properties.
 
     Attributes
     ----------
     name : str
-        As in a measure's text; a name that ends in "@k" takes that cutoff always.
+        The name in a measure's text. A name that ends in "@k" always takes a cutoff.
     function : callable
         ``function(ranking, *, k, **options) -> float64, (n_groups,)``.
     cutoff : {"required", "optional", "none"}
-        Whether it takes k.
+        Whether the metric takes k.
     bounds : (low, high)
-        No value lies outside.
+        The smallest and the largest possible value.
     higher_is_better : bool
+        Whether a higher value is better.
     graded : bool
-        It reads grades; a group without relevance > 0 is undefined. Otherwise it reads
-        relevance >= min_relevance, and a group without any such item is undefined.
+        Whether the metric uses grades. If so, a group without relevance > 0 is undefined. If
+        not, the metric uses relevance >= min_relevance, and a group without such an item is
+        undefined.
     monotone : bool
-        Swapping a better item upwards never makes the value worse.
+        Whether swapping a better item upwards never makes the value worse.
     ideal_defined : bool
-        The best list reaches the best bound.
+        Whether the best list reaches the best bound.
     linear : bool
-        ties="average" is offered, and gives the exact mean over the orders of equal scores.
+        Whether ties="average" is supported and gives the exact mean over the orders of equal
+        scores.
     half_pairs : bool
-        ties="average" counts one half for each tied pair instead, as the area under a ROC curve
-        does. Over all pairs (auc) the two agree; among the top k they do not.
+        Whether ties="average" counts one half for each tied pair instead, as in the area under
+        a ROC curve. Over all pairs (auc) the two definitions agree; among the top k they differ.
     exceptions : mapping
-        Option values under which `monotone` or `ideal_defined` does not hold, by option, by
-        property; `holds` reads them.
+        The option values for which `monotone` or `ideal_defined` does not hold, as a mapping of
+        the property to a mapping of the option to values. It is used by `holds`.
     needs : str
-        What a group with positives must have, besides, for the metric to be defined; {name} and
-        {k} stand for the metric and its cutoff. Empty where positives suffice.
+        The condition, besides a positive, under which a group's value is defined. The text may
+        contain {name} and {k}. It is empty if a positive is sufficient.
     weights : callable, optional
-        ``weights(ranking, k=..., **options)``: what each group's value is divided by, so that
-        the sum of value x weight over the sum of weights is the pooled form.
+        ``weights(ranking, k=..., **options)``, the divisor of each group's value. The pooled
+        value is the sum of value x weight over the sum of weights.
     rank_weights : callable, optional
-        ``rank_weights(n_ranks, n_items, k=..., **options)``: the value, float64, (n_ranks,), of a
-        list of n_items items whose only relevant item, of grade 1, is at rank 1, 2, .... Without
-        it, values up to a cutoff are computed from such lists (`podium.metrics.rank_weights`).
+        ``rank_weights(n_ranks, n_items, k=..., **options)``, float64, (n_ranks,), the values of
+        lists of n_items items whose only relevant item, of grade 1, is at rank 1, 2, and so on.
+        Without it, values up to a cutoff are computed from such lists
+        (`podium.metrics.rank_weights`).
     """
 
     name: str
@@ -85,15 +89,15 @@ class Metric:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Defaults of the options, by name."""
+        """The defaults of the options, by name."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "k"}
 
     def holds(self, law: Literal["monotone", "ideal_defined"], options: Mapping[str, Any]) -> bool:
-        """Whether a declared property holds under these option values."""
-        chosen = {**self.options, **options}
-        excepted = self.exceptions.get(law, {})
-        return getattr(self, law) and all(chosen[n] not in v for n, v in excepted.items())
+        """Return whether a declared property holds with these option values."""
+        values = {**self.options, **options}
+        exceptions = self.exceptions.get(law, {})
+        return getattr(self, law) and all(values[n] not in v for n, v in exceptions.items())
 
     @property
     def worst(self) -> float:
@@ -107,37 +111,38 @@ class Metric:
 REGISTRY: Registry[Metric] = Registry(
     "measure", "name@k or name(option=value)@k, as ndcg@10", suffix="@k"
 )
-"""Every metric by its name; "auc@k" is another metric than "auc"."""
+"""Every metric by its name. "auc@k" and "auc" are different metrics."""
 
 
 def register(
     name: str, *, aliases: tuple[str, ...] = (), **declared: Any
 ) -> Callable[[MetricFunction[P]], MetricFunction[P]]:
-    """Register a metric, and put the rules that all metrics share around its function.
+    """Return a decorator that registers a metric and adds the checks that all metrics share.
 
-    The wrapper checks k, refuses ties="average" where it is not exact, sets nan where a group
-    has nothing to find, and the worst value where no list was given.
+    The decorated function checks k and raises if ties="average" is not supported. It returns nan
+    for a group without a relevant item, and the worst value for a group without a list.
 
     Parameters
     ----------
     name : str
+        The name of the metric.
     aliases : tuple of str
-        Further names.
+        Other names of the metric.
     **declared
-        The attributes of `Metric`.
+        The other attributes of `Metric`.
     """
 
     def enter(function: MetricFunction[P]) -> MetricFunction[P]:
         @functools.wraps(function)
         def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
-            if entry.cutoff != "none" and not args:  # a positional k is refused by the call below
+            if entry.cutoff != "none" and not args:  # a positional k raises in the call below
                 _check.cutoff(options.get("k"), required=entry.cutoff == "required")
             if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
                 raise ArgumentError(
                     f"ties='average' is undefined for {name}, whose mean over the orders of "
                     "equal scores has no exact form here. Use 'worst', 'best', 'random' or 'id'."
                 )
-            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is what undefined is
+            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 gives nan: undefined
                 values = function(ranking, *args, **options)
             return _finish(values, ranking, entry)
 
@@ -149,20 +154,21 @@ def register(
 
 
 def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
-    found = ranking.n_relevant if entry.graded else ranking.n_pos
+    n_relevant = ranking.n_relevant if entry.graded else ranking.n_pos
     if ranking.absent is not None:
-        undefined = np.isnan(values) & (ranking.n_items >= 0)  # whatever the list had been
+        # These values are undefined for every list that the group could have had.
+        undefined = np.isnan(values) & (ranking.n_items >= 0)
         values[ranking.absent & ~undefined] = entry.worst
-    values[found == 0] = np.nan
+    values[n_relevant == 0] = np.nan
     return values
 
 
 def lookup(name: str, *, has_cutoff: bool) -> Metric:
-    """Return the metric of that name or alias, or say which ones there are."""
+    """Return the metric with this name or alias, or raise with the known names."""
     with_k = f"{name}@k"
-    found = REGISTRY.find(*((with_k, name) if has_cutoff else (name,)))
-    if found is not None:
-        return found
+    metric = REGISTRY.find(*((with_k, name) if has_cutoff else (name,)))
+    if metric is not None:
+        return metric
     if REGISTRY.find(with_k) is not None:
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     names = sorted({n.removesuffix("@k") for n in REGISTRY})

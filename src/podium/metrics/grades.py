@@ -1,4 +1,4 @@
-"""Metrics that read grades: how relevant, not only whether."""
+"""Metrics of graded relevance."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from podium.metrics._registry import register
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
-_LARGEST = 1000.0  # sums of 2 ** grade stay finite
+_LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
 
 
 def _discounts(n_ranks: int, _n_items: int, *, discount: Discount, **_: Any) -> PerRow:
-    return discounts(n_ranks, discount)  # a grade of 1 gains 1 under either gain, and at rank 1 too
+    # Both gains of grade 1 are 1, and so is the discount of rank 1.
+    return discounts(n_ranks, discount)
 
 
 @register(
@@ -37,23 +38,24 @@ def dcg(
     gain: Gain = "linear",
     discount: Discount = "log2",
 ) -> PerGroup:
-    """Discounted cumulative gain: what the k top ranks are worth.
+    """Return the discounted cumulative gain of the k top ranks.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end are worth nothing.
+        n_groups lists. Ranks below a list's end have no gain.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
     gain : {"linear", "exp2"}
-        Relevance, or 2 ** relevance - 1.
+        The gain of an item: its relevance, or 2 ** relevance - 1.
     discount : {"log2", "letor"}
-        1 / log2(rank + 1), or LETOR's, in which ranks 1 and 2 weigh the same.
+        The weight of a rank: 1 / log2(rank + 1), or that of LETOR, in which ranks 1 and 2 have
+        the same weight.
 
     Returns
     -------
     float64, (n_groups,)
-        In units of gain; nan without relevance > 0.
+        Sums in units of the gain; nan without relevance > 0.
 
     References
     ----------
@@ -78,18 +80,19 @@ def ndcg(
     gain: Gain = "linear",
     discount: Discount = "log2",
 ) -> PerGroup:
-    """Discounted cumulative gain over that of the best possible list.
+    """Return the discounted cumulative gain over that of the best possible list.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end are worth nothing.
+        n_groups lists. Ranks below a list's end have no gain.
     k : int, optional
-        Cutoff in items, for both lists; the whole list without it.
+        The cutoff in items, for both lists. By default, the whole lists count.
     gain : {"linear", "exp2"}
-        Relevance, or 2 ** relevance - 1.
+        The gain of an item: its relevance, or 2 ** relevance - 1.
     discount : {"log2", "letor"}
-        1 / log2(rank + 1), or LETOR's, in which ranks 1 and 2 weigh the same.
+        The weight of a rank: 1 / log2(rank + 1), or that of LETOR, in which ranks 1 and 2 have
+        the same weight.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def ndcg(
 
     Notes
     -----
-    The best list holds unretrieved items too. min_relevance plays no part: grades are gains.
+    The best list includes relevant items that were not retrieved. min_relevance has no effect.
 
     References
     ----------
@@ -112,12 +115,12 @@ def ndcg(
     """
     _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
-    got = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
-    return got / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
+    gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    return gain_sums / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
 
 
 def _check_gain(ranking: Ranking, gain: Gain) -> None:
-    """Raise for an unknown gain, and where 2 ** relevance is no longer a number."""
+    """Raise if gain is unknown, or if a grade is so high that sums of gains may overflow."""
     if _check.choice(gain, "gain", GAINS) == "exp2" and ranking.ideal.max(initial=0.0) > _LARGEST:
         raise ArgumentError(
             f"gain='exp2' takes grades up to {_LARGEST:g}, got a relevance of "
@@ -127,19 +130,21 @@ def _check_gain(ranking: Ranking, gain: Gain) -> None:
 
 @register("err", cutoff="optional", graded=True, ideal_defined=False)
 def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> PerGroup:
-    """Expected reciprocal rank at which a reader who has seen enough stops.
+    """Return the expected reciprocal rank at which the reader stops.
 
-    An item of grade g stops the reader with probability (2 ** g - 1) / 2 ** max_grade.
+    The reader reads from the top. An item of grade g satisfies the reader, who then stops, with
+    probability (2 ** g - 1) / 2 ** max_grade.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
     max_grade : float
-        Highest grade of the scale (not of the data, so that a list's value stands by itself).
-        The default is the web track's 4; pass 1 for binary relevance.
+        The highest grade of the scale. It is not the highest grade of the data, so that the
+        value of a list does not depend on the other lists. The default is the web track's 4.
+        Use 1 for binary relevance.
 
     Returns
     -------
@@ -177,24 +182,26 @@ def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> Pe
 
 @register("topk_loss", cutoff="required", graded=True, higher_is_better=False)
 def topk_loss(ranking: Ranking, *, k: int) -> PerGroup:
-    """Top-k 0-1 loss: 0 where the k top ranks hold the grades of the best list, in its order.
+    """Return the top-k 0-1 loss.
+
+    The loss is 0 if the grades of the k top ranks, in order, are those of the best list, else 1.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end hold nothing.
+        n_groups lists. Ranks below a list's end count as grade 0.
     k : int
-        Cutoff in items, at least 1.
+        The cutoff in items, at least 1.
 
     Returns
     -------
     float64, (n_groups,)
-        0 or 1, lower is better; nan without relevance > 0.
+        Values 0 or 1, lower is better; nan without relevance > 0.
 
     Notes
     -----
-    Items of one grade may stand in any order among themselves: a graded truth orders grades,
-    not items. With distinct grades this is the loss of the paper.
+    The order of items of the same grade does not matter, because the grades do not define it.
+    With distinct grades this is the loss of the paper.
 
     References
     ----------

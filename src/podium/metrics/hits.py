@@ -1,4 +1,4 @@
-"""Metrics that read which ranks hold a positive: relevance >= min_relevance."""
+"""Metrics of the ranks that hold a positive, an item with relevance >= min_relevance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _cutoffs(ranking: Ranking, *, k: int) -> PerGroup:
 
 
 def _reachable(ranking: Ranking, k: int | None, norm: str) -> PerGroup:
-    """Return n_pos, or as many of them as fit into k."""
+    """Return n_pos, or min(k, n_pos) if norm="min"."""
     if norm == "min" and k is not None:
         return np.minimum(ranking.n_pos, k).astype(np.float64)
     return ranking.n_pos.astype(np.float64)
@@ -59,14 +59,14 @@ def _persistence(n_ranks: int, _n_items: int, *, p: float, **_: Any) -> PerRow:
     rank_weights=_one_of_k,
 )
 def precision(ranking: Ranking, *, k: int) -> PerGroup:
-    """Share of the k top ranks that hold a positive.
+    """Return the share of the k top ranks that hold a positive.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end hold nothing.
+        n_groups lists. Ranks below a list's end count as not relevant.
     k : int
-        Cutoff in items, at least 1; always the divisor.
+        The cutoff in items, at least 1. It is always the divisor.
 
     Returns
     -------
@@ -94,16 +94,16 @@ def precision(ranking: Ranking, *, k: int) -> PerGroup:
 def recall(
     ranking: Ranking, *, k: int | None = None, norm: Literal["n_pos", "min"] = "n_pos"
 ) -> PerGroup:
-    """Share of the positives that are among the k top ranks.
+    """Return the share of the positives that are among the k top ranks.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
     norm : {"n_pos", "min"}
-        Divide by all positives, or by min(k, n_pos), which makes 1 reachable.
+        The divisor: all positives, or min(k, n_pos), with which the best list has the value 1.
 
     Returns
     -------
@@ -122,12 +122,12 @@ def recall(
 
 @register("r_precision", cutoff="none", aliases=("rprec",), linear=True, rank_weights=_first_only)
 def r_precision(ranking: Ranking) -> PerGroup:
-    """Share of the n_pos top ranks that hold a positive.
+    """Return the share of the n_pos top ranks that hold a positive.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end hold nothing.
+        n_groups lists. Ranks below a list's end count as not relevant.
 
     Returns
     -------
@@ -145,19 +145,19 @@ def r_precision(ranking: Ranking) -> PerGroup:
 
 @register("hit_rate", cutoff="optional", aliases=("hr", "hit", "success"), rank_weights=_ones)
 def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
-    """1 where at least one positive is among the k top ranks, else 0.
+    """Return 1 for each group with at least one positive among the k top ranks, else 0.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
 
     Returns
     -------
     float64, (n_groups,)
-        0 or 1; nan without a positive.
+        Values 0 or 1; nan without a positive.
 
     Examples
     --------
@@ -175,14 +175,14 @@ def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     rank_weights=_reciprocals,
 )
 def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
-    """1 over the rank of the first positive; 0 where none is among the k top ranks.
+    """Return 1 / rank of the first positive, or 0 if none is among the k top ranks.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
 
     Returns
     -------
@@ -215,17 +215,20 @@ def ap(
     k: int | None = None,
     norm: Literal["n_pos", "min", "retrieved"] = "n_pos",
 ) -> PerGroup:
-    """Mean of the precision at the ranks of the positives among the k top ranks.
+    """Return the average precision: the mean precision at the ranks of the positives.
+
+    The sum of these precisions is over the positives among the k top ranks.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
     norm : {"n_pos", "min", "retrieved"}
-        Divide the sum by all positives (trec_eval), by min(k, n_pos) (1 is reachable), or by
-        the positives among the k top ranks (0 without one; not monotone).
+        The divisor of the sum: all positives (as in trec_eval); min(k, n_pos), with which the
+        best list has the value 1; or the positives among the k top ranks. With "retrieved", a
+        group without such a positive has the value 0, and the metric is not monotone.
 
     Returns
     -------
@@ -247,19 +250,19 @@ def ap(
 
 @register("rbp", cutoff="optional", ideal_defined=False, linear=True, rank_weights=_persistence)
 def rbp(ranking: Ranking, *, k: int | None = None, p: float = 0.8) -> PerGroup:
-    """Rank-biased precision: the share of what a patient reader sees that is positive.
+    """Return the rank-biased precision.
 
-    The reader goes on from each rank with probability p: sum of (1 - p) p ** (rank - 1) over
-    the positives among the k top ranks.
+    The reader goes on from each rank to the next with probability p. The value is the sum of
+    (1 - p) p ** (rank - 1) over the positives among the k top ranks.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists; ranks below a list's end hold nothing.
+        n_groups lists. Ranks below a list's end count as not relevant.
     k : int, optional
-        Cutoff in items; the whole list without it.
+        The cutoff in items. By default, the whole list counts.
     p : float
-        Persistence, inside (0, 1).
+        The persistence of the reader, strictly between 0 and 1.
 
     Returns
     -------

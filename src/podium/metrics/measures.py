@@ -1,4 +1,4 @@
-"""A measure: a metric with its cutoff and options, as a value whose text parses back."""
+"""Measures: a metric with its cutoff and options, as a value with a text form."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Measure:
     Attributes
     ----------
     name : str
-        The metric's own name, aliases resolved.
+        The metric's name, with aliases resolved.
     k : int or None
-        Cutoff in items; None is the whole list.
+        The cutoff in items; None means the whole list.
     options : tuple of (name, value)
-        Those that differ from the metric's defaults, by name.
+        The options that differ from the metric's defaults, sorted by name.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class Measure:
         return lookup(self.name, has_cutoff=self.k is not None)
 
     def __call__(self, ranking: Ranking) -> PerGroup:
-        """Return each group's value, float64, (n_groups,), nan where undefined."""
+        """Return the value of each group, float64, (n_groups,), nan where it is undefined."""
         return self.metric.function(ranking, **self.arguments())
 
     def weights(self, ranking: Ranking) -> PerGroup | None:
-        """Return what each value is divided by, for the pooled form, or None without one."""
+        """Return the divisor of each value, for the pooled form, or None if there is none."""
         weigh = self.metric.weights
         return None if weigh is None else weigh(ranking, **self.arguments())
 
@@ -62,13 +62,13 @@ class Measure:
 
 
 def parse(text: str | Measure) -> Measure:
-    """Read a measure from its text: ``name(option=value, …)@k``.
+    """Parse a measure from its text, ``name(option=value, …)@k``.
 
     Raises
     ------
     ArgumentError
-        For an unknown name or option (with the nearest known one), a value that does not fit,
-        a missing k, or a k that is not an integer >= 1.
+        If the name or an option is unknown (the message suggests the nearest one), a value is
+        not valid, k is missing, or k is not an integer >= 1.
 
     Examples
     --------
@@ -77,28 +77,30 @@ def parse(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text
-    name, words, k = read(text, REGISTRY.noun, REGISTRY.form)
+    name, option_texts, k = read(text, REGISTRY.noun, REGISTRY.form)
     metric = lookup(name, has_cutoff=k is not None)
     if k is None and metric.cutoff == "required":
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     if k is not None and metric.cutoff == "none":
         raise ArgumentError(f"{name} takes no cutoff, got {text!r}. Write {name}.")
-    usual = metric.options
-    _check.known_parameters(metric.name, list(usual), words)
-    values = {option: _value(metric, option, value) for option, value in words.items()}
-    given = tuple(sorted((n, v) for n, v in values.items() if v != usual[n]))
-    return Measure(metric.name.removesuffix(REGISTRY.suffix), k, given)
+    defaults = metric.options
+    _check.known_parameters(metric.name, list(defaults), option_texts)
+    values = {option: _value(metric, option, value) for option, value in option_texts.items()}
+    options = tuple(sorted((n, v) for n, v in values.items() if v != defaults[n]))
+    return Measure(metric.name.removesuffix(REGISTRY.suffix), k, options)
 
 
 def get(name: str, *, k: int | None = None, **options: Any) -> Measure:
-    """Make a measure from the name of a metric, its cutoff and its options.
+    """Return a measure, given the name of a metric, its cutoff and its options.
 
     Parameters
     ----------
     name : str
+        The name of a metric, or an alias.
     k : int, optional
+        The cutoff in items.
     **options
-        As of the metric's function.
+        The options of the metric's function.
 
     Examples
     --------
@@ -109,32 +111,33 @@ def get(name: str, *, k: int | None = None, **options: Any) -> Measure:
 
 
 def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Read one or more measures; the same one twice is an error.
+    """Parse one or more distinct measures.
 
-    A set, which has no order of its own, is read in the order of its texts.
+    A set has no order, so its measures are sorted by their texts.
 
     Raises
     ------
     ArgumentError
-        If measures is neither a measure nor a list of them, or one does not parse.
+        If measures is neither a measure nor a list of them, is empty, or names a measure twice,
+        or if one of the measures cannot be parsed.
     """
     parsed = [parse(m) for m in listed_measures(measures)]
     if not parsed:
         raise ArgumentError("measures must name at least one measure, as ['pap@10'].")
-    for i, one in enumerate(parsed):
-        if one in parsed[:i]:
-            raise ArgumentError(f"measures names {one} twice. Keep one.")
+    for i, measure in enumerate(parsed):
+        if measure in parsed[:i]:
+            raise ArgumentError(f"measures names {measure} twice. Keep one.")
     return parsed
 
 
 def listed_measures(
     measures: str | Measure | Iterable[str | Measure],
 ) -> list[str | Measure]:
-    """Return measures as a list, before they are parsed."""
+    """Return measures as a list, not yet parsed."""
     if isinstance(measures, str | Measure):
         return [measures]
-    has_none = not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ()  # pyright: ignore[reportUnnecessaryIsInstance]
-    if isinstance(measures, Mapping) or has_none:
+    is_not_iterable = not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ()  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(measures, Mapping) or is_not_iterable:
         raise ArgumentError(
             f"measures must be a text or a list of texts, as ['ndcg@10'], got {measures!r}."
             f"{_as_texts(measures)}"
@@ -143,7 +146,7 @@ def listed_measures(
 
 
 def _as_texts(measures: Any) -> str:
-    """Say how a mapping of names to cutoffs is written."""
+    """Return advice on how to write a mapping of names to cutoffs, empty for other values."""
     if not isinstance(measures, Mapping):
         return ""
     pairs = cast("Mapping[Any, Any]", measures).items()
@@ -153,7 +156,7 @@ def _as_texts(measures: Any) -> str:
 
 
 def _value(metric: Metric, name: str, text: str) -> Any:
-    """Read an option's value as what its default is: a flag, a number, or one of the choices."""
+    """Return an option's value, parsed as the type of its default: bool, number or choice."""
     default = metric.options[name]
     if isinstance(default, bool):
         return _check.choice(text.lower(), name, ("true", "false")) == "true"
@@ -165,12 +168,12 @@ def _value(metric: Metric, name: str, text: str) -> Any:
 
 
 def choices(metric: Metric, option: str) -> tuple[str, ...]:
-    """Return the values that a text option can take, from its annotation."""
+    """Return the allowed values of an option of type text, from its annotation."""
     return typing.get_args(typing.get_type_hints(metric.function)[option])
 
 
 class ByMeasure(dict[str, V]):
-    """Values by the text of a measure; a look-up takes any text that reads as the same one.
+    """A dictionary with the texts of measures as keys; a lookup accepts every equivalent text.
 
     Examples
     --------
@@ -188,7 +191,7 @@ class ByMeasure(dict[str, V]):
         return super().__contains__(key) or super().__contains__(_own_text(key))
 
     def get(self, key: Any, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the value of a measure, or the default where there is none."""
+        """Return the value of a measure, or the default if it is missing."""
         try:
             return self[key]
         except KeyError:
@@ -196,7 +199,7 @@ class ByMeasure(dict[str, V]):
 
 
 def _own_text(key: object) -> str | None:
-    """Return the text that a measure is entered under, or None for what is none."""
+    """Return the text of a measure in its canonical form, or None if it cannot be parsed."""
     try:
         return str(parse(cast("str", key)))
     except ArgumentError:

@@ -1,7 +1,7 @@
 """Metrics that count correctly ordered pairs of a positive and a negative.
 
-All are the same count for other sets: the `top_pos` best positives against the `top_neg` best
-negatives of each group.
+Each metric counts the pairs of the `top_pos` best positives and the `top_neg` best negatives of
+each group. The metrics differ in these two numbers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _K_NEGATIVES = "k = {k} negatives (a smaller k, or {name}(clip=true)@{k}, takes 
 
 
 def _top_negatives(ranking: Ranking, k: int, *, clip: bool) -> Counts:
-    """Return min(k, n_neg) if clip, else k, and 0 where n_neg is known to be too small."""
-    enough = (ranking.n_neg < 0) | (ranking.n_neg >= k)
-    return np.where(enough, k, ranking.n_neg if _check.flag(clip, "clip") else 0)
+    """Return k or, for a group that is known to have fewer negatives, n_neg if clip, else 0."""
+    has_enough = (ranking.n_neg < 0) | (ranking.n_neg >= k)
+    return np.where(has_enough, k, ranking.n_neg if _check.flag(clip, "clip") else 0)
 
 
 def _pap_pairs(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
@@ -39,13 +39,13 @@ def _auc_pairs(ranking: Ranking) -> PerGroup:
 
 def _first_pairs(n_ranks: int, n_items: int, *, k: int, clip: bool) -> PerRow:
     if n_items <= k and not clip:
-        return np.full(n_ranks, np.nan)  # fewer than k negatives
-    negatives = min(k, n_items - 1)
-    return np.maximum(negatives - np.arange(n_ranks), 0.0) / negatives
+        return np.full(n_ranks, np.nan)  # undefined: the list has fewer than k negatives
+    n_negatives = min(k, n_items - 1)
+    return np.maximum(n_negatives - np.arange(n_ranks), 0.0) / n_negatives
 
 
 def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
-    with np.errstate(invalid="ignore"):  # undefined in a list of one item
+    with np.errstate(invalid="ignore"):  # a list of one item gives 0 / 0: auc is undefined
         return (n_items - np.arange(1.0, n_ranks + 1)) / (n_items - 1)
 
 
@@ -59,37 +59,40 @@ def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
     rank_weights=_first_pairs,
 )
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
-    """Share of correctly ordered pairs between top positives and top negatives.
+    """Return the share of correctly ordered pairs of top positives and top negatives.
 
-    Uses the min(k, n_pos) best-scored positives and the k best-scored negatives of each group.
+    The pairs are those of the min(k, n_pos) positives and the k negatives of each group that
+    have the highest scores.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups lists of any length; it carries min_relevance and ties.
+        n_groups lists of any length, with their min_relevance and ties.
     k : int
-        Cutoff in items, at least 1.
+        The cutoff in items, at least 1.
     clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of nan.
+        Whether a group with fewer than k negatives is measured on all its negatives. By default,
+        the value of such a group is nan.
 
     Returns
     -------
     float64, (n_groups,)
-        Unitless, in [0, 1]; nan without a positive or with fewer than k negatives.
+        Values in [0, 1]; nan without a positive or with fewer than k negatives (clip=False).
 
     Raises
     ------
     UnsettledError
-        If a list ends before min(k, n_pos) positives or k negatives have shown; 2k - 1 items
-        always suffice.
+        If a list ends before it has shown min(k, n_pos) positives or k negatives. A list of
+        2k - 1 items is always long enough.
 
     Notes
     -----
-    Ties: a tied pair counts 0 under "worst" (the paper's definition), one half under "average",
-    as in the area under a ROC curve. That is not the mean over the orders of equal scores: a
-    group with one score throughout gets 1/2, however many negatives there are.
-    Where the number of items is not known, a list is taken to go on with negatives.
-    Cost: one pass over the top 2k - 1 of each list.
+    Ties: a tied pair counts 0 with ``ties="worst"`` (the paper's definition) and one half with
+    ``ties="average"``, as in the area under a ROC curve. The latter is not the mean over the
+    orders of equal scores: a group in which all scores are equal has the value 1/2, for any number
+    of negatives.
+    Unknown number of items: the list is assumed to continue with negatives.
+    Cost: one pass over the top 2k - 1 items of each list.
 
     References
     ----------
@@ -121,29 +124,30 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     rank_weights=_first_pairs,
 )
 def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
-    """Share of correctly ordered pairs between all positives and the k top negatives.
+    """Return the share of correctly ordered pairs of all positives and the k top negatives.
 
-    The partial area under the ROC curve up to the false positive rate k / n_neg, scaled to
-    [0, 1].
+    This is the partial area under the ROC curve up to the false positive rate k / n_neg, scaled
+    to [0, 1].
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists of any length.
     k : int
-        Cutoff in negatives, at least 1.
+        The cutoff in negatives, at least 1.
     clip : bool
-        Use the n_neg negatives there are in a group with fewer than k, instead of nan.
+        Whether a group with fewer than k negatives is measured on all its negatives. By default,
+        the value of such a group is nan.
 
     Returns
     -------
     float64, (n_groups,)
-        nan without a positive or with fewer than k negatives.
+        Values in [0, 1]; nan without a positive or with fewer than k negatives (clip=False).
 
     Raises
     ------
     UnsettledError
-        If a list ends before all positives or k negatives have shown.
+        If a list ends before it has shown all positives or k negatives.
 
     References
     ----------
@@ -176,27 +180,28 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     rank_weights=_pairs_below,
 )
 def auc(ranking: Ranking) -> PerGroup:
-    """Share of correctly ordered pairs between all positives and all negatives.
+    """Return the share of correctly ordered pairs of all positives and all negatives.
 
     Parameters
     ----------
     ranking : Ranking
-        n_groups whole lists, or lists that hold all positives and know their n_items.
+        n_groups whole lists, or lists that hold all positives and have a known n_items.
 
     Returns
     -------
     float64, (n_groups,)
-        nan without a positive or without a negative.
+        Values in [0, 1]; nan without a positive or without a negative.
 
     Raises
     ------
     UnsettledError
-        If the number of negatives is not known, or a list ends before either all positives or
-        all negatives have shown.
+        If the number of negatives is unknown, or a list ends before it has shown all positives
+        or all negatives.
 
     Notes
     -----
-    Ties: a tied pair counts 0 under "worst", one half (scikit-learn's) under "average".
+    Ties: a tied pair counts 0 with ``ties="worst"``, and one half with ``ties="average"``, as in
+    scikit-learn.
 
     Examples
     --------
@@ -223,21 +228,21 @@ def auc(ranking: Ranking) -> PerGroup:
     needs="both a positive and a negative among its first k = {k} items",
 )
 def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
-    """Share of correctly ordered pairs among the k items at the top.
+    """Return the share of correctly ordered pairs among the k top items.
 
-    Compares the order of two lists with equally many hits in the top k.
+    This measures the order within the top k, for lists with the same number of positives there.
 
     Parameters
     ----------
     ranking : Ranking
         n_groups lists of at least k items (or of all their items).
     k : int
-        Cutoff in items, at least 1.
+        The cutoff in items, at least 1.
 
     Returns
     -------
     float64, (n_groups,)
-        nan where the top k holds only positives or only negatives.
+        Values in [0, 1]; nan if the top k holds only positives or only negatives.
 
     Raises
     ------
@@ -246,7 +251,7 @@ def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
 
     Notes
     -----
-    Not monotone: a further hit at rank k lowers it.
+    The metric is not monotone: a further positive at rank k lowers the value.
 
     References
     ----------
@@ -265,22 +270,22 @@ def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
         f"auc@{k} needs k items in each list",
         "List more items, or use a smaller k.",
     )
-    depth = np.minimum(sizes, k)
-    pos = _passes.hits(ranking, depth).astype(np.int64)
-    correct, _ = _passes.ordered_pairs(ranking, pos, depth - pos)
-    return correct / (pos * (depth - pos))
+    depths = np.minimum(sizes, k)
+    n_pos = _passes.hits(ranking, depths).astype(np.int64)
+    correct, _ = _passes.ordered_pairs(ranking, n_pos, depths - n_pos)
+    return correct / (n_pos * (depths - n_pos))
 
 
 def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) -> None:
-    """Raise if a group that has positives and a list is not settled."""
-    open_ = ~settled & (ranking.n_pos > 0)
+    """Raise if a list of a group with positives is too short for its value to be settled."""
+    is_unsettled = ~settled & (ranking.n_pos > 0)
     if ranking.absent is not None:
-        open_ &= ~ranking.absent
-    if not open_.any():
+        is_unsettled &= ~ranking.absent
+    if not is_unsettled.any():
         return
-    first = int(np.argmax(open_))
+    first = int(np.argmax(is_unsettled))
     label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
     raise UnsettledError(
-        f"{need}: {int(open_.sum())} of {ranking.n_groups} groups are unsettled, first qid "
+        f"{need}: {int(is_unsettled.sum())} of {ranking.n_groups} groups are unsettled, first qid "
         f"{label}, a list of length {length}. {advice}"
     )

@@ -1,4 +1,4 @@
-"""Any measure as a scikit-learn scorer: the one file of the metrics that knows scikit-learn."""
+"""scikit-learn scorers of measures. No other module of this package imports scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ def make_scorer(
     ties: Ties = "worst",
     one_group: bool = False,
 ) -> Any:
-    """Make a scikit-learn scorer: the mean of a measure over the groups where it is defined.
+    """Return a scikit-learn scorer: the mean of a measure over the groups where it is defined.
 
     Parameters
     ----------
     measure : str or Measure
-        For example "pap@10".
+        The measure, for example "pap@10".
     min_relevance : float
-        Relevance from which a row counts as positive.
+        The relevance from which a row counts as positive.
     ties : {"worst", "best", "average", "id", "random"}
-        How equal predictions are ordered.
+        The order of equal predictions.
     one_group : bool
-        Take all rows as one group where no qid arrives, instead of refusing to score.
+        Whether all rows form one group if the scorer receives no qid. By default it raises.
 
     Returns
     -------
     scorer
-        ``scorer(estimator, X, y, qid=qid)``. It requests `qid`, so that GridSearchCV passes it on;
-        scikit-learn takes qid only after ``sklearn.set_config(enable_metadata_routing=True)``.
-        Scores are decision_function, else predict_proba of the positive class, else predict.
-        Greater is better: a loss has its sign flipped. nan where no group is defined.
+        ``scorer(estimator, X, y, qid=qid)``. It requests `qid`, so that GridSearchCV passes it
+        on. scikit-learn accepts qid only after
+        ``sklearn.set_config(enable_metadata_routing=True)``. The scores are those of
+        decision_function, else of predict_proba for the positive class, else of predict.
+        Greater is better: the sign of a loss is flipped. The result is nan if no group is
+        defined.
 
     Raises
     ------
     ArgumentError
-        From the scorer, if no qid arrives: one list of all rows is another measure.
+        If the scorer receives no qid and one_group is False. One list of all rows would be
+        another measure.
 
     Examples
     --------
@@ -72,5 +75,5 @@ def make_scorer(
         response_method=("decision_function", "predict_proba", "predict"),
         greater_is_better=parsed.metric.higher_is_better,
     )
-    with config_context(enable_metadata_routing=True):  # the request is refused without
+    with config_context(enable_metadata_routing=True):  # scikit-learn refuses requests without it
         return scorer.set_score_request(qid=True)

@@ -1,4 +1,4 @@
-"""What a run shows, whatever is relevant: how much of the catalogue, and how unheard-of."""
+"""Statistics of the items in a run that need no relevance: coverage and novelty."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from podium.types import PerGroup
 
 
 def coverage(items: ArrayLike, n_items: int) -> float:
-    """Share of the catalogue that is shown to anyone.
+    """Return the share of the catalogue that appears in at least one list.
 
     Parameters
     ----------
     items : (n_rows,)
-        Ids of the items shown, over all groups (cut the lists to k before).
+        The ids of the items shown, over all groups, with lists already cut to k.
     n_items : int
-        Size of the catalogue.
+        The size of the catalogue.
 
     Returns
     -------
     float
-        Distinct items shown over n_items, in [0, 1].
+        The number of distinct items shown over n_items, in [0, 1].
 
     Examples
     --------
@@ -44,15 +44,15 @@ def coverage(items: ArrayLike, n_items: int) -> float:
 
 
 def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGroup:
-    """Mean surprise of the items that each group is shown, in bits.
+    """Return the mean surprise, in bits, of the items in each group's list.
 
-    An item's surprise is -log2 of the share of all interactions that are with it. Items without
-    an interaction count as having half of one.
+    The surprise of an item is -log2 of its share of all interactions. An item without
+    interactions counts as half an interaction.
 
     Parameters
     ----------
     items : (n_rows,)
-        Ids of the items shown, in group order (cut the lists to k before).
+        The ids of the items shown, in group order, with lists already cut to k.
     groups : Groups
         The groups of those rows.
     interactions : (n_interactions,)
@@ -61,7 +61,7 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
     Returns
     -------
     float64, (n_groups,)
-        Bits, >= 0; nan for an empty list.
+        Values in bits, >= 0; nan for an empty list.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
 def _surprise(items: NDArray[Any], interactions: NDArray[Any]) -> NDArray[np.float64]:
     if not interactions.size:
         raise ArgumentError("interactions must name at least one past interaction, got none.")
-    known, counts = np.unique(interactions, return_counts=True)
-    place = find(known, items)
-    count = np.where(place < 0, 0.5, counts[place])
-    return -np.log2(count / interactions.size)
+    unique_items, unique_counts = np.unique(interactions, return_counts=True)
+    positions = find(unique_items, items)
+    item_counts = np.where(positions < 0, 0.5, unique_counts[positions])
+    return -np.log2(item_counts / interactions.size)

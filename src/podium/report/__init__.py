@@ -1,8 +1,8 @@
-"""Reports: plain dictionaries in, one offline HTML file with figures out.
+"""Reports: dictionaries are rendered as one offline HTML file with figures.
 
-``evaluation_report`` and ``comparison_report`` turn the JSON of ``podium measure`` and
-``podium compare`` into a report's dictionary; ``render`` and ``write`` turn any such dictionary
-into a page. ``figures`` draws SVG from plain data, ``tables`` writes Markdown, LaTeX, CSV, text.
+``evaluation_report`` and ``comparison_report`` convert the JSON of ``podium measure`` and
+``podium compare`` to a report's dictionary. ``render`` and ``write`` convert any such dictionary
+to a page. ``figures`` draws SVG from plain data. ``tables`` writes Markdown, LaTeX, CSV and text.
 """
 
 from __future__ import annotations

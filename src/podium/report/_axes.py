@@ -1,4 +1,4 @@
-"""From values to pixels, and the axes that say so."""
+"""Scales from values to pixels, and axes with ticks and labels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TICK_SIZE = 12
 LABEL_SIZE = 12.5
 TITLE_SIZE = 15
 TITLE_LINE = 20
-_SPACINGS = (64, 52, 42, 34, 90, 120, 160)  # pixels between ticks, the first choice first
-X_AXIS = 24  # height of tick labels below a plot
-X_LABEL = 20  # height of the axis label below them
+_SPACINGS = (64, 52, 42, 34, 90, 120, 160)  # pixels between ticks, in the order of preference
+X_AXIS = 24  # height of the tick labels below a plot
+X_LABEL = 20  # height of the axis label below the tick labels
 
 
 @dataclass(frozen=True)
@@ -33,47 +33,47 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, spacing: float) -> list[float]:
-        """Round values at least about `spacing` pixels apart."""
-        room = abs(self.end - self.start)
-        return _numbers.ticks(self.low, self.high, max(1, int(room / spacing)))
+        """Return round values at least about `spacing` pixels apart."""
+        length = abs(self.end - self.start)
+        return _numbers.ticks(self.low, self.high, max(1, int(length / spacing)))
 
 
 @dataclass(frozen=True)
 class LogScale(Scale):
-    """A map that gives equal factors equal room; `low` is above 0."""
+    """A map on which equal factors have equal lengths; `low` is above 0."""
 
     def __call__(self, value: float) -> float:
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start + share * (self.end - self.start)
 
     def ticks(self, spacing: float) -> list[float]:
-        """Multiples of powers of ten (1, 2, 5; or 1, 3; or 1) at least `spacing` pixels apart."""
+        """Return multiples of powers of ten, by 1, 2, 5 or 1, 3 or 1, at least `spacing` apart."""
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        found: list[float] = []
+        fallback: list[float] = []
         for steps in ((1, 2, 5), (1, 3), (1,)):
             values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
             values = [value for value in values if self.low <= value <= self.high]
             gaps = [abs(self(b) - self(a)) for a, b in itertools.pairwise(values)]
             if values and min(gaps, default=math.inf) >= spacing:
                 return values
-            found = found or values[:1]
-        return found or [math.sqrt(self.low * self.high)]
+            fallback = fallback or values[:1]
+        return fallback or [math.sqrt(self.low * self.high)]
 
 
 def domain(
     values: Iterable[float], *, include: Sequence[float] = (), pad: float = 0.05
 ) -> tuple[float, float]:
     """Return bounds around all finite values, padded by a share of their span."""
-    found = [v for v in (*values, *include) if math.isfinite(v)]
-    if not found:
+    finite_values = [v for v in (*values, *include) if math.isfinite(v)]
+    if not finite_values:
         return 0.0, 1.0
-    low, high = min(found), max(found)
+    low, high = min(finite_values), max(finite_values)
     span = (high - low) or abs(high) * 0.2 or 1.0
     return low - pad * span, high + pad * span
 
 
 def title(canvas: Canvas, text: str) -> float:
-    """Write the title in as many lines as it needs; return the y below it."""
+    """Write the title, on several lines if necessary; return the y below it."""
     lines = _text.wrap(_text.printable(text), TITLE_SIZE * _text.BOLD, canvas.width - 8)
     for i, line in enumerate(lines):
         canvas.text(4, 18 + i * TITLE_LINE, line, size=TITLE_SIZE, bold=True)
@@ -90,7 +90,7 @@ def x_axis(
     signed: bool = False,
     whole: bool = False,
 ) -> float:
-    """Draw vertical grid lines with ticks below, and the label; return the y below it all."""
+    """Draw vertical grid lines, tick labels and the label; return the y below them."""
     values, labels = _fitting_ticks(scale, signed=signed, whole=whole)
     for value, text in zip(values, labels, strict=True):
         x = scale(value)
@@ -101,7 +101,7 @@ def x_axis(
     canvas.line(scale.start, bottom, scale.end, bottom, tone="axis")
     if not label:
         return bottom + X_AXIS
-    # the label may use the whole figure's width: it is centred where that fits, else shifted in
+    # The label may use the full width of the figure. It is centred if it fits, else shifted.
     half = _text.width(label, LABEL_SIZE) / 2
     middle = (scale.start + scale.end) / 2
     middle = max(half + 4, min(middle, canvas.width - half - 4))
@@ -127,19 +127,19 @@ def y_axis(canvas: Canvas, scale: Scale, left: float, right: float) -> None:
 
 
 def y_ticks(scale: Scale) -> tuple[list[float], list[str]]:
-    """Return the values that a y axis marks, and their labels."""
+    """Return the values of the ticks of a y axis, and their labels."""
     values = scale.ticks(44)
     return values, _numbers.tick_labels(values)
 
 
 def y_room(scale: Scale) -> float:
-    """Pixels that the tick labels of a y axis need."""
+    """Return the width in pixels of the tick labels of a y axis."""
     return max(_text.width(text, TICK_SIZE) for text in y_ticks(scale)[1]) + 12
 
 
 def _fitting_ticks(scale: Scale, *, signed: bool, whole: bool) -> tuple[list[float], list[str]]:
-    """Return ticks that do not touch: well apart where that leaves two of them, else closer."""
-    found: list[list[float]] = []
+    """Return ticks that do not overlap: at a wide spacing if two of them fit, else closer."""
+    candidates: list[list[float]] = []
     for spacing in _SPACINGS:
         values = scale.ticks(spacing)
         if whole:
@@ -148,8 +148,8 @@ def _fitting_ticks(scale: Scale, *, signed: bool, whole: bool) -> tuple[list[flo
         widest = max((_text.width(text, TICK_SIZE) for text in labels), default=0.0)
         gap = scale(values[1]) - scale(values[0]) if len(values) > 1 else math.inf
         if gap >= widest + 8:
-            found.append(values)
-        if len(values) > 1 and found:
+            candidates.append(values)
+        if len(values) > 1 and candidates:
             break
-    values = max(found, key=len) if found else scale.ticks(math.inf)
+    values = max(candidates, key=len) if candidates else scale.ticks(math.inf)
     return values, _numbers.tick_labels(values, signed=signed)

@@ -26,20 +26,20 @@ def histogram(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw how many values fall into each bin.
+    """Draw the number of values in each bin.
 
     Parameters
     ----------
     edges : (n_bins + 1,)
-        Rising bounds of the bins; `podium.report.figures.bin_values` makes them.
+        The rising bounds of the bins, for example from `podium.report.figures.bin_values`.
     counts : (n_bins,)
-        Values in each bin, >= 0.
+        The number of values in each bin, >= 0.
     title, axis_label, count_label : str
-        What is shown, the values' quantity with its unit, and what is counted.
+        The title, the quantity of the values with its unit, and the objects that are counted.
     mean : float, optional
-        Marked by a dashed line.
+        The mean, marked by a dashed line.
     width, colours, background
-        See `podium.report.figures`; the bars have the first colour.
+        The arguments of all figures, see `podium.report.figures`. Bars have the first colour.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def histogram(
     Raises
     ------
     ArgumentError
-        If there are not as many edges as counts and one more.
+        If the number of edges is not the number of counts plus one.
 
     Examples
     --------
@@ -68,8 +68,8 @@ def histogram(
         bottom = top + 24
     else:
         bottom = _plot(canvas, edges, counts, top, (axis_label, count_label), mean)
-    said = "; ".join(_bins(edges, counts, count_label)) + "."
-    return canvas.svg(bottom + 4, title=title, description=said, background=background)
+    description = "; ".join(_bins(edges, counts, count_label)) + "."
+    return canvas.svg(bottom + 4, title=title, description=description, background=background)
 
 
 def _plot(

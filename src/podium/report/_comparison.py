@@ -1,4 +1,4 @@
-"""From the JSON of a comparison to a report's dictionary."""
+"""Conversion of the JSON of a comparison to a report's dictionary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.report.figures import interval_row
 
 _ALPHA = 0.05
 
-Test = Mapping[str, Any]  # one difference, as stats.PairedTest in JSON
+Test = Mapping[str, Any]  # one difference, a stats.PairedTest in JSON
 
 
 def comparison_report(
@@ -22,22 +22,23 @@ def comparison_report(
     subtitle: str = "",
     groups: str = "users",
 ) -> Report:
-    """Turn the JSON object of ``podium compare`` into a report.
+    """Return the report of the JSON object of ``podium compare``.
 
     Parameters
     ----------
     comparison : mapping
-        "runs", "baseline", "measures" and optionally "conventions"
+        A mapping with "runs", "baseline", "measures" and optionally "conventions"
         (docs/schemas/comparison.json).
     title, subtitle : str
-        Of the page; by default the title names the runs' number and the baseline.
+        The title and subtitle of the page. The default title gives the number of runs and the
+        baseline.
     groups : str
-        What a group is called, in the plural.
+        The word for groups, in the plural.
 
     Returns
     -------
     Report
-        For `podium.report.render`. A run has one colour in all figures.
+        A dictionary for `podium.report.render`. Each run has the same colour in all figures.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def comparison_report(
     """
     runs, baseline = list(comparison["runs"]), str(comparison["baseline"])
     measures = comparison["measures"]
-    tested = {name: found for name, found in measures.items() if found["differences"]}
+    tested = {name: results for name, results in measures.items() if results["differences"]}
     return {
         "title": title or f"{len(runs)} runs, compared with {baseline}",
         "subtitle": subtitle,
@@ -58,8 +59,8 @@ def comparison_report(
         "sections": [
             *_means_sections(runs, measures),
             *(
-                _differences_section(name, found, baseline, groups)
-                for name, found in tested.items()
+                _differences_section(name, results, baseline, groups)
+                for name, results in tested.items()
             ),
         ],
         "conventions": conventions(comparison),
@@ -73,27 +74,27 @@ def _summary(tested: Mapping[str, Any], baseline: str) -> list[str]:
         f"What is told apart from {baseline}, by a paired randomisation test with Holm's "
         f"correction at the {percent(_ALPHA)} level:"
     )
-    return [intro, *(_sentence(name, found["differences"]) for name, found in tested.items())]
+    return [intro, *(_sentence(name, results["differences"]) for name, results in tested.items())]
 
 
 def _sentence(measure: str, tests: Sequence[Test]) -> str:
-    """Say which runs differ from the baseline, or how small a difference would have shown."""
+    """Return which runs differ from the baseline or, if none does, the detectable difference."""
     digits = _numbers.decimals(test["difference"] for test in tests)
-    told = [
+    significant = [
         f"{test['run']} by {_numbers.fixed(test['difference'], digits, signed=True)}"
         for test in tests
         if _is_shown(test)
     ]
-    if told:
-        return f"In {measure}: {'; '.join(told)}."
-    least = [value for test in tests if (value := _numbers.to_float(test["detectable"])) > 0]
-    enough = ""
-    if least:
-        enough = (
-            f" A true difference of {_numbers.fixed(max(least), digits)} would probably have "
+    if significant:
+        return f"In {measure}: {'; '.join(significant)}."
+    detectable = [value for test in tests if (value := _numbers.to_float(test["detectable"])) > 0]
+    note = ""
+    if detectable:
+        note = (
+            f" A true difference of {_numbers.fixed(max(detectable), digits)} would probably have "
             "been found; a smaller one may be there."
         )
-    return f"In {measure}: no run.{enough}"
+    return f"In {measure}: no run.{note}"
 
 
 def _is_shown(test: Test) -> bool:
@@ -106,8 +107,8 @@ def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Se
     level = percent(measures[next(iter(measures))]["means"][runs[0]]["level"])
     rows = [[run] + [estimate(m["means"][run]) for m in measures.values()] for run in runs]
     panels = [
-        {"title": name, "rows": [interval_row(run, found["means"][run], run) for run in runs]}
-        for name, found in measures.items()
+        {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
+        for name, results in measures.items()
     ]
     title = f"Means, with {level} intervals"
     figure: dict[str, Any] = {
@@ -179,7 +180,7 @@ def _differences_section(
 
 
 def _directions(found: Mapping[str, Any], baseline: str) -> tuple[str, str]:
-    """Say what a difference below 0 and one above 0 mean; of a loss, less is better."""
+    """Return labels for a difference below and above 0; for a loss, lower is better."""
     tests, is_better = found["differences"], found.get("higher_is_better")
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])
     if is_better is None:

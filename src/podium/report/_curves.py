@@ -1,4 +1,4 @@
-"""Line plots: training curves, a measure at each cutoff."""
+"""Line plots, for training curves or a measure at each cutoff."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from podium.report._svg import Canvas
 _PLOT = 250
 _SIZE = 12.5
 _LINE = 17
-_MARKED = 12  # lines of up to so many points show each of them
-_DASH = "7 5"  # of lines whose colour another line has already
+_MARKED = 12  # the points of lines with at most this number of points are marked
+_DASH = "7 5"  # the pattern of lines whose colour is already used by another line
 
 Points = list[tuple[float, float]]
-Ends = tuple[float, float]  # pixels of an axis
+Ends = tuple[float, float]  # the first and last pixel of an axis
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Curve:
     label: str
     tone: str
     dash: str
-    points: Points  # (x, y), nan where the line breaks
+    points: Points  # (x, y), with y nan where the line breaks
     band: list[tuple[float, float, float]]  # (x, low, high)
 
     @property
@@ -49,19 +49,19 @@ def line_plot(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw lines through points, each named at its end (in a legend, where names are long).
+    """Draw lines through points, each labelled at its end, or in a legend if labels are long.
 
     Parameters
     ----------
     series : sequence of mappings
-        "label", "x" and "y" of equal length (None in y breaks the line); optionally "low" and
-        "high", a band around it.
+        The lines, each with "label", and "x" and "y" of equal length (None in y breaks the line);
+        optionally with "low" and "high", a band around the line.
     title, x_label, y_label : str
-        What is shown, and the axes' quantities with their units.
+        The title, and the quantities of the axes with their units.
     log_x, log_y : bool
-        Give equal factors equal room; all x, or all of y and its band, are above 0 then.
+        Whether the axis is logarithmic. All x, or all y with their bands, must then be above 0.
     width, colours, background
-        See `podium.report.figures`.
+        The arguments of all figures, see `podium.report.figures`.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def line_plot(
     Raises
     ------
     ArgumentError
-        If x and y differ in length, or a logarithm meets a value that is not above 0.
+        If x and y differ in length, or a value on a logarithmic axis is not above 0.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def line_plot(
     else:
         canvas.text(4, top + 14, "No values.", tone="muted")
         bottom = top + 24
-    said = "; ".join(map(_described, curves)) + "."
-    return canvas.svg(bottom + 4, title=title, description=said, background=background)
+    description = "; ".join(map(_described, curves)) + "."
+    return canvas.svg(bottom + 4, title=title, description=description, background=background)
 
 
 def _curve(line: Mapping[str, Any], index: int, colours: Mapping[str, int] | None) -> _Curve:
@@ -129,8 +129,8 @@ def _plot(
     xs = [x for curve in curves for x, _ in curve.points]
     right = canvas.width - 20 - names
     across = _scale(xs, (left, right), 0.02, log=logs[0], name="x")
-    whole = all(x == round(x) for x in xs)
-    bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=whole)
+    are_integers = all(x == round(x) for x in xs)
+    bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=are_integers)
     _axes.y_axis(canvas, up, left, right)
     for curve in curves:
         _draw(canvas, curve, across, up)
@@ -140,15 +140,15 @@ def _plot(
 
 
 def _scale(values: list[float], ends: Ends, pad: float, *, log: bool, name: str) -> Scale:
-    """Return a map of all finite values, and a little beside them, to pixels."""
-    found = [value for value in values if math.isfinite(value)]
+    """Return a scale that contains all finite values, with some padding."""
+    finite = [value for value in values if math.isfinite(value)]
     if not log:
-        return Scale(*_axes.domain(found, pad=pad), *ends)
-    if min(found) <= 0:
+        return Scale(*_axes.domain(finite, pad=pad), *ends)
+    if min(finite) <= 0:
         raise ArgumentError(
-            f"{name} must be above 0 under log_{name}, got {min(found):g}. Pass log_{name}=False."
+            f"{name} must be above 0 under log_{name}, got {min(finite):g}. Pass log_{name}=False."
         )
-    low, high = _axes.domain(map(math.log, found), pad=pad)
+    low, high = _axes.domain(map(math.log, finite), pad=pad)
     return LogScale(math.exp(low), math.exp(high), *ends)
 
 
@@ -173,7 +173,7 @@ def _draw(canvas: Canvas, curve: _Curve, across: Scale, up: Scale) -> None:
 
 
 def _unbroken(points: Points) -> Iterator[Points]:
-    """Split where a value is undefined."""
+    """Split a line into its parts without undefined values."""
     part: Points = []
     for point in points:
         if math.isfinite(point[1]):
@@ -186,7 +186,7 @@ def _unbroken(points: Points) -> Iterator[Points]:
 
 
 def _name_ends(canvas: Canvas, curves: Sequence[_Curve], up: Scale, x: float, room: float) -> None:
-    """Write each label beside its line's end, moved apart where they would overlap."""
+    """Write each label beside the end of its line, moved apart if labels would overlap."""
     ends = [(up(curve.last[1]) if curve.last else up.start, curve) for curve in curves]
     ends.sort(key=lambda end: end[0])
     heights = _spread([y for y, _ in ends], up.end, up.start)
@@ -203,12 +203,12 @@ def _key(canvas: Canvas, curve: _Curve, x: float, y: float) -> None:
 
 
 def _short(curve: _Curve) -> str:
-    """Return the pattern of a line that is only as long as a word."""
+    """Return the dash pattern of a short line, in a key or a legend."""
     return "3 5" if curve.dash else ""
 
 
 def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Move rising positions a line apart, and keep them above the bottom."""
+    """Move rising positions at least one line apart, and keep them above the bottom."""
     placed: list[float] = []
     for y in wanted:
         placed.append(max(y, placed[-1] + _LINE) if placed else max(y, top))
@@ -220,15 +220,15 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 
 
 def _legend(canvas: Canvas, curves: Sequence[_Curve], top: float) -> float:
-    """Write all labels in lines above the plot; return the y below."""
+    """Write all labels in lines above the plot; return the y below them."""
     x, y = 4.0, top + 10
     for curve in curves:
-        wide = min(_text.width(curve.label, _SIZE), canvas.width - 40)
-        if x > 4 and x + 22 + wide > canvas.width - 4:
+        label_width = min(_text.width(curve.label, _SIZE), canvas.width - 40)
+        if x > 4 and x + 22 + label_width > canvas.width - 4:
             x, y = 4.0, y + 20
         canvas.line(x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3, dash=_short(curve))
-        canvas.text(x + 21, y, curve.label, size=_SIZE, room=wide)
-        x += 22 + wide + 14
+        canvas.text(x + 21, y, curve.label, size=_SIZE, room=label_width)
+        x += 22 + label_width + 14
     return y + 16
 
 

@@ -1,4 +1,4 @@
-"""From the JSON of one evaluation to a report's dictionary."""
+"""Conversion of the JSON of an evaluation to a report's dictionary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.report import _numbers
 from podium.report._types import Report, Section
 from podium.report.figures import interval_row
 
-Summary = Mapping[str, Any]  # a measure's summary, as stats.Summary in JSON
+Summary = Mapping[str, Any]  # the summary of a measure, a stats.Summary in JSON
 
 
 def evaluation_report(
@@ -19,23 +19,23 @@ def evaluation_report(
     subtitle: str = "",
     groups: str = "users",
 ) -> Report:
-    """Turn the JSON object of ``podium measure`` into a report.
+    """Return the report of the JSON object of ``podium measure``.
 
     Parameters
     ----------
     evaluation : mapping
-        "measures" and "segments" (docs/schemas/evaluation.json); optionally "conventions",
-        "run" (name and value of what is measured of the run as a whole), and "histograms", by
-        measure, as `podium.report.figures.bin_values` makes them.
+        A mapping with "measures" and "segments" (docs/schemas/evaluation.json); optionally with
+        "conventions", "run" (names and values of statistics of the whole run), and "histograms",
+        by measure, in the form of `podium.report.figures.bin_values`.
     title, subtitle : str
-        Of the page.
+        The title and subtitle of the page.
     groups : str
-        What a group is called, in the plural.
+        The word for groups, in the plural.
 
     Returns
     -------
     Report
-        For `podium.report.render`.
+        A dictionary for `podium.report.render`.
 
     Examples
     --------
@@ -56,40 +56,40 @@ def evaluation_report(
         "title": title,
         "subtitle": subtitle,
         "summary": [_sentence(name, measures[name], groups) for name in list(measures)[:1]],
-        "facts": {name: mean(found) for name, found in list(measures.items())[:6]},
+        "facts": {name: mean(summary) for name, summary in list(measures.items())[:6]},
         "sections": sections,
         "conventions": conventions(evaluation),
     }
 
 
 def mean(summary: Summary) -> str:
-    """Write a mean as it stands in all tables and facts."""
+    """Return a mean as text, with the decimals used in all tables and facts."""
     return _numbers.fixed(summary["mean"], _numbers.decimals([summary["mean"]]))
 
 
 def interval(summary: Summary) -> str:
-    """Write an interval with the decimals of its mean."""
+    """Return an interval as text, with the decimals of its mean."""
     low, high = summary["interval"]
     return _numbers.bounds(low, high, _numbers.decimals([summary["mean"]]))
 
 
 def estimate(summary: Summary) -> str:
-    """Write a mean and its interval, where it has one."""
-    found = interval(summary)
-    return mean(summary) if found == _numbers.NOTHING else f"{mean(summary)} {found}"
+    """Return a mean as text, with its interval if it has one."""
+    text = interval(summary)
+    return mean(summary) if text == _numbers.NOTHING else f"{mean(summary)} {text}"
 
 
 def percent(level: float) -> str:
-    """Write a coverage, 0.95 as "95%"."""
+    """Return a level as text, such as "95%" for 0.95."""
     return f"{100 * level:.4g}%"
 
 
 def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what was decided, by name; what was left open is not listed."""
-    found: Mapping[str, Any] = result.get("conventions") or {}
+    """Return the conventions that were set, by name."""
+    values: Mapping[str, Any] = result.get("conventions") or {}
     return [
         (name, f"{value:g}" if isinstance(value, float) else str(value))
-        for name, value in found.items()
+        for name, value in values.items()
         if value is not None
     ]
 
@@ -98,13 +98,13 @@ def _sentence(name: str, summary: Summary, groups: str) -> str:
     low, high = (
         _numbers.fixed(bound, _numbers.decimals([summary["mean"]])) for bound in summary["interval"]
     )
-    known = ""
+    bounds = ""
     if _numbers.NOTHING not in (low, high):
-        known = f" ({percent(summary['level'])} interval {low} to {high})"
+        bounds = f" ({percent(summary['level'])} interval {low} to {high})"
     undefined = f"; {summary['n_undefined']:,} undefined" if summary["n_undefined"] else ""
     value = mean(summary)
-    said = f"is {value}" if value != _numbers.NOTHING else "is undefined"
-    return f"Mean {name} {said}{known} over {summary['n_groups']:,} {groups}{undefined}."
+    predicate = f"is {value}" if value != _numbers.NOTHING else "is undefined"
+    return f"Mean {name} {predicate}{bounds} over {summary['n_groups']:,} {groups}{undefined}."
 
 
 def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section]:
@@ -114,17 +114,17 @@ def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section
     columns = ["measure", "mean", f"{level} interval", "std error", groups, "undefined"]
     rows = [
         [
-            *(name, mean(found), interval(found)),
-            _numbers.fixed(found["std_error"], _numbers.decimals([found["mean"]]) + 1),
-            *(found["n_groups"], found["n_undefined"]),
+            *(name, mean(summary), interval(summary)),
+            _numbers.fixed(summary["std_error"], _numbers.decimals([summary["mean"]]) + 1),
+            *(summary["n_groups"], summary["n_undefined"]),
         ]
-        for name, found in _with_pooled(measures)
+        for name, summary in _with_pooled(measures)
     ]
-    shares = {name: found for name, found in _with_pooled(measures) if _is_share(found)}
+    shares = {name: summary for name, summary in _with_pooled(measures) if _is_share(summary)}
     figure = {
         "kind": "interval_plot",
         "title": f"Means over {groups}, with {level} intervals",
-        "rows": [interval_row(name, found) for name, found in shares.items()],
+        "rows": [interval_row(name, summary) for name, summary in shares.items()],
     }
     return [
         {
@@ -136,14 +136,14 @@ def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section
 
 
 def _with_pooled(measures: Mapping[str, Summary]) -> Iterator[tuple[str, Summary]]:
-    for name, found in measures.items():
-        yield name, found
-        if "pooled" in found:
-            yield f"{name} (pooled)", found["pooled"]
+    for name, summary in measures.items():
+        yield name, summary
+        if "pooled" in summary:
+            yield f"{name} (pooled)", summary["pooled"]
 
 
 def _is_share(summary: Summary) -> bool:
-    """Tell whether a value can stand on one axis with others: all in [0, 1]."""
+    """Return whether a value is in [0, 1], so that it can share an axis with others."""
     value = _numbers.to_float(summary["mean"])
     return 0 <= value <= 1
 
@@ -183,13 +183,13 @@ def _histogram_sections(
         {
             "kind": "histogram",
             "title": f"How {name} is spread over {groups}",
-            "edges": found["edges"],
-            "counts": found["counts"],
+            "edges": bins["edges"],
+            "counts": bins["counts"],
             "axis_label": name,
             "count_label": groups,
             "mean": measures[name]["mean"] if name in measures else None,
         }
-        for name, found in histograms.items()
+        for name, bins in histograms.items()
     ]
     return [{"title": "Distributions", "figures": figures}] if figures else []
 

@@ -1,4 +1,4 @@
-"""Forest plots: values with their intervals, a row each."""
+"""Forest plots: values with their intervals, one row each."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def interval_plot(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw a dot with its confidence interval for each row, the value written beside it.
+    """Draw a dot with its confidence interval for each row, and the value beside it.
 
     Parameters
     ----------
     rows : sequence of mappings
-        "label"; "value", "low" and "high" (None where undefined); optionally "series", the
-        method whose colour the row has.
+        The rows, each with "label", "value", "low" and "high" (None if undefined); optionally
+        with "series", the method that determines the colour of the row.
     title, axis_label : str
-        What is shown, and the axis's quantity with its unit.
+        The title, and the quantity of the axis with its unit.
     reference : mapping, optional
-        "value" and "label" of a dashed line.
+        The "value" and "label" of a dashed line.
     digits : int, optional
-        Decimals of the written values; by default three significant digits or more.
+        The decimals of the written values; by default three significant digits or more.
     width, colours, background
-        See `podium.report.figures`.
+        The arguments of all figures, see `podium.report.figures`.
 
     Returns
     -------
@@ -51,14 +51,14 @@ def interval_plot(
     >>> "0.310 [0.290, 0.330]" in interval_plot(rows, title="pap@10")
     True
     """
-    read = _rows.read(rows, _rows.series_numbers(rows, colours), digits=digits)
-    line = [float(reference["value"])] if reference else []
+    parsed_rows = _rows.read(rows, _rows.series_numbers(rows, colours), digits=digits)
+    reference_values = [float(reference["value"])] if reference else []
     canvas = Canvas(width)
     top = _axes.title(canvas, title) + (18 if reference else 0)
-    place = Place(0, width, top, _rows.limits(read, line))
-    bottom = _body(canvas, read, place, axis_label, reference=reference)
+    place = Place(0, width, top, _rows.limits(parsed_rows, reference_values))
+    bottom = _body(canvas, parsed_rows, place, axis_label, reference=reference)
     return canvas.svg(
-        bottom + 4, title=title, description=_rows.described(read), background=background
+        bottom + 4, title=title, description=_rows.described(parsed_rows), background=background
     )
 
 
@@ -76,20 +76,20 @@ def difference_plot(
 ) -> str:
     """Draw paired differences with their intervals around a line at zero.
 
-    A dot is hollow where the interval includes zero.
+    A dot is hollow if the interval includes zero.
 
     Parameters
     ----------
     rows : sequence of mappings
-        As in `interval_plot`; values are differences.
+        The rows in the form of `interval_plot`; the values are differences.
     title, axis_label : str
-        What is shown, and the axis's quantity with its unit.
+        The title, and the quantity of the axis with its unit.
     low_label, high_label : str
-        What it means to be left, and right, of zero.
+        The meaning of values to the left and to the right of zero.
     digits : int, optional
-        Decimals of the written values; by default three significant digits or more.
+        The decimals of the written values; by default three significant digits or more.
     width, colours, background
-        See `podium.report.figures`.
+        The arguments of all figures, see `podium.report.figures`.
 
     Returns
     -------
@@ -103,20 +103,20 @@ def difference_plot(
     True
     """
     numbers = _rows.series_numbers(rows, colours)
-    read = _rows.read(rows, numbers, digits=digits, signed=True, hollow_at_zero=True)
+    parsed_rows = _rows.read(rows, numbers, digits=digits, signed=True, hollow_at_zero=True)
     canvas = Canvas(width)
-    sides = bool(rows and (low_label or high_label))
-    top = _axes.title(canvas, title) + (20 if sides else 0)
-    place = Place(0, width, top, _rows.limits(read, [0.0], pad=0.08))
-    bottom = _body(canvas, read, place, axis_label, signed=True, zero=True)
-    if sides:
+    has_side_labels = bool(rows and (low_label or high_label))
+    top = _axes.title(canvas, title) + (20 if has_side_labels else 0)
+    place = Place(0, width, top, _rows.limits(parsed_rows, [0.0], pad=0.08))
+    bottom = _body(canvas, parsed_rows, place, axis_label, signed=True, zero=True)
+    if has_side_labels:
         _name_sides(canvas, low_label, high_label, top - 8)
-    if any(row.hollow for row in read):
+    if any(row.hollow for row in parsed_rows):
         note = "A hollow dot: the interval includes 0, or there is none."
         canvas.text(4, bottom + _NOTE, note, size=_NOTE, tone="muted", room=width - 8)
         bottom += _NOTE + 6
     return canvas.svg(
-        bottom + 4, title=title, description=_rows.described(read), background=background
+        bottom + 4, title=title, description=_rows.described(parsed_rows), background=background
     )
 
 
@@ -130,7 +130,7 @@ def _body(
     signed: bool = False,
     zero: bool = False,
 ) -> float:
-    """Draw axis, lines, rows; return the y below."""
+    """Draw axis, lines and rows; return the y below them."""
     if not rows:
         canvas.text(4, place.top + 14, "No values.", tone="muted")
         return place.top + 24
@@ -159,7 +159,7 @@ def _reference(
 
 
 def _name_sides(canvas: Canvas, low: str, high: str, y: float) -> None:
-    """Write what each side of zero means, at the ends of one line."""
+    """Write the meaning of each side of zero, at the two ends of one line."""
     room = canvas.width / 2 - 12
     if low:
         canvas.text(4, y, f"← {low}", size=12, tone="muted", room=room)

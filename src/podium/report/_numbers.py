@@ -1,4 +1,4 @@
-"""Numbers as people read them: consistent decimals, and ticks at round values."""
+"""Numbers as text with consistent decimals, and ticks at round values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def to_float(value: Any) -> float:
 
 
 def decimals(values: Iterable[Any]) -> int:
-    """Decimals that give the largest value three significant digits, at least 3 below 10."""
+    """Return the decimals that give the largest value 3 significant digits; at least 3 below 10."""
     sizes = [abs(v) for v in map(to_float, values) if math.isfinite(v)]
     largest = max(sizes, default=1.0) or 1.0
     if largest >= 10:
@@ -26,7 +26,7 @@ def decimals(values: Iterable[Any]) -> int:
 
 
 def fixed(value: Any, digits: int = 3, *, signed: bool = False) -> str:
-    """Write a number with a fixed count of decimals and a true minus; a dash for undefined."""
+    """Return a number with fixed decimals and a typographic minus; a dash if undefined."""
     number = to_float(value)
     if math.isnan(number):
         return NOTHING
@@ -37,22 +37,22 @@ def fixed(value: Any, digits: int = 3, *, signed: bool = False) -> str:
 
 
 def bounds(low: Any, high: Any, digits: int = 3, *, signed: bool = False) -> str:
-    """Write an interval, "[0.298, 0.326]"; a dash where there is none."""
+    """Return an interval as text, such as "[0.298, 0.326]"; a dash if undefined."""
     if math.isnan(to_float(low)) or math.isnan(to_float(high)):
         return NOTHING
     return f"[{fixed(low, digits, signed=signed)}, {fixed(high, digits, signed=signed)}]"
 
 
 def p_value(value: Any) -> str:
-    """Write a p value with three decimals, "<0.001" below that."""
+    """Return a p value as text with three decimals, "<0.001" below that."""
     number = to_float(value)
     return f"<{_SMALLEST_P}" if number < _SMALLEST_P else fixed(number, 3)
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Multiples of 1, 2 or 5 × 10^n inside [low, high]: about so many, at least one.
+    """Return about the given number of multiples of 1, 2 or 5 × 10^n in [low, high], at least one.
 
-    They may be up to a quarter more than asked for, rather than half as many.
+    The number may be up to a quarter larger than `about`, to avoid half as many.
     """
     span = high - low
     if not span > 0:
@@ -61,12 +61,12 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= 0.75 * rough)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    found = [i * step for i in range(first, last + 1)]
-    return found or [(low + high) / 2]
+    values = [i * step for i in range(first, last + 1)]
+    return values or [(low + high) / 2]
 
 
 def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:
-    """Write all ticks of an axis with the same decimals, no more than their step needs."""
+    """Return the labels of all ticks of an axis, with the same, smallest sufficient decimals."""
     step = values[1] - values[0] if len(values) > 1 else abs(values[0]) or 1.0
     digits = min(9, max(0, -math.floor(math.log10(step) + 1e-9))) if step < 1 else 0
     if any(abs(v - round(v, digits)) > step / 100 for v in values):

@@ -1,4 +1,4 @@
-"""One HTML page from one dictionary; it asks for nothing outside itself."""
+"""Rendering of a dictionary as one HTML page, which needs no other file or request."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def render(report: Mapping[str, Any]) -> str:
     Parameters
     ----------
     report : mapping
-        See `podium.report.Report`. All text is escaped.
+        The dictionary, see `podium.report.Report`. All text is escaped.
 
     Returns
     -------
     str
-        The page: no scripts, no requests; light or dark as the reader's system is. Figures are
-        drawn twice, for a desktop and for a phone.
+        The page. It has no scripts and makes no requests, and it is light or dark according to
+        the reader's system. Figures are drawn twice, for a desktop and for a phone.
 
     Raises
     ------
     ArgumentError
         If a figure's kind is unknown, or a table's rows do not fit its columns.
     MissingExtraError
-        Without jinja2, the extra ``report``.
+        If jinja2, the extra ``report``, is not installed.
 
     Examples
     --------
@@ -64,19 +64,19 @@ def render(report: Mapping[str, Any]) -> str:
 
 
 def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, which appears whole or not at all.
+    """Write the page to a file, which is replaced atomically.
 
     Parameters
     ----------
     report : mapping
-        See `podium.report.Report`.
+        The dictionary, see `podium.report.Report`.
     path : str or path
-        An HTML file in a folder that exists; an older file is replaced.
+        The path of an HTML file in an existing folder. An existing file is replaced.
 
     Raises
     ------
     ArgumentError, MissingExtraError
-        As `render`.
+        If `render` raises them.
     OSError
         If the file cannot be written.
 
@@ -94,11 +94,11 @@ def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
-    found = [section["table"]] if section.get("table") else []
+    first_tables = [section["table"]] if section.get("table") else []
     return {
         "title": _text.printable(str(section["title"])),
         "text": _paragraphs(section.get("text", ())),
-        "tables": [_table(table) for table in [*found, *section.get("tables", ())]],
+        "tables": [_table(table) for table in [*first_tables, *section.get("tables", ())]],
         "figures": [_figure(figure, colours) for figure in section.get("figures", ())],
     }
 
@@ -129,8 +129,8 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unbroken(text: str) -> str:
-    """Keep the bounds of an interval on one line."""
-    return _BRACKETS.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
+    """Keep the bounds of an interval on one line, by no-break spaces."""
+    return _BRACKETS.sub(lambda match: match.group().replace(" ", "\u00a0"), text)
 
 
 def _figure(figure: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
@@ -142,15 +142,15 @@ def _figure(figure: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, 
 
 
 def _paragraphs(text: str | Iterable[Any]) -> list[str]:
-    found = [text] if isinstance(text, str) else text
-    return [_text.printable(str(paragraph)) for paragraph in found if str(paragraph)]
+    paragraphs = [text] if isinstance(text, str) else text
+    return [_text.printable(str(paragraph)) for paragraph in paragraphs if str(paragraph)]
 
 
 def _pairs(pairs: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
-    found: Mapping[str, Any] = dict(pairs)
+    by_name: Mapping[str, Any] = dict(pairs)
     return [
         (_text.printable(name), _text.printable(tables.cell_text(value)))
-        for name, value in found.items()
+        for name, value in by_name.items()
     ]
 
 

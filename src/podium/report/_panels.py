@@ -1,4 +1,4 @@
-"""Small multiples: the same rows in one panel a measure or a segment."""
+"""Small multiples: the same rows in one panel per measure or segment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.report._svg import Canvas
 
 _MIN_PANEL = 178
 _ROW = 26
-_VALUE = 52  # room of one written value
+_VALUE = 52  # width of one written value
 _HEAD = 26
 _NOTE_LINE = 16
 
@@ -30,20 +30,22 @@ def grouped_intervals(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw one panel of intervals for each segment or measure, side by side where they fit.
+    """Draw one panel of intervals per segment or measure, side by side if they fit.
 
     Parameters
     ----------
     panels : sequence of mappings
-        "title"; "rows" as in `interval_plot`; optionally "note", a line below the title.
+        The panels, each with "title" and "rows" in the form of `interval_plot`; optionally with
+        "note", a line below the title.
     title, axis_label : str
-        What is shown, and the axis's quantity with its unit.
+        The title, and the quantity of the axis with its unit.
     share_axis : bool
-        One range for all panels (one measure), or one each (several measures).
+        Whether all panels have the same range (for one measure). Otherwise each panel has its own
+        range (for several measures).
     digits : int, optional
-        Decimals of the written values; by default three significant digits or more.
+        The decimals of the written values; by default three significant digits or more.
     width, colours, background
-        See `podium.report.figures`.
+        The arguments of all figures, see `podium.report.figures`.
 
     Returns
     -------
@@ -57,10 +59,10 @@ def grouped_intervals(
     >>> grouped_intervals(panels, title="pap@10").count("<circle")
     2
     """
-    every_row = [row for panel in panels for row in panel["rows"]]
-    numbers = _rows.series_numbers(every_row, colours)
+    all_rows = [row for panel in panels for row in panel["rows"]]
+    numbers = _rows.series_numbers(all_rows, colours)
     columns = _columns(panels, width)
-    read: list[_Panel] = [
+    parsed: list[_Panel] = [
         (
             str(panel["title"]),
             str(panel.get("note", "")),
@@ -70,25 +72,25 @@ def grouped_intervals(
     ]
     canvas = Canvas(width)
     y = _axes.title(canvas, title)
-    shared = _rows.limits([row for *_, rows in read for row in rows]) if share_axis else None
-    if not every_row:
+    shared = _rows.limits([row for *_, rows in parsed for row in rows]) if share_axis else None
+    if not all_rows:
         canvas.text(4, y + 14, "No values.", tone="muted")
         y += 24
     elif columns == 1:
-        y = _list(canvas, read, y, shared)
+        y = _list(canvas, parsed, y, shared)
     else:
-        y = _grid(canvas, read, y, shared, columns)
-    if axis_label and every_row:
+        y = _grid(canvas, parsed, y, shared, columns)
+    if axis_label and all_rows:
         canvas.text(
             width / 2, y + 10, axis_label, size=12.5, anchor="middle", tone="muted", room=width - 8
         )
         y += 20
-    said = " ".join(f"{head}: {_rows.described(rows)}" for head, _, rows in read)
-    return canvas.svg(y + 4, title=title, description=said, background=background)
+    description = " ".join(f"{head}: {_rows.described(rows)}" for head, _, rows in parsed)
+    return canvas.svg(y + 4, title=title, description=description, background=background)
 
 
 def _columns(panels: Sequence[Mapping[str, Any]], width: int) -> int:
-    """Panels that fit side by side: one where they do not have the same rows, or on a phone."""
+    """Return the number of panels side by side: 1 on a phone, or if panels have other rows."""
     labels = [[row["label"] for row in panel["rows"]] for panel in panels]
     if (
         width < PHONE
@@ -100,13 +102,13 @@ def _columns(panels: Sequence[Mapping[str, Any]], width: int) -> int:
     room = width - _rows.label_room(_rows.read(panels[0]["rows"], {}), width) - 16
     fitting = max(1, min(len(panels), int(room // _MIN_PANEL)))
     lines = -(-len(panels) // fitting)
-    return -(-len(panels) // lines)  # as even as the count of lines allows
+    return -(-len(panels) // lines)  # the same number of lines, filled as evenly as possible
 
 
 def _list(
     canvas: Canvas, panels: Sequence[_Panel], y: float, shared: tuple[float, float] | None
 ) -> float:
-    """Draw panels below each other, each as wide as the figure."""
+    """Draw panels below each other, each over the full width."""
     for head, note, rows in panels:
         y = _head(canvas, head, note, 4, y, canvas.width - 8)
         if not rows:
@@ -129,7 +131,7 @@ def _grid(
     shared: tuple[float, float] | None,
     columns: int,
 ) -> float:
-    """Draw panels side by side, the row labels once at the left of each line of panels."""
+    """Draw panels side by side, with the row labels once, at the left of each line of panels."""
     labels = _rows.label_room(panels[0][2], canvas.width)
     pitch = (canvas.width - labels - 16) / columns
     for first in range(0, len(panels), columns):
@@ -164,7 +166,7 @@ def _panel(
 
 
 def _head(canvas: Canvas, title: str, note: str, x: float, y: float, room: float) -> float:
-    """Write a panel's title and note; return the y below."""
+    """Write the title and note of a panel; return the y below them."""
     canvas.text(x, y + 16, title, bold=True, room=room)
     if note:
         canvas.text(x, y + 16 + _NOTE_LINE, note, size=12, tone="muted", room=room)

@@ -1,4 +1,4 @@
-"""Rows of labelled intervals, and how a group of them is drawn (a forest plot)."""
+"""Rows of labelled intervals, and functions that draw a group of them (a forest plot)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from podium.report import _axes, _numbers, _svg, _text
 from podium.report._axes import Scale
 from podium.report._svg import Canvas
 
-PHONE = 480  # narrower figures have their labels above the marks rather than beside them
+PHONE = 480  # in narrower figures, labels are above the marks and not beside them
 _SIZE = 13
 _ROW = 28
 _STACKED_ROW = 46
 _LINE = 17
 _INSET = 14
-_LEAST_PLOT = 180  # with the gaps beside it
+_LEAST_PLOT = 180  # including the gaps beside the plot
 
 
 @dataclass(frozen=True)
 class Row:
-    """One interval, ready to be drawn: `text` is its value in words."""
+    """One interval in the form in which it is drawn; `text` is its value as text."""
 
     label: str
     value: float
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a forest goes, and the values at its ends."""
+    """The place of a forest plot, and the values at its ends."""
 
     left: float
     right: float
@@ -56,7 +56,7 @@ def read(
     hollow_at_zero: bool = False,
     with_bounds: bool = True,
 ) -> list[Row]:
-    """Return rows with all numbers as floats and as text, with the same decimals throughout."""
+    """Return rows with all numbers as floats and as text, all with the same decimals."""
     rows = list(rows)
     if digits is None:
         digits = _numbers.decimals(row.get("value") for row in rows)
@@ -68,7 +68,7 @@ def read(
 def series_numbers(
     rows: Iterable[Mapping[str, Any]], colours: Mapping[str, int] | None
 ) -> Mapping[str, int]:
-    """Return the given numbers, or number the series of these rows in order."""
+    """Return the given colour numbers or, without them, number the series of the rows in order."""
     if colours is not None:
         return colours
     names = dict.fromkeys(row["series"] for row in rows if row.get("series"))
@@ -78,25 +78,25 @@ def series_numbers(
 def limits(
     rows: Iterable[Row], include: Sequence[float] = (), *, pad: float = 0.05
 ) -> tuple[float, float]:
-    """Bounds of an axis that shows all values and intervals."""
-    found = [v for row in rows for v in (row.value, row.low, row.high)]
-    return _axes.domain(found, include=include, pad=pad)
+    """Return the limits of an axis that contains all values and intervals."""
+    values = [v for row in rows for v in (row.value, row.low, row.high)]
+    return _axes.domain(values, include=include, pad=pad)
 
 
 def described(rows: Iterable[Row]) -> str:
-    """Return all rows in words."""
+    """Return a description of all rows as text."""
     return "; ".join(f"{row.label}: {row.text}" for row in rows) + "."
 
 
 def is_stacked(rows: Sequence[Row], width: float) -> bool:
-    """Tell whether words go above the marks: on a phone, or where they leave little room."""
+    """Return whether text is above the marks: on a phone, or if it would leave little room."""
     values = max((_text.width(row.text, _SIZE) for row in rows), default=0.0)
     labels = label_room(rows, width) if rows else 0.0
     return width < PHONE or width - labels - values < _LEAST_PLOT
 
 
 def forest_scale(rows: Sequence[Row], place: Place, *, stacked: bool) -> Scale:
-    """Return the axis that is left once labels and values have their room."""
+    """Return the scale of the plot, in the room beside labels and values."""
     if stacked:
         return Scale(*place.limits, place.left + _INSET, place.right - _INSET)
     start = place.left + label_room(rows, place.right - place.left) + 20
@@ -105,7 +105,7 @@ def forest_scale(rows: Sequence[Row], place: Place, *, stacked: bool) -> Scale:
 
 
 def label_room(rows: Iterable[Row], width: float) -> float:
-    """Width of a column of labels: what they need, at most 36% of the figure."""
+    """Return the width of a column of labels: the longest label, at most 36% of the figure."""
     return min(max(_text.width(row.label, _SIZE) for row in rows), 0.36 * width)
 
 
@@ -117,13 +117,13 @@ def height(rows: Sequence[Row], place: Place, *, stacked: bool) -> float:
 def forest(
     canvas: Canvas, rows: Sequence[Row], place: Place, scale: Scale, *, stacked: bool
 ) -> None:
-    """Draw labels, intervals and values, a row each; axes and lines are drawn before."""
+    """Draw labels, intervals and values, one row each; axes and lines are already drawn."""
     draw = _stack if stacked else _line_up
     draw(canvas, rows, place, scale)
 
 
 def _line_up(canvas: Canvas, rows: Sequence[Row], place: Place, scale: Scale) -> None:
-    """Draw a line a row: its label, the mark, the value."""
+    """Draw each row on one line: its label, the mark, the value."""
     room = label_room(rows, place.right - place.left) + 4
     for i, row in enumerate(rows):
         y = place.top + (i + 0.5) * _ROW + 2
@@ -133,7 +133,7 @@ def _line_up(canvas: Canvas, rows: Sequence[Row], place: Place, scale: Scale) ->
 
 
 def _stack(canvas: Canvas, rows: Sequence[Row], place: Place, scale: Scale) -> None:
-    """Draw words above the mark: on one line where they all fit, else on two."""
+    """Draw text above the mark: on one line if all rows fit, else on two."""
     pitch = _stacked_row(rows, place)
     for i, row in enumerate(rows):
         y = place.top + i * pitch + 19

@@ -1,7 +1,8 @@
-"""SVG by hand: a canvas that collects elements, escapes all text, and knows both colour schemes.
+"""SVG elements: a canvas that collects them, escapes all text, and supports two colour schemes.
 
-Colours are presentation attributes of the light scheme, so that a figure stands alone; each
-element also has a class (`ink-fill`, `c2-stroke`), through which a page restyles it for dark.
+Colours are presentation attributes of the light scheme, so that a figure is complete by itself.
+Each element also has a class (`ink-fill`, `c2-stroke`), with which a page changes its colour in
+the dark scheme.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from podium.report import _text
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-# Eight hues told apart with each usual form of colour blindness, 3:1 or more on their ground.
+# Eight hues that differ with each usual form of colour blindness, with a contrast of at least 3:1.
 LIGHT = {
     "ink": "#1b1f24",
     "muted": "#57606a",
@@ -49,17 +50,17 @@ N_COLOURS = 8
 
 
 def series(number: int) -> str:
-    """Return the tone of a series; a ninth takes the first again (lines are dashed then)."""
+    """Return the tone of a series. Tones repeat after 8 series; repeated lines are dashed."""
     return f"c{number % N_COLOURS}"
 
 
 def number(value: float) -> str:
-    """Write a coordinate with at most two decimals."""
+    """Return a coordinate as text with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 class Canvas:
-    """Elements of one figure, `width` pixels wide; its height is known at the end."""
+    """The elements of a figure that is `width` pixels wide; its height is given at the end."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -78,19 +79,19 @@ class Canvas:
         halo: bool = False,
         room: float = math.inf,
     ) -> None:
-        """Write one line; what does not fit the room is shortened, and whole in a tooltip.
+        """Write one line; text that does not fit is shortened, with a tooltip of the full text.
 
-        A halo in the ground's colour keeps text readable where lines pass below it.
+        A halo in the background colour keeps text readable above lines.
         """
         content = _text.printable(content)
-        shown = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
-        whole = f"<title>{escape(content)}</title>" if shown != content else ""
-        look = ' font-weight="600"' if bold else ""
-        look += ' stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+        short_text = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        tooltip = f"<title>{escape(content)}</title>" if short_text != content else ""
+        style = ' font-weight="600"' if bold else ""
+        style += ' stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
         paint = _paint(tone, "paper" if halo else "")
         self._elements.append(
             f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" '
-            f'text-anchor="{anchor}"{look}{paint}>{whole}{escape(shown)}</text>'
+            f'text-anchor="{anchor}"{style}{paint}>{tooltip}{escape(short_text)}</text>'
         )
 
     def line(
@@ -115,7 +116,7 @@ class Canvas:
         thickness: float = 2,
         dash: str = "",
     ) -> None:
-        """Draw straight segments through the points."""
+        """Add straight segments through the points."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self._elements.append(
             f'<path d="{_steps(points)}" stroke-width="{number(thickness)}" '
@@ -123,7 +124,7 @@ class Canvas:
         )
 
     def area(self, points: Sequence[tuple[float, float]], *, tone: str, opacity: float) -> None:
-        """Fill the polygon of the points."""
+        """Add a filled polygon."""
         self._elements.append(
             f'<path d="{_steps(points)}Z" fill-opacity="{number(opacity)}"{_paint(tone)}/>'
         )
@@ -131,7 +132,7 @@ class Canvas:
     def dot(
         self, x: float, y: float, *, tone: str, radius: float = 5, hollow: bool = False
     ) -> None:
-        """Add a filled circle, or a ring on the page's colour."""
+        """Add a filled circle, or a ring filled with the page's colour."""
         paint = _paint("paper", tone) + ' stroke-width="2"' if hollow else _paint(tone)
         self._elements.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"{paint}/>'
@@ -140,7 +141,7 @@ class Canvas:
     def rect(
         self, x: float, y: float, width: float, height: float, *, tone: str, hint: str = ""
     ) -> None:
-        """Draw a filled rectangle, with a tooltip."""
+        """Add a filled rectangle, with a tooltip."""
         tip = f"<title>{escape(_text.printable(hint))}</title>" if hint else ""
         self._elements.append(
             f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" '
@@ -148,7 +149,7 @@ class Canvas:
         )
 
     def svg(self, height: float, *, title: str, description: str, background: str | None) -> str:
-        """Return the whole figure, with its name and its content in words for those who listen."""
+        """Return the whole figure, with its title and a description for screen readers."""
         ground = (
             f'<rect width="100%" height="100%" fill="{escape(background)}"/>' if background else ""
         )
@@ -163,7 +164,7 @@ class Canvas:
 
 
 def stylesheet() -> str:
-    """Return rules that give each class its colour from the page's variables."""
+    """Return CSS rules that set the colour of each class from the page's variables."""
     rules = [
         f".podium-figure .{tone}-{kind} {{ {kind}: var(--{tone}); }}"
         for tone in LIGHT
@@ -178,7 +179,7 @@ def variables(scheme: dict[str, str]) -> str:
 
 
 def _paint(fill: str, stroke: str = "") -> str:
-    """Return colours as attributes, and the classes that let a page change them."""
+    """Return colours as attributes, and the classes with which a page can change them."""
     paint = f' fill="{LIGHT[fill] if fill else "none"}"'
     paint += f' stroke="{LIGHT[stroke]}"' if stroke else ""
     classes = [f"{fill}-fill"] * bool(fill) + [f"{stroke}-stroke"] * bool(stroke)

@@ -1,22 +1,22 @@
-"""How wide text is, without a font at hand: an estimate that errs on the wide side."""
+"""The width of text, estimated without a font; the estimate errs on the wide side."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Advance widths in em, from the widest of the usual system sans-serif faces.
+# Advance widths in em, of the widest of the usual system sans-serif fonts.
 _NARROW = frozenset("iljIftr.,:;'|!()[]/\\ `-·")
 _BROAD = frozenset("mwMWO@%+−±<>=~→←…")
-BOLD = 1.13  # how much wider bold text is
+BOLD = 1.13  # the width of bold text relative to normal text
 
 
 def width(text: str, size: float) -> float:
-    """Estimate the width of one line of text in pixels."""
+    """Return an estimate of the width of one line of text in pixels."""
     return size * sum(map(_em, text))
 
 
 def columns(text: str) -> int:
-    """Count the columns that text takes on a terminal."""
+    """Return the number of columns of the text on a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -24,7 +24,7 @@ def columns(text: str) -> int:
 
 
 def shorten(text: str, size: float, room: float) -> str:
-    """Cut text to the room there is, with an ellipsis where something is lost."""
+    """Shorten text to the given width, with an ellipsis if anything is cut."""
     if width(text, size) <= room:
         return text
     while text and width(text + "…", size) > room:
@@ -33,7 +33,7 @@ def shorten(text: str, size: float, room: float) -> str:
 
 
 def wrap(text: str, size: float, room: float) -> list[str]:
-    """Break text into lines between words; a word wider than the room is shortened."""
+    """Break text into lines between words; a word wider than a line is shortened."""
     lines: list[str] = []
     for word in text.split():
         joined = f"{lines[-1]} {word}" if lines else word

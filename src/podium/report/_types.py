@@ -1,4 +1,4 @@
-"""What a report is made of: plain dictionaries, which any program can write."""
+"""The types of a report: plain dictionaries, which any program can write."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
 Figure: TypeAlias = Mapping[str, Any]
-""""kind" (a key of `podium.report.figures.FIGURES`), that function's arguments by name, and
-optionally "caption", a sentence below the figure."""
+"""A figure: "kind" (a key of `podium.report.figures.FIGURES`), the arguments of that function by
+name, and optionally "caption", a sentence below the figure."""
 
 
 class Table(TypedDict):
-    """A table: cells are text, numbers, or None for undefined.
+    """A table, whose cells are text, numbers, or None for undefined.
 
-    `highlight` holds (row, column) of cells in bold; `align` is "left" or "right" by column, and
-    by default right for columns of numbers; `digits` are the decimals of floats, 3 by default.
+    `highlight` contains (row, column) of cells in bold. `align` is "left" or "right" for each
+    column; by default columns of numbers are right-aligned. `digits` is the number of decimals of
+    floats, 3 by default.
     """
 
     columns: Sequence[str]
@@ -26,7 +27,7 @@ class Table(TypedDict):
 
 
 class Section(TypedDict):
-    """A part of the page under a heading; `text` is a paragraph or several."""
+    """A part of the page under a heading; `text` is one paragraph or several."""
 
     title: str
     text: NotRequired[str | Sequence[str]]
@@ -36,10 +37,10 @@ class Section(TypedDict):
 
 
 class Report(TypedDict):
-    """A page. All text is plain: it is escaped, never read as HTML.
+    """A page. All text is plain: it is escaped and not interpreted as HTML.
 
-    `summary` are the paragraphs that a hurried reader needs; `facts` are a few labelled numbers;
-    `conventions` are name and value of what was decided about ties, thresholds and the like.
+    `summary` contains the most important paragraphs, and `facts` a few labelled numbers.
+    `conventions` are names and values of conventions, such as the order of ties or thresholds.
     """
 
     title: str

@@ -1,9 +1,10 @@
-"""Figures from plain data: each function returns one SVG that stands alone.
+"""Figures from plain data: each function returns one complete SVG.
 
-Every figure takes `title`; `width` in pixels, below 480 laid out for a phone; `colours`, the
-number of each method's colour (the same in all figures of a report; else in order of
-appearance); and `background`, a colour, or None for transparent (``"white"`` for a file that is
-shown elsewhere). None and nan are undefined values: they are named, and not drawn.
+All figures have the following arguments. `title` is the title. `width` is in pixels; below 480 the
+layout is for a phone. `colours` is the number of each method's colour, the same in all figures of
+a report; by default methods are numbered in order of appearance. `background` is a colour, such as
+``"white"`` for a file that is shown elsewhere, or None for transparent. None and nan are undefined
+values, which are mentioned but not drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FIGURES: dict[str, Callable[..., str]] = {
     "interval_plot": interval_plot,
     "line_plot": line_plot,
 }
-"""Figures by the name that a figure's dictionary has as its "kind"."""
+"""The figures by the "kind" in a figure's dictionary."""
 
 
 def draw(
@@ -51,14 +52,14 @@ def draw(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw a figure's dictionary: its "kind" names the function, other keys are arguments.
+    """Draw a figure from its dictionary: "kind" selects the function, other keys are arguments.
 
     Parameters
     ----------
     figure : mapping
-        "kind", the function's arguments by name, and optionally "caption" (not drawn).
+        The "kind", the function's arguments by name, and optionally "caption" (not drawn).
     width, colours, background
-        As in every figure, see `podium.report.figures`.
+        The arguments of all figures, see `podium.report.figures`.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def draw(
     Raises
     ------
     ArgumentError
-        If the kind is unknown, or the function has no such argument.
+        If the kind is unknown, or the arguments do not match those of the function.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def draw(
 
 
 def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Number all methods in order of appearance, so that each keeps its colour across figures.
+    """Number all methods in order of appearance, so that each has one colour in all figures.
 
     Examples
     --------
@@ -98,9 +99,9 @@ def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
-    """Count values in bins of equal width, as `histogram` takes them: "edges" and "counts".
+    """Count values in bins of equal width; return "edges" and "counts" for `histogram`.
 
-    Undefined values (nan) are left out.
+    Undefined values (nan) are excluded.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
 
 
 def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> dict[str, Any]:
-    """Return a mean and its interval, as JSON has them, as a row of a figure.
+    """Return a mean and its interval, in the form of the JSON results, as a row of a figure.
 
     Examples
     --------

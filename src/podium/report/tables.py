@@ -1,6 +1,6 @@
-"""One table, {"columns": names, "rows": lists of cells}, in the formats that people paste into.
+"""Tables, {"columns": names, "rows": lists of cells}, as text, Markdown, LaTeX or CSV.
 
-A cell is text (written as it is, escaped for the format), an integer, a float, or None for
+A cell is text (written unchanged, but escaped for the format), an integer, a float, or None for
 undefined. Floats have `digits` decimals.
 """
 
@@ -25,7 +25,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",  # a row that starts with a bracket would be read as the option of \\
+    "[": "{[}",  # a bracket at the start of a row would be parsed as the option of \\
     "]": "{]}",
     "−": r"$-$",
     "–": "--",
@@ -33,12 +33,12 @@ _LATEX = {
     "∞": r"$\infty$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-# what starts a construct of Markdown; _ only where it could open or close emphasis
+# Characters that start a Markdown construct; _ only where it could open or close emphasis.
 _MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 
 
 def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
-    """Align columns with spaces for a terminal; control characters are replaced.
+    """Return a table as text aligned by spaces, for a terminal; control characters are replaced.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
 
 
 def to_markdown(table: Mapping[str, Any], *, digits: int = 3) -> str:
-    r"""Write a pipe table of GitHub's Markdown.
+    r"""Return a table as a pipe table of GitHub's Markdown.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def to_markdown(table: Mapping[str, Any], *, digits: int = 3) -> str:
     header, rows = _cells(table, digits)
     rules = ["---:" if side == "right" else ":---" for side in alignment(table)]
     lines = [[_markdown(cell) for cell in row] for row in (header, *rows)]
-    written = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([written[0], f"| {' | '.join(rules)} |", *written[1:]])
+    markdown_rows = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([markdown_rows[0], f"| {' | '.join(rules)} |", *markdown_rows[1:]])
 
 
 def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
-    r"""Write a tabular environment with the rules of booktabs (``\usepackage{booktabs}``).
+    r"""Return a table as a tabular environment with booktabs rules (``\usepackage{booktabs}``).
 
     Examples
     --------
@@ -89,19 +89,21 @@ def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
     """
     header, rows = _cells(table, digits)
     sides = "".join(side[0] for side in alignment(table))
-    written = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
+    latex_rows = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{sides}}}",
-            *(r"\toprule", written[0], r"\midrule"),
-            *written[1:],
+            *(r"\toprule", latex_rows[0], r"\midrule"),
+            *latex_rows[1:],
             *(r"\bottomrule", r"\end{tabular}"),
         ]
     )
 
 
 def to_csv(table: Mapping[str, Any], *, digits: int | None = None) -> str:
-    r"""Write comma-separated values: all digits unless told otherwise, nothing for undefined.
+    r"""Return a table as comma-separated values; undefined cells are empty.
+
+    By default floats have all digits.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def to_csv(table: Mapping[str, Any], *, digits: int | None = None) -> str:
 
 
 def read(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return columns and rows, after checking that each row has a cell for each column."""
+    """Return columns and rows, after a check that each row has one cell per column."""
     columns = [str(column) for column in table["columns"]]
     rows = [list(row) for row in table["rows"]]
     for i, row in enumerate(rows):
@@ -130,7 +132,7 @@ def read(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
 
 
 def cell_text(cell: Any, digits: int = 3) -> str:
-    """Write a cell as people read it."""
+    """Return a cell as text for readers."""
     if cell is None:
         return _numbers.NOTHING
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
@@ -139,7 +141,7 @@ def cell_text(cell: Any, digits: int = 3) -> str:
 
 
 def alignment(table: Mapping[str, Any]) -> list[str]:
-    """Return "left" or "right" for each column: as the table says, else numbers to the right."""
+    """Return "left" or "right" per column: from the table, or "right" for columns of numbers."""
     columns, rows = read(table)
     if table.get("align"):
         return [_check.choice(side, "align", ("left", "right")) for side in table["align"]]
@@ -176,7 +178,7 @@ def _pad(cell: str, width: int, to_right: bool) -> str:
 
 
 def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(lambda found: "\\" + found.group(), _text.printable(text))
+    return _MARKDOWN.sub(lambda match: "\\" + match.group(), _text.printable(text))
 
 
 def _latex(text: str) -> str:

@@ -1,5 +1,5 @@
-"""For tests of podium and of what is built on it: oracles, strategies, and contract checks.
+"""Tools for tests of podium and its extensions: oracles, strategies and contract tests.
 
-`oracles` says by brute force what every metric is. `strategies` draws ragged, tied, truncated
-and empty lists with hypothesis, which this package needs and no other part of podium does.
+`oracles` computes every metric by brute force. `strategies` draws ragged, tied, truncated and
+empty lists with hypothesis. No other package of podium requires hypothesis.
 """

@@ -1,6 +1,6 @@
-"""Contracts: what every implementation of a protocol owes, as test classes to subclass.
+"""Contract tests for implementations of an interface, as test classes to subclass.
 
-A test of your own loss is three lines, run by pytest::
+A test of a loss consists of three lines, run by pytest::
 
     class TestMyLoss(LossContract):
         def make(self):
@@ -20,8 +20,8 @@ from podium.losses import Loss
 from podium.testing.loss_oracles import RISKS
 from podium.types import PerGroup, PerRow
 
-_STEP = 1e-6  # of the central differences
-_CLOSE = 1e-6  # their error: curvature times the step, and rounding by the step
+_STEP = 1e-6  # the step of the central differences
+_CLOSE = 1e-6  # their error: curvature times the step, plus rounding error over the step
 _N_CASES = 25
 
 
@@ -35,7 +35,7 @@ class LossCase:
 
     @property
     def groups(self) -> Groups:
-        """Layout of the rows, from their labels."""
+        """The layout of the rows, from their labels."""
         return Groups.from_qid(self.qid)
 
 
@@ -49,15 +49,14 @@ def loss_cases(n_cases: int = _N_CASES, *, seed: int = 0) -> Iterator[LossCase]:
 
 
 class LossContract:
-    """What a loss in score space owes its users; subclass it and give `make`.
+    """The contract of a loss in score space. Subclass it and implement `make`.
 
-    It reads what the loss declares (`convex`, `smooth`, `bounds`, `upper_bounds`,
-    `shift_invariant`) and tests that. A `smooth` loss may still have kinks where two scores are
-    equal, at the edge of the rows that it selects; the cases have no equal scores. `upper_bounds`
-    names a risk of
-    `podium.testing.loss_oracles.RISKS` and needs the loss's `k`. A loss that declares `draws`
-    puts rows of equal grade in an order by keys from its `draw`; where a law needs the same
-    order of other rows, the labels are told apart first.
+    The tests check the properties that the loss declares (`convex`, `smooth`, `bounds`,
+    `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at equal scores, at
+    the end of the rows that it selects; the cases have no equal scores. `upper_bounds` is the name
+    of a risk in `podium.testing.loss_oracles.RISKS`, and requires that the loss has a `k`. A loss
+    that declares `draws` orders rows of equal grade by keys from its `draw`. If a law needs the
+    same order of other rows, the labels are made distinct first.
     """
 
     def make(self) -> Loss:
@@ -65,16 +64,16 @@ class LossContract:
         raise NotImplementedError("Give a method make(self) that returns your loss.")
 
     def cases(self) -> Iterator[LossCase]:
-        """Yield what the loss is tested on; replace it where your loss needs other labels."""
+        """Yield the test cases; override this if the loss needs other labels."""
         return loss_cases()
 
     def test_cases_reach_the_loss(self) -> None:
-        """Most cases have a group on which the loss is defined, or the rest tests nothing."""
+        """Check that most cases have a defined group, because the other tests need one."""
         defined = [bool(np.isfinite(self._values(case)[0]).any()) for case in self.cases()]
         assert np.mean(defined) > 0.5, "fewer than half of the cases have a defined group"
 
     def test_shapes_and_dtypes(self) -> None:
-        """Values are float64 by group, gradients float64 by row and finite."""
+        """Check that values are float64 by group, and gradients float64 by row and finite."""
         for case in self.cases():
             values, grad = self._values(case)
             assert values.shape == (case.groups.n_groups,)
@@ -83,7 +82,7 @@ class LossContract:
             assert np.isfinite(grad).all()
 
     def test_values_lie_in_their_bounds(self) -> None:
-        """No value lies outside the declared bounds."""
+        """Check that no value lies outside the declared bounds."""
         low, high = self.make().bounds
         for case in self.cases():
             values = self._values(case)[0]
@@ -91,50 +90,50 @@ class LossContract:
             assert (inside | np.isnan(values)).all()
 
     def test_gradient_is_central_difference(self) -> None:
-        """The gradient of the mean value, by row; rows at a kink of a loss with kinks excepted."""
-        checked = skipped = 0
+        """Compare the gradient with slopes by row, except at kinks of a loss that is not smooth."""
+        n_checked = n_skipped = 0
         for case in self.cases():
             grad = self._values(case)[1]
             for row in range(case.scores.size):
                 left, right = self._slopes(case, row)
                 if not self.make().smooth and abs(right - left) > _CLOSE:
-                    skipped += 1
+                    n_skipped += 1
                     continue
-                checked += 1
+                n_checked += 1
                 assert abs((left + right) / 2 - grad[row]) <= _CLOSE
-        assert checked > 10 * skipped, "too many rows lie at a kink"
+        assert n_checked > 10 * n_skipped, "too many rows lie at a kink"
 
     def test_groups_are_separable(self) -> None:
-        """A batch gives each list what the list alone gets, up to one factor for all."""
+        """Check that a list's results are, up to a factor, the same in a batch and alone."""
         for case in self._told_apart():
             values, grad = self._values(case)
             ratios: list[float] = []
             for g, label in enumerate(case.groups.labels):
                 rows = np.flatnonzero(case.qid == label)
-                alone = LossCase(case.relevance[rows], case.qid[rows], case.scores[rows])
-                value, alone_grad = self._values(alone)
+                single_group = LossCase(case.relevance[rows], case.qid[rows], case.scores[rows])
+                value, single_grad = self._values(single_group)
                 assert np.isnan(value[0]) == np.isnan(values[g])
                 if np.isnan(values[g]) or value[0] == 0.0:
                     continue
-                # One scale for value and gradient; weights and group sizes may set it.
+                # Value and gradient have a common factor, which depends on weights and group sizes.
                 scale = values[g] / value[0]
                 share = scale / np.count_nonzero(~np.isnan(values))
-                np.testing.assert_allclose(grad[rows], alone_grad * share, rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(grad[rows], single_grad * share, rtol=1e-9, atol=1e-12)
                 ratios.append(scale)
             assert all(ratio > 0 for ratio in ratios)
 
     def test_row_order_does_not_matter(self) -> None:
-        """Shuffled rows give the same values, and the gradient of each row moves with it."""
+        """Check that shuffled rows give the same values, and the same gradient for each row."""
         for i, case in enumerate(self._told_apart()):
             order = np.random.default_rng(i).permutation(case.scores.size)
             values, grad = self._values(case)
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
-            other, other_grad = self._values(moved)
-            np.testing.assert_allclose(other, values, rtol=1e-12, atol=1e-12)
-            np.testing.assert_allclose(other_grad, grad[order], rtol=1e-12, atol=1e-15)
+            moved_values, moved_grad = self._values(moved)
+            np.testing.assert_allclose(moved_values, values, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(moved_grad, grad[order], rtol=1e-12, atol=1e-15)
 
     def test_curvature_is_positive_and_bounds_the_second_derivative(self) -> None:
-        """Positive on every row; for a smooth loss at least the second derivative."""
+        """Check that the bound is positive and, if smooth, at least the second derivative."""
         for case in self.cases():
             target = self._target(case)
             bound = self.make().curvature(case.scores, target)
@@ -145,17 +144,17 @@ class LossContract:
                     assert self._second(case, row) <= bound[row] + _CLOSE
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
-        """The mean value at a midpoint is at most the mean of the ends'."""
+        """Check that the mean value at a midpoint is at most the mean of the values at the ends."""
         if not self.make().convex:
             return
         for i, case in enumerate(self.cases()):
-            other = np.random.default_rng(i).standard_normal(case.scores.size) * 3.0
-            ends = [self._mean(case, s) for s in (case.scores, other)]
-            middle = self._mean(case, (case.scores + other) / 2)
+            other_scores = np.random.default_rng(i).standard_normal(case.scores.size) * 3.0
+            ends = [self._mean(case, s) for s in (case.scores, other_scores)]
+            middle = self._mean(case, (case.scores + other_scores) / 2)
             assert np.isnan(middle) or middle <= sum(ends) / 2 + 1e-12
 
     def test_declared_upper_bound_holds(self) -> None:
-        """Never below the risk that it declares to bound, ties counted as errors."""
+        """Check that no value is below the risk that it bounds, with ties counted as errors."""
         loss: Any = self.make()
         declared = loss.upper_bounds
         if declared is None:
@@ -173,7 +172,7 @@ class LossContract:
                     assert values[g] >= risk(s.tolist(), t.tolist(), loss.k) - 1e-12
 
     def test_declared_shift_invariance_holds(self) -> None:
-        """A shift of each group's scores changes no value, and the gradient sums to 0."""
+        """Check that a shift of each group's scores changes no value, and gradients sum to 0."""
         if not self.make().shift_invariant:
             return
         for case in self.cases():
@@ -183,66 +182,68 @@ class LossContract:
             assert abs(self._values(case)[1].sum()) < 1e-12
 
     def test_keys_move_with_their_rows(self) -> None:
-        """Rows and keys shuffled alike give the same values, and gradients that move along."""
+        """Check that rows shuffled together with their keys give the same values and gradients."""
         for i, case in enumerate(self._drawn_cases()):
             loss: Any = self.make()
             keys = loss.draw(case.groups, np.random.default_rng(i))
             order = np.random.default_rng(i).permutation(case.scores.size)
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
             target = loss.prepare(case.relevance, case.groups, keys=keys)
-            other = loss.prepare(moved.relevance, moved.groups, keys=keys[order])
+            moved_target = loss.prepare(moved.relevance, moved.groups, keys=keys[order])
             values, grad = loss.value_and_grad(case.scores, target)
-            again, moved_grad = loss.value_and_grad(moved.scores, other)
-            np.testing.assert_allclose(again, values, rtol=1e-12, atol=1e-12)
+            moved_values, moved_grad = loss.value_and_grad(moved.scores, moved_target)
+            np.testing.assert_allclose(moved_values, values, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(moved_grad, grad[order], rtol=1e-12, atol=1e-15)
 
     def test_order_of_groups_changes_no_draw(self) -> None:
-        """Groups in another order in the file have the keys, and so the values, that they had."""
+        """Check that groups in another order in a file have the same keys and values."""
         for i, case in enumerate(self._drawn_cases()):
             loss: Any = self.make()
             number = np.random.default_rng(i).permutation(case.groups.n_groups)
             order = np.argsort(number[case.groups.index], kind="stable")
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
-            keys, others = (loss.draw(c.groups, np.random.default_rng(i)) for c in (case, moved))
-            np.testing.assert_array_equal(others, keys[order])
+            keys, moved_keys = (
+                loss.draw(c.groups, np.random.default_rng(i)) for c in (case, moved)
+            )
+            np.testing.assert_array_equal(moved_keys, keys[order])
             np.testing.assert_allclose(
                 self._values(moved)[0], self._values(case)[0], rtol=1e-12, atol=1e-12
             )
 
     def test_draw_is_that_of_the_generator(self) -> None:
-        """Given rng, or nothing for that of seed 0, a target is that of the keys it draws."""
-        differs = False
+        """Check that a target made with rng (by default of seed 0) is that of the keys it draws."""
+        any_differs = False
         for i, case in enumerate(self._drawn_cases()):
             loss: Any = self.make()
-            by_rng = loss.prepare(case.relevance, case.groups, rng=np.random.default_rng(i))
+            rng_target = loss.prepare(case.relevance, case.groups, rng=np.random.default_rng(i))
             keys = loss.draw(case.groups, np.random.default_rng(i))
-            by_keys = loss.prepare(case.relevance, case.groups, keys=keys)
-            values = loss.value_and_grad(case.scores, by_rng)[0]
-            np.testing.assert_array_equal(values, loss.value_and_grad(case.scores, by_keys)[0])
+            key_target = loss.prepare(case.relevance, case.groups, keys=keys)
+            values = loss.value_and_grad(case.scores, rng_target)[0]
+            np.testing.assert_array_equal(values, loss.value_and_grad(case.scores, key_target)[0])
             default = self._values(case)[0]
             np.testing.assert_array_equal(default, self._values(case)[0])
-            differs = differs or not np.array_equal(values, default, equal_nan=True)
-        assert differs or not self.make().draws
+            any_differs = any_differs or not np.array_equal(values, default, equal_nan=True)
+        assert any_differs or not self.make().draws
 
     def _drawn_cases(self) -> Iterator[LossCase]:
-        """Yield the cases, with their ties; none for a loss that draws nothing."""
+        """Yield the cases, with their ties, if the loss draws."""
         if self.make().draws:
             yield from self.cases()
 
     def _told_apart(self) -> Iterator[LossCase]:
-        """Yield the cases, for a loss that draws with labels of which no two are equal."""
+        """Yield the cases; if the loss draws, with labels made distinct."""
         for i, case in enumerate(self.cases()):
             n = case.scores.size
-            less = np.random.default_rng(i).permutation(n) / (2.0 * n)
-            drawn = self.make().draws
-            yield replace(case, relevance=case.relevance + less) if drawn else case
+            offset = np.random.default_rng(i).permutation(n) / (2.0 * n)
+            draws = self.make().draws
+            yield replace(case, relevance=case.relevance + offset) if draws else case
 
     def _target(self, case: LossCase) -> Any:
         return self.make().prepare(case.relevance, case.groups)
 
     def _values(self, case: LossCase, scores: PerRow | None = None) -> tuple[PerGroup, PerRow]:
-        at = case.scores if scores is None else scores
-        return self.make().value_and_grad(at, self._target(case))
+        used_scores = case.scores if scores is None else scores
+        return self.make().value_and_grad(used_scores, self._target(case))
 
     def _mean(self, case: LossCase, scores: PerRow) -> float:
         values = self._values(case, scores)[0]
@@ -250,18 +251,18 @@ class LossContract:
         return float(defined.mean()) if defined.size else np.nan
 
     def _slopes(self, case: LossCase, row: int) -> tuple[float, float]:
-        """Return the slopes to the left and to the right; 0 where no group is defined."""
-        here = self._mean(case, case.scores)
+        """Return the slopes to the left and to the right; 0 if no group is defined."""
+        value = self._mean(case, case.scores)
         slopes: list[float] = []
         for step in (-_STEP, _STEP):
             moved = case.scores.copy()
             moved[row] += step
-            slope = (self._mean(case, moved) - here) / step
+            slope = (self._mean(case, moved) - value) / step
             slopes.append(0.0 if np.isnan(slope) else slope)
         return slopes[0], slopes[1]
 
     def _second(self, case: LossCase, row: int) -> float:
-        """Return the second derivative by one row, from the gradient's central difference."""
+        """Return the second derivative by one row, from a central difference of the gradient."""
         slopes: list[float] = []
         for step in (-_STEP, _STEP):
             moved = case.scores.copy()

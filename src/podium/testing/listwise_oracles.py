@@ -1,6 +1,7 @@
-"""The listwise losses as their definitions read: every permutation, every order of ties.
+"""The listwise losses by their definitions: all permutations, all orders of ties.
 
-Exponential on purpose: for a handful of items only. Orders are tuples of item numbers, best first.
+The cost is exponential, so that they are only for a few items. Orders are tuples of item numbers,
+best first.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ def orders(grades: Sequence[float]) -> Iterator[Order]:
 def luce(order: Sequence[int], strengths: Sequence[Any]) -> Any:
     """Return the Plackett-Luce probability that the order's items are drawn one after another.
 
-    An order of some of the items is the beginning of a draw of all.
+    An order of some of the items is the beginning of a draw of all items.
     """
-    left = list(range(len(strengths)))
-    chance = strengths[0] / strengths[0]
+    remaining = list(range(len(strengths)))
+    probability = strengths[0] / strengths[0]
     for item in order:
-        chance *= strengths[item] / sum(strengths[other] for other in left)
-        left.remove(item)
-    return chance
+        probability *= strengths[item] / sum(strengths[other] for other in remaining)
+        remaining.remove(item)
+    return probability
 
 
 def subgroup(head: Sequence[int], strengths: Sequence[Any]) -> Any:
-    """Return the probability of a top-k subgroup: of all permutations that begin with the head."""
+    """Return the probability of a top-k subgroup: all permutations that begin with the head."""
     n = len(strengths)
     return sum(luce(o, strengths) for o in permutations(range(n)) if o[: len(head)] == tuple(head))
 
 
 def likelihood(scores: Sequence[float], grades: Sequence[float], order: Order, k: int) -> float:
-    """Return the negative log-probability of the order's top-k subgroup; the grades made it."""
+    """Return the negative log-probability of the top-k subgroup of an order of the grades."""
     assert order in set(orders(grades))
     return -math.log(subgroup(order[:k], [math.exp(s) for s in scores]))
 
 
 def flat_tail(values: Sequence[float], order: Order, k: int) -> list[float]:
-    """Return values by item with those below the order's first k replaced by their mean."""
+    """Return values by item, with those below the first k of the order replaced by their mean."""
     tail = order[k:]
-    low = fmean(values[i] for i in tail) if tail else math.nan
-    return [low if i in tail else v for i, v in enumerate(values)]
+    tail_mean = fmean(values[i] for i in tail) if tail else math.nan
+    return [tail_mean if i in tail else v for i, v in enumerate(values)]
 
 
 def inside(grades: Sequence[float], order: Order) -> list[float]:
-    """Return where in (-1/2, 1/2) each item stands in its tie: evenly spaced, and 0 on average."""
+    """Return each item's position in its tie, in (-1/2, 1/2): evenly spaced, with mean 0."""
     result: list[float] = []
     for i, grade in enumerate(grades):
         tie = [j for j in order if grades[j] == grade]
@@ -76,7 +77,7 @@ def truth_scores(grades: Sequence[float], order: Order, k: int) -> list[float]:
 
 
 def truth_chances(grades: Sequence[float], order: Order, k: int, scale: float = 1.0) -> list[float]:
-    """Return ListNet's ground-truth chances to come first, by item."""
+    """Return ListNet's ground-truth top-one probabilities, by item."""
     half = 1.0 - math.exp(-scale * least_gap(grades) / 2.0)
     places = zip(grades, inside(grades, order), strict=True)
     weights = flat_tail([math.exp(scale * g) * (1.0 + 2.0 * c * half) for g, c in places], order, k)
@@ -84,7 +85,7 @@ def truth_chances(grades: Sequence[float], order: Order, k: int, scale: float = 
 
 
 def cross_entropy(truth: Sequence[float], scores: Sequence[float]) -> float:
-    """Return the cross entropy of chances and the softmax of the scores."""
+    """Return the cross entropy between probabilities and the softmax of the scores."""
     strengths = [math.exp(s) for s in scores]
     return -sum(p * math.log(e / sum(strengths)) for p, e in zip(truth, strengths, strict=True))
 
@@ -111,10 +112,10 @@ def averaged(loss: Loss, scores: Sequence[float], grades: Sequence[float], k: in
 def luce_cross_entropy(
     scores: Sequence[float], grades: Sequence[float], k: int, scale: float = 1.0
 ) -> float:
-    """Return the cross entropy of the two models' first k places, over all of these."""
-    wanted, given = [math.exp(scale * g) for g in grades], [math.exp(s) for s in scores]
+    """Return the cross entropy of the two Plackett-Luce models over all first k places."""
+    true_strengths, strengths = [math.exp(scale * g) for g in grades], [math.exp(s) for s in scores]
     heads = permutations(range(len(scores)), min(k, len(scores)))
-    return -sum(luce(head, wanted) * math.log(luce(head, given)) for head in heads)
+    return -sum(luce(head, true_strengths) * math.log(luce(head, strengths)) for head in heads)
 
 
 ORACLES: dict[str, Loss] = {"listmle": likelihood, "listnet": listnet, "rankcosine": rankcosine}

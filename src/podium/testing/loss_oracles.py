@@ -1,7 +1,7 @@
-"""The pAp@k risk and its surrogates as their definitions read: every subset, every ordering.
+"""The risk of pAp@k and its surrogates by their definitions: all subsets, all orderings.
 
-Exponential on purpose: for a handful of items only. Numbers may be floats or Fractions. Scores
-come as two lists, one of positives and one of negatives, with k <= len(negatives).
+The cost is exponential, so that they are only for a few items. Numbers may be floats or Fractions.
+Scores are given as two lists, of positives and of negatives, with k <= len(negatives).
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Ordering: TypeAlias = tuple[tuple[int, ...], ...]  # pi[i][j] = 1 if positive i 
 
 @cache
 def orderings(n_pos: int, n_neg: int) -> tuple[Ordering, ...]:
-    """Return every matrix of errors that some ranking of the items produces."""
-    found: set[Ordering] = set()
+    """Return every error matrix that a ranking of the items can have."""
+    matrices: set[Ordering] = set()
     for ranking in permutations(range(n_pos + n_neg)):
         place = {item: rank for rank, item in enumerate(ranking)}
-        found.add(
+        matrices.add(
             tuple(
                 tuple(int(place[i] > place[n_pos + j]) for j in range(n_neg)) for i in range(n_pos)
             )
         )
-    return tuple(sorted(found))
+    return tuple(sorted(matrices))
 
 
 def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
     """Return the share of errors between top positives and top negatives; a tie is an error.
 
-    Eq. (1), with all negatives where there are fewer than k.
+    This is eq. (1), with all negatives if there are fewer than k.
     """
     top = sorted(positives, reverse=True)[:k]
     worst = sorted(negatives, reverse=True)[:k]
@@ -42,7 +42,7 @@ def pap_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> floa
 def pauc_risk(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
     """Return the share of errors between all positives and the top negatives; ties are errors.
 
-    The risk of the partial AUC over false positive rates up to k / len(negatives).
+    This is the risk of the partial AUC for false positive rates up to k / len(negatives).
     """
     worst = sorted(negatives, reverse=True)[:k]
     return _errors(positives, worst) / (len(positives) * len(worst))
@@ -52,11 +52,11 @@ RISKS: dict[str, Callable[[Sequence[Any], Sequence[Any], int], float]] = {
     "pap": pap_risk,
     "pauc": pauc_risk,
 }
-"""What a loss may declare in `upper_bounds`, by name."""
+"""The risks that a loss may declare in `upper_bounds`, by name."""
 
 
 def pap_risk_by_subsets(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
-    """Return the same risk as the paper's theorem 1 has it: a maximum of minima over subsets."""
+    """Return the same risk in the form of theorem 1: a maximum of minima over subsets."""
     beta = min(k, len(positives))
     errors = max(
         min(_errors(pos, neg) for pos in combinations(positives, beta))
@@ -66,7 +66,7 @@ def pap_risk_by_subsets(positives: Sequence[Any], negatives: Sequence[Any], k: i
 
 
 def pap_risk_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> float:
-    """Return theorem 1's expression with its order exchanged: a minimum of maxima."""
+    """Return the expression of theorem 1 in exchanged order: a minimum of maxima."""
     beta = min(k, len(positives))
     errors = min(
         max(_errors(pos, neg) for neg in combinations(negatives, k))
@@ -81,16 +81,16 @@ def ramp(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
 
 
 def ramp_exchanged(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (9): the minimum over positives pushed inside the maximum over orderings.
+    """Return eq. (9): the minimum over positives moved inside the maximum over orderings.
 
-    The positives are ordered sets, as the averaging step after it needs. The paper says that
-    this equals eq. (6); it may lie below.
+    The positives are ordered sets, as required by the averaging step after it. According to the
+    paper this equals eq. (6), but it may be smaller.
     """
     return _pushed_inside(permutations, positives, negatives, k)
 
 
 def ramp_exchanged_by_rank(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (9) with the positives of each set numbered by falling score: this is eq. (6)."""
+    """Return eq. (9) with the positives of each set sorted by falling score, which is eq. (6)."""
     return _pushed_inside(combinations, sorted(positives, reverse=True), negatives, k)
 
 
@@ -100,7 +100,7 @@ def largest(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
 
 
 def average(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (10): every positive scores what positives score on average."""
+    """Return eq. (10): the score of every positive is replaced by the mean of positives."""
     beta = min(k, len(positives))
     mean = sum(positives) / len(positives)
     return max(_structural([mean] * beta, neg) for neg in combinations(negatives, k))
@@ -109,7 +109,7 @@ def average(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
 def tight_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
     """Return the first line of eq. (14), which algorithm 2 maximises.
 
-    Errors are counted of the min(k, n_pos) best positives by score, margins of all.
+    Errors are those of the min(k, n_pos) best positives by score, margins those of all.
     """
     ranked = sorted(positives, reverse=True)
     beta = min(k, len(ranked))
@@ -134,13 +134,14 @@ def tight_struct_exact(positives: Sequence[Any], negatives: Sequence[Any], k: in
 
 
 def tight_struct_by_rows(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return the same by dynamic programming over rising numbers of errors, O(n_pos k).
+    """Return `tight_struct_exact` by dynamic programming over rising error counts, O(n_pos k).
 
-    For more positives than `orderings` can enumerate.
+    It allows more positives than `orderings` can enumerate.
     """
     ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
     beta = min(k, len(ranked))
-    best: list[Any] = [0] * (k + 1)  # best[r]: of the positives so far, none with more than r
+    # best[r] is the best sum in which no positive so far has more than r errors.
+    best: list[Any] = [0] * (k + 1)
     for i, s in enumerate(ranked):
         margins = list(accumulate((t - s for t in worst), initial=0))
         ends = [best[r] + margins[r] + (r if i < beta else 0) for r in range(k + 1)]
@@ -149,11 +150,11 @@ def tight_struct_by_rows(positives: Sequence[Any], negatives: Sequence[Any], k: 
 
 
 def loose_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return eq. (4) with pAp@k's errors as its first term, as section 3.1 ends."""
+    """Return eq. (4) with the errors of pAp@k as its first term, as at the end of section 3.1."""
     shape = len(positives), len(negatives)
     beta = min(k, len(positives))
     n_pairs = len(positives) * len(negatives)
-    # Over the common denominator, so that Fractions stay exact.
+    # A common denominator keeps Fractions exact.
     return max(
         n_pairs * top_errors(pi, k) - beta * k * _margins(pi, positives, negatives)
         for pi in orderings(*shape)
@@ -161,7 +162,7 @@ def loose_struct(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> 
 
 
 def pauc_hinge(positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return the structural surrogate of the partial AUC: eq. (4) of all and the top negatives."""
+    """Return the structural surrogate of the partial AUC: eq. (4) for all and top negatives."""
     return max(_structural(positives, neg) for neg in combinations(negatives, k))
 
 
@@ -174,18 +175,18 @@ ORACLES: dict[str, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
     "pap-struct": loose_struct,
     "pauc-hinge": pauc_hinge,
 }
-"""The brute-force form of each surrogate of hinges, by the name of its loss."""
+"""The brute-force form of each hinge surrogate, by the name of its loss."""
 
 
 def group_logistic(scores: Sequence[float], chances: Sequence[float]) -> float:
-    """Return the least sum of log-losses over one intercept, by halving where its slope changes.
+    """Return the least sum of log-losses over one intercept, by bisection on the slope.
 
-    `chances` are the probabilities of a positive, not all 0 and not all 1.
+    `chances` are the probabilities of a positive. They must not be all 0 or all 1.
     """
     low, high = -2000.0 - max(scores), 2000.0 - min(scores)
     for _ in range(200):
         middle = (low + high) / 2
-        # sigmoid(x) - q, so that no digits are lost where it is nearly 0.
+        # sigmoid(x) - q, in a form that loses no digits if it is nearly 0
         slope = sum(
             (1 - q) * _sigmoid(s + middle) - q * _sigmoid(-s - middle)
             for s, q in zip(scores, chances, strict=True)
@@ -205,7 +206,7 @@ def pap_logistic(
     weight: float = 20.0,
     temperature: float = 1.0,
 ) -> float:
-    """Return a group's log-loss and weighted smooth errors at its top (None: all), by rows."""
+    """Return a group's log-loss and weighted smooth errors at its top (None: whole list)."""
     top = sorted(positives, reverse=True)[:k]
     worst = sorted(negatives, reverse=True)[:k]
     errors = sum(_sigmoid((t - s) / temperature) for s in top for t in worst) / len(worst)
@@ -215,9 +216,10 @@ def pap_logistic(
 
 
 def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[Any], k: int) -> Any:
-    """Return the ordering that algorithm 2 thresholds out for "avg", "max" or "tight-struct".
+    """Return the ordering that algorithm 2 computes for "avg", "max" or "tight-struct".
 
-    Rows are the positives that the algorithm pairs, by falling score; columns the top negatives.
+    Rows are the positives that the algorithm pairs, by falling score. Columns are the top
+    negatives.
     """
     ranked, worst = sorted(positives, reverse=True), sorted(negatives, reverse=True)[:k]
     beta = min(k, len(ranked))
@@ -232,8 +234,8 @@ def algorithm_2(surrogate: str, positives: Sequence[Any], negatives: Sequence[An
 def top_errors(pi: Ordering, k: int) -> int:
     """Return the errors between the top min(k, n_pos) positives and top k negatives by pi.
 
-    The best positives by an ordering are its rows with the fewest errors, the best negatives its
-    columns with the most; equal ones are the same, since rows are nested.
+    The best positives of an ordering are the rows with the fewest errors. The best negatives are
+    the columns with the most. Rows are nested, so that rows with equal counts are equal.
     """
     columns = sorted(zip(*pi, strict=True), key=sum, reverse=True)[:k]
     rows = sorted(zip(*columns, strict=True), key=sum)[: min(k, len(pi))]
@@ -272,7 +274,7 @@ def _errors(positives: Sequence[Any], negatives: Sequence[Any]) -> int:
 
 
 def _structural(positives: Sequence[Any], negatives: Sequence[Any]) -> Any:
-    """Return eq. (4) for these two sets: the worst ordering, errors less lost margins."""
+    """Return eq. (4) for two sets: the maximum over orderings of errors minus lost margins."""
     shape = len(positives), len(negatives)
     return max(
         sum(map(sum, pi)) - _margins(pi, positives, negatives) for pi in orderings(*shape)

@@ -1,8 +1,8 @@
-"""What every metric is, by brute force: plain Python in the shape of the definitions.
+"""Every metric by brute force, in plain Python that follows the definitions.
 
-Nothing here sorts in place, stops early or shares code with the metrics. A tie rule is applied by
-writing down every order of equal scores that there is, so lists must be short (about six items).
-Rational metrics come out as exact fractions.
+The code does not sort in place or stop early, and shares nothing with the metrics. A tie rule is
+applied by enumerating all orders of equal scores, so that lists must be short (about six items).
+Rational metrics are exact fractions.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from podium.errors import ArgumentError, UnsettledError
 from podium.types import Ties
 
 Value: TypeAlias = Fraction | float | None
-"""An exact or a floating value; None where the metric is undefined."""
+"""An exact or a floating value; None if the metric is undefined."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One group's list, as the caller gave it.
+    """The list of one group, as given by the caller.
 
     Attributes
     ----------
     scores, relevance : one per item of the list
-        In any order.
+        The scores and relevances, in any order.
     item : one per item
-        Ids, for ties="id".
+        The ids, for ties="id".
     hidden : tuple of float
-        Relevances > 0 of items that are not in the list.
+        The relevances > 0 of items that are not in the list.
     n_items : int or None
-        Items that there were to rank; None where the list may go on for ever.
+        The number of items to rank; None if it is unknown and the list may go on forever.
     min_relevance : float
-        Relevance from which an item is positive.
+        The relevance from which an item is positive.
     """
 
     scores: tuple[float, ...]
@@ -48,7 +48,7 @@ class Listing:
 
     @property
     def grades(self) -> list[float]:
-        """All relevances > 0, falling, in the list or not."""
+        """All relevances > 0, falling, including those of hidden items."""
         return sorted((r for r in self.relevance + self.hidden if r > 0), reverse=True)
 
     @property
@@ -60,13 +60,13 @@ class Listing:
         return None if self.n_items is None else self.n_items - self.n_pos
 
     def positive(self, relevance: float) -> bool:
-        """Whether an item of this relevance is positive."""
+        """Return whether an item with this relevance is positive."""
         return relevance >= self.min_relevance
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """One order of a listing: its relevances from the top, and the listing that they are of."""
+    """One order of a listing: its relevances from the top, and the listing itself."""
 
     top: tuple[float, ...]
     of: Listing
@@ -77,23 +77,28 @@ class Ranked:
 
 
 def brute_force(name: str, listing: Listing, ties: Ties = "worst", **arguments: Any) -> Value:
-    """Return a metric of one list under a tie rule, by its definition.
+    """Return a metric of one list with a tie rule, by its definition.
 
     Parameters
     ----------
     name : str
-        As in `podium.metrics.REGISTRY`.
+        A name in `podium.metrics.REGISTRY`.
     listing : Listing
-        At most about six items, for the orders of equal scores are enumerated.
+        A list of at most about six items, because all orders of equal scores are enumerated.
     ties : {"worst", "best", "average", "id"}
-        "random" has no single value: see `all_values`.
+        The tie rule. "random" has no single value; see `all_values`.
     **arguments
-        k and the metric's options, all of them.
+        The cutoff k and all options of the metric.
+
+    Returns
+    -------
+    Fraction, float or None
+        The value; None if it is undefined.
 
     Raises
     ------
     UnsettledError
-        If the value depends on how the list goes on below its end.
+        If the value depends on how the list continues.
 
     Examples
     --------
@@ -109,25 +114,27 @@ def brute_force(name: str, listing: Listing, ties: Ties = "worst", **arguments: 
 def all_values(
     name: str, listing: Listing, ties: Ties = "average", **arguments: Any
 ) -> list[Value]:
-    """Return a metric's value in every order that a tie rule allows ("average": in all)."""
-    found = bool(listing.grades) if definition(name).graded else listing.n_pos > 0
-    return [_value(name, ranked, arguments) if found else None for ranked in orders(listing, ties)]
+    """Return a metric's values in all orders that a tie rule allows ("average": all orders)."""
+    is_defined = bool(listing.grades) if definition(name).graded else listing.n_pos > 0
+    return [
+        _value(name, ranked, arguments) if is_defined else None for ranked in orders(listing, ties)
+    ]
 
 
 def orders(listing: Listing, ties: Ties) -> Iterator[Ranked]:
-    """Yield the orders that a tie rule allows: all of them for "average", else one.
+    """Yield the orders that a tie rule allows: all orders for "average", else one.
 
-    "worst" puts the less relevant of two items with one score first, "best" the more relevant,
-    "id" the one with the greater id.
+    Of two items with equal scores, "worst" puts the less relevant one first, "best" the more
+    relevant one, and "id" the one with the greater id.
     """
     rows = range(len(listing.scores))
     blocks = [
         [i for i in rows if listing.scores[i] == s] for s in sorted(set(listing.scores))[::-1]
     ]
     if ties == "average":
-        every = itertools.product(*map(itertools.permutations, blocks))
-        # Orders that differ only in items of one relevance are equally many for each list.
-        yield from dict.fromkeys(_ranked(listing, itertools.chain(*choice)) for choice in every)
+        choices = itertools.product(*map(itertools.permutations, blocks))
+        # Each distinct order arises equally often, from exchanges of items of equal relevance.
+        yield from dict.fromkeys(_ranked(listing, itertools.chain(*choice)) for choice in choices)
         return
     keys: dict[str, Callable[[int], Any]] = {
         "worst": lambda i: listing.relevance[i],
@@ -159,17 +166,20 @@ def _mean(values: Sequence[Value]) -> Value:
 
 @dataclass(frozen=True)
 class Scored:
-    """A whole list as the paper writes it: scores of the positives and of the negatives."""
+    """A whole list in the paper's form: the scores of positives and of negatives."""
 
     positives: tuple[float, ...]
     negatives: tuple[float, ...]
     endless: bool
 
     def top(self, n_positives: int, n_negatives: int) -> Fraction:
-        """Sum over the best positives and negatives: 1 if the positive is above, 1/2 if tied."""
-        best = sorted(self.positives)[::-1][:n_positives]
-        against = sorted(self.negatives)[::-1][:n_negatives]
-        return sum((_credit(s, t) for s, t in itertools.product(best, against)), start=Fraction(0))
+        """Sum over pairs of best positives and negatives: 1 if in order, 1/2 if tied."""
+        top_positives = sorted(self.positives)[::-1][:n_positives]
+        top_negatives = sorted(self.negatives)[::-1][:n_negatives]
+        return sum(
+            (_credit(s, t) for s, t in itertools.product(top_positives, top_negatives)),
+            start=Fraction(0),
+        )
 
 
 def _credit(s: float, t: float) -> Fraction:
@@ -183,10 +193,10 @@ def _settled(
     listing: Listing,
     arguments: dict[str, Any],
 ) -> Value:
-    """Return the value if it is the same however the list goes on."""
+    """Return the value if it does not depend on how the list continues, else raise."""
     function = definition(name).function
     lists = _completions(relevance, scores, listing, arguments.get("k", 1))
-    values = {function(whole, **arguments) for whole in lists}
+    values = {function(full_list, **arguments) for full_list in lists}
     if len(values) > 1:
         raise UnsettledError(f"the value may be any of {', '.join(sorted(map(str, values)))}")
     return values.pop()
@@ -195,16 +205,16 @@ def _settled(
 def _completions(
     relevance: Sequence[float], scores: Sequence[float], listing: Listing, k: int
 ) -> Iterator[Scored]:
-    """Yield every way in which a list may go on below its end, at distinct scores."""
-    hidden = sum(listing.positive(r) for r in listing.hidden)
-    # An endless list goes on with at least the k negatives that a metric can read.
-    rest = k if listing.n_items is None else listing.n_items - len(scores) - hidden
-    below = [min(scores, default=0.0) - 1.0 - i for i in range(hidden + rest)]
-    shown = list(zip(scores, map(listing.positive, relevance), strict=True))
-    for places in itertools.combinations(below, hidden):
+    """Yield all possible continuations of a list below its end, with distinct scores."""
+    n_hidden = sum(listing.positive(r) for r in listing.hidden)
+    # An endless list continues with at least the k negatives that can affect a metric.
+    n_other = k if listing.n_items is None else listing.n_items - len(scores) - n_hidden
+    below = [min(scores, default=0.0) - 1.0 - i for i in range(n_hidden + n_other)]
+    listed = list(zip(scores, map(listing.positive, relevance), strict=True))
+    for places in itertools.combinations(below, n_hidden):
         yield Scored(
-            positives=tuple(s for s, positive in shown if positive) + places,
-            negatives=tuple(s for s, positive in shown if not positive)
+            positives=tuple(s for s, positive in listed if positive) + places,
+            negatives=tuple(s for s, positive in listed if not positive)
             + tuple(s for s in below if s not in places),
             endless=listing.n_items is None,
         )
@@ -233,7 +243,7 @@ def _auc(whole: Scored) -> Value:
     return whole.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
 
 
-# --- Ranks: sums over the ranks of the list that there is ----------------------------------------
+# --- Ranks: sums over the ranks of the given list ------------------------------------------------
 
 
 def _auc_at(ranked: Ranked, *, k: int) -> Value:
@@ -284,25 +294,25 @@ def _rbp(ranked: Ranked, *, k: int | None, p: float) -> Value:
 def _dcg(ranked: Ranked, *, k: int | None, gain: str, discount: str) -> Value:
     total = 0.0
     for rank, relevance in enumerate(ranked.top[:k], 1):
-        worth = 2**relevance - 1 if gain == "exp2" else relevance
+        gain_value = 2**relevance - 1 if gain == "exp2" else relevance
         if discount == "log2":
-            total += worth / math.log2(rank + 1)
+            total += gain_value / math.log2(rank + 1)
         else:
-            total += worth if rank <= 2 else worth / math.log2(rank)
+            total += gain_value if rank <= 2 else gain_value / math.log2(rank)
     return total
 
 
 def _ndcg(ranked: Ranked, **arguments: Any) -> Value:
     ideal = Ranked(tuple(ranked.of.grades), ranked.of)
-    got, best = _dcg(ranked, **arguments), _dcg(ideal, **arguments)
-    return None if got is None or best is None else got / best
+    value, best = _dcg(ranked, **arguments), _dcg(ideal, **arguments)
+    return None if value is None or best is None else value / best
 
 
 def _err(ranked: Ranked, *, k: int | None, max_grade: float) -> Value:
     total = 0.0
     for rank, relevance in enumerate(ranked.top[:k], 1):
-        reached = math.prod(1 - (2**r - 1) / 2**max_grade for r in ranked.top[: rank - 1])
-        total += reached * (2**relevance - 1) / 2**max_grade / rank
+        p_reached = math.prod(1 - (2**r - 1) / 2**max_grade for r in ranked.top[: rank - 1])
+        total += p_reached * (2**relevance - 1) / 2**max_grade / rank
     return total
 
 
@@ -314,7 +324,7 @@ def _topk_loss(ranked: Ranked, *, k: int) -> Value:
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric's function on a `Ranked` list, or on a `Scored` one if half a pair can count."""
+    """A metric's function of a `Ranked` list, or of a `Scored` list for `half_pairs`."""
 
     function: Callable[..., Value]
     graded: bool = False
@@ -342,7 +352,7 @@ DEFINITIONS: dict[str, Definition] = {
 
 
 def definition(name: str) -> Definition:
-    """Return a metric's definition, or say that it has none here."""
+    """Return a metric's definition; raise if it has none here."""
     if name not in DEFINITIONS:
         raise ArgumentError(f"{name} has no brute-force definition. Add it to DEFINITIONS.")
     return DEFINITIONS[name]

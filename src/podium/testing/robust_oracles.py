@@ -1,4 +1,4 @@
-"""The robust losses as their definitions read: double loops over rows, in Python's floats."""
+"""The robust losses by their definitions: double loops over rows, in Python's floats."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ def _log2_of_one_more(t: float) -> float:
 RHO: dict[int | str, Function] = {
     "identity": lambda t: t,
     1: _log2_of_one_more,
-    # 1 - 1 / log2(t + 2), with all digits for small t
+    # 1 - 1 / log2(t + 2), in a form that keeps all digits for small t
     2: lambda t: _log2_of_one_more(t / 2.0) / (1.0 + _log2_of_one_more(t / 2.0)),
 }
-"""What bends a sum of costs, by a loss's type."""
+"""The function rho of a sum of costs, by a loss's type."""
 
 RHO_SLOPE: dict[int | str, Function] = {
     "identity": lambda t: 1.0,
     1: lambda t: 1.0 / ((t + 1.0) * math.log(2.0)),
     2: lambda t: 1.0 / ((t + 2.0) * math.log(2.0) * (1.0 + _log2_of_one_more(t / 2.0)) ** 2),
 }
-"""Its derivative."""
+"""The derivative of rho."""
 
 SIGMA: dict[str, Function] = {
     "logistic": lambda d: max(-d, 0.0) + _log2_of_one_more(2.0 ** -abs(d)),
     "hinge": lambda d: max(1.0 - d, 0.0),
 }
-"""What a difference of scores, or a margin, costs."""
+"""The cost of a difference of scores, or of a margin."""
 
 SIGMA_SLOPE: dict[str, Function] = {
     "logistic": lambda d: -(2.0**-d) / (1.0 + 2.0**-d) if d > 0 else -1.0 / (1.0 + 2.0**d),
     "hinge": lambda d: -1.0 if 1.0 - d >= 0.0 else 0.0,
 }
-"""Its derivative; at the hinge's kink that of a pair on the margin, which counts."""
+"""The derivative of sigma. At its kink, a hinge has that of a pair on the margin, which counts."""
 
 SIGMA_BEND: dict[str, Function] = {
     "logistic": lambda d: math.log(2.0) * 2.0 ** -abs(d) / (1.0 + 2.0 ** -abs(d)) ** 2,
     "hinge": lambda d: 1.0,
 }
-"""Its second derivative, of the hinge that of one rounded over one unit."""
+"""The second derivative of sigma, for the hinge that of a hinge rounded over one unit."""
 
 
 def ideal(gains: Sequence[float]) -> float:
@@ -54,14 +54,14 @@ def ideal(gains: Sequence[float]) -> float:
 
 
 def dcg_loss(scores: Sequence[float], gains: Sequence[float], *, ties: bool) -> float:
-    """Return sum of gain * (1 - 1 / log2(rank + 2)), ranks from 0.
+    """Return the sum of gain * (1 - 1 / log2(rank + 2)), with ranks from 0.
 
     Parameters
     ----------
     scores, gains : sequences of float
-        By row of one list.
+        The scores and gains of the rows of one list.
     ties : bool
-        Count tied rows as above a row, as in the worst order of them, or as below it.
+        Whether tied rows count as above a row, as in their worst order, or as below it.
     """
     total = 0.0
     for y, (score, gain) in enumerate(zip(scores, gains, strict=True)):
@@ -74,7 +74,7 @@ def dcg_loss(scores: Sequence[float], gains: Sequence[float], *, ties: bool) -> 
 def bent_ranks(
     scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
 ) -> float:
-    """Return sum of gain * rho(sum of sigma(own score - another's)) of one list."""
+    """Return the sum of gain * rho(sum of sigma(own score - another's)) over one list."""
     ranks = sums(scores, sigma)
     return math.fsum(g * RHO[kind](t) for g, t in zip(gains, ranks, strict=True) if g > 0)
 
@@ -82,7 +82,7 @@ def bent_ranks(
 def bent_slopes(
     scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
 ) -> tuple[list[float], list[float]]:
-    """Return its derivative by each score, and twice what bounds each pair's second derivative."""
+    """Return the derivatives of `bent_ranks`, and twice the bounds of the pairs' bends, by row."""
     slope, bend = [0.0] * len(scores), [0.0] * len(scores)
     for y, total in enumerate(sums(scores, sigma)):
         weight = gains[y] * RHO_SLOPE[kind](total) if gains[y] > 0 else 0.0
@@ -97,7 +97,7 @@ def bent_slopes(
 
 
 def sums(scores: Sequence[float], sigma: str) -> list[float]:
-    """Return by row the sum of the costs of its differences from all others."""
+    """Return, for each row, the sum of the costs of its differences from all other rows."""
     return [
         math.fsum(SIGMA[sigma](s - t) for z, t in enumerate(scores) if z != y)
         for y, s in enumerate(scores)

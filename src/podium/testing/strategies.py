@@ -1,6 +1,6 @@
 """Hypothesis strategies: ragged lists with ties, grades, empty groups and unretrieved items.
 
-Lists are short (up to `max_items`) so that the oracles can enumerate their orders.
+Lists have at most `max_items` items, so that the oracles can enumerate their orders.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from podium.testing.oracles import Listing
 from podium.types import Ties
 
 SCORES = (-1.5, 0.0, 0.25, 2.0)
-"""Few, so that lists have ties; negative and zero, because some peers read those as absent."""
+"""A few values, so that lists have ties, among them negatives and zero, which some other libraries
+interpret as absent."""
 
 NUMBERS = {"p": (0.5, 0.8), "max_grade": (4.0, 5.5)}
-"""Values to try of options that are numbers; all grades drawn here are <= 4."""
+"""Values of numeric options. All grades drawn here are <= 4."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Rows of several groups in any order, as a caller would pass them to `Ranking.from_scores`.
+    """Rows of several groups in any order, in the form of `Ranking.from_scores`.
 
-    `unretrieved` is a list of (relevance, label), or None where the rows are whole lists.
+    `unretrieved` contains (relevance, label) of each item, or is None if the rows are whole lists.
     """
 
     scores: tuple[float, ...]
@@ -41,7 +42,7 @@ class Case:
     min_relevance: float = 1.0
 
     def ranking(self, ties: Ties = "worst", *, seed: int = 0) -> Ranking:
-        """Rank the rows under a tie rule."""
+        """Return the ranking of the rows with a tie rule."""
         hidden = self.unretrieved
         return Ranking.from_scores(
             self.scores,
@@ -56,18 +57,18 @@ class Case:
         )
 
     def listings(self) -> dict[Any, Listing]:
-        """Return each group's list, by rising label."""
+        """Return the list of each group, by rising label."""
         return {label: self._listing(label) for label in sorted(set(self.qid))}
 
     def _listing(self, label: Any) -> Listing:
         rows = [i for i, q in enumerate(self.qid) if q == label]
-        whole = len(rows) if self.unretrieved is None else None
+        n_listed = len(rows) if self.unretrieved is None else None
         return Listing(
             scores=tuple(self.scores[i] for i in rows),
             relevance=tuple(self.relevance[i] for i in rows),
             item=tuple(self.item[i] for i in rows),
             hidden=tuple(r for r, q in self.unretrieved or () if q == label),
-            n_items=whole if self.n_items is None else self.n_items,
+            n_items=n_listed if self.n_items is None else self.n_items,
             min_relevance=self.min_relevance,
         )
 
@@ -80,9 +81,9 @@ def cases(
     Parameters
     ----------
     max_groups, max_items : int
-        Upper ends of what is drawn.
+        The largest numbers of groups and of items per group.
     whole : bool
-        Draw no unretrieved items: every list is the whole one.
+        Whether all lists are whole, without unretrieved items.
     """
     return st.composite(_case)(max_groups, max_items, whole)
 
@@ -126,7 +127,7 @@ def _scores(max_items: int) -> st.SearchStrategy[list[float]]:
 
 
 def _grades() -> st.SearchStrategy[st.SearchStrategy[float]]:
-    """Draw the kind of a group: no positives, only positives, both, or grades."""
+    """Draw the kind of labels of a group: no positives, only positives, both, or grades."""
     binary, graded = (0.0, 1.0), (0.0, 0.5, 1.0, 2.0, 4.0)
     kinds = ((0.0,), (1.0,), binary, binary, graded, graded)
     return st.sampled_from(kinds).map(st.sampled_from)
@@ -135,7 +136,7 @@ def _grades() -> st.SearchStrategy[st.SearchStrategy[float]]:
 def _totals(
     qid: Sequence[Any], hidden: Sequence[tuple[float, Any]]
 ) -> st.SearchStrategy[int | None]:
-    """Draw n_items: unknown, or at least what the longest list and its hidden items need."""
+    """Draw n_items: unknown, or at least the size of the longest list with its hidden items."""
     needed = max(
         qid.count(label) + sum(q == label and r > 0 for r, q in hidden) for label in set(qid)
     )
@@ -158,12 +159,13 @@ def variants(metric: Metric) -> list[dict[str, Any]]:
         else:
             values[name] = choices(metric, name)
     return [
-        dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())
+        dict(zip(values, combination, strict=True))
+        for combination in itertools.product(*values.values())
     ]
 
 
 def all_measures(cutoffs: Sequence[int] = (1, 2, 3, 5)) -> list[Measure]:
-    """Return every registered metric with every option value, at some cutoffs and at none."""
+    """Return every registered metric with all option values, at some cutoffs and without one."""
     return [
         parse(_text(metric, options, k))
         for metric in REGISTRY.values()
@@ -179,6 +181,6 @@ def _cutoffs(metric: Metric, cutoffs: Sequence[int]) -> Sequence[int | None]:
 
 
 def _text(metric: Metric, options: dict[str, Any], k: int | None) -> str:
-    inside = ",".join(f"{name}={value}" for name, value in options.items())
+    options_text = ",".join(f"{name}={value}" for name, value in options.items())
     name = metric.name.removesuffix("@k")
-    return f"{name}({inside})" + ("" if k is None else f"@{k}")
+    return f"{name}({options_text})" + ("" if k is None else f"@{k}")

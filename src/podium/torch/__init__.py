@@ -1,6 +1,6 @@
-"""Losses of podium for any model of torch: `as_torch` makes one that autograd can go through.
+"""Losses of podium for torch models: `as_torch` returns a loss that supports autograd.
 
-Importing this module does not load torch; `as_torch` does. It needs the extra ``podium[torch]``.
+Importing this module does not import torch; `as_torch` does. It needs the extra ``podium[torch]``.
 """
 
 from __future__ import annotations
@@ -22,37 +22,38 @@ __all__ = ["PreparedLoss", "TorchLoss", "as_torch"]
 
 
 def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
-    """Make a loss that takes torch's scores, and through which torch's gradients go back.
+    """Return a loss of torch scores that supports autograd.
 
     Parameters
     ----------
     loss : Loss or str
-        A loss, or its name as ``"listmle@10"``.
+        A loss, or its name, such as ``"listmle@10"``.
     one_group : bool
-        Take all rows as one group where neither qid nor lists arrive, instead of refusing.
+        Whether all rows form one group if neither qid nor lists are given. By default this
+        raises.
 
     Returns
     -------
     TorchLoss
-        To be called with scores and relevances; or prepared once for relevances that stay, and
-        called many times.
+        A callable of scores and relevances. If the relevances stay the same, prepare it once and
+        call the result many times.
 
     Raises
     ------
     ArgumentError
-        For what is no loss, or an unknown name.
+        If loss is not a loss, or its name is unknown.
     MissingExtraError
-        Without the extra ``podium[torch]``.
+        If the extra ``podium[torch]`` is not installed.
 
     Notes
     -----
-    Scores may be of any floating type and on any device. The loss is computed in float64 on the
-    CPU, one thread, and its gradient comes back in the type and on the device of the scores; a
-    value has the type of the scores, but at least float32. First derivatives only.
+    Scores may have any floating type and be on any device. The loss is computed in float64 on the
+    CPU, in one thread. Its gradient has the type and the device of the scores. A value has the
+    type of the scores, but at least float32. Only first derivatives are supported.
 
     Examples
     --------
-    Two lists of three and two rows, as one tensor each:
+    Two lists of three and two rows, in one tensor each:
 
     >>> import torch
     >>> loss = as_torch("pap-ramp@1")
@@ -62,7 +63,8 @@ def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
     >>> value.item(), scores.grad.tolist()
     (1.25, [-0.5, 0.0, 0.5, 0.0, 0.0])
 
-    Or padded, with a mask of what is real; padding gets no gradient, whatever its score:
+    The same lists, padded, with a mask of the real rows. Padding gets no gradient, whatever its
+    score:
 
     >>> scores = torch.tensor([[0.5, 0.0, 2.0], [3.0, 0.0, 99.0]])
     >>> mask = torch.tensor([[True, True, True], [True, True, False]])
@@ -75,7 +77,7 @@ def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
 
 @dataclass(frozen=True)
 class TorchLoss:
-    """A loss of podium as a function of torch's scores; made by `as_torch`."""
+    """A loss of podium as a function of torch scores, created by `as_torch`."""
 
     loss: Loss
     one_group: bool = False
@@ -90,59 +92,64 @@ class TorchLoss:
         rng: np.random.Generator | None = None,
         keys: Any = None,
     ) -> PreparedLoss:
-        """Do what the scores do not change, once, for relevances that stay.
+        """Return the loss for given relevances, after the work that does not depend on scores.
 
         Parameters
         ----------
         relevance : (n_rows,) or (n_lists, n_items)
-            Tensor or array, >= 0: rows with their `qid`, or padded lists with a `mask`.
+            A tensor or array, >= 0: rows with their `qid`, or padded lists with a `mask`.
         qid : (n_rows,), optional
-            Group of each row, integers or strings, in any order. For rows, a loss that reads
-            groups needs it, unless one_group=True.
+            The group of each row, as integers or strings, in any order. It is required for rows
+            if the loss uses groups, unless one_group=True.
         mask : bool, (n_lists, n_items), optional
-            True where a row is real; without it all are. Padding is left out before anything
-            is computed, so it enters no sum, and may hold anything.
-        weights : shaped as relevance, optional
-            As the loss takes them; what lies in padding is not read.
+            True for real rows. By default all rows are real. Padding is removed before any
+            computation, so that it enters no sum and may hold any value.
+        weights : same shape as relevance, optional
+            The weights in the form that the loss accepts. Values in padding are not used.
         rng : numpy.random.Generator, optional
-            For a loss that puts tied rows in a drawn order; others do not draw from it. Without
-            it a loss that draws once draws from seed 0, and one that draws anew each time is
-            refused.
-        keys : shaped as relevance, with a last axis of n_orders, optional
-            Instead of rng: these numbers as the order of tied rows, from the loss's `draw`, so
-            that a list keeps its order whatever batch it is in.
+            The generator of a loss that draws an order of tied rows; other losses do not draw
+            from it. Without it, a loss that draws once uses seed 0, and a loss that draws again
+            each time raises.
+        keys : same shape as relevance, with a last axis of n_orders, optional
+            Numbers that order tied rows, from the loss's `draw`, instead of rng. With them, a
+            list keeps its order in every batch.
+
+        Returns
+        -------
+        PreparedLoss
+            A callable of scores.
 
         Raises
         ------
         ArgumentError
-            For shapes that do not fit, qid with lists, a mask without, rows of a loss that reads
-            groups without qid, or what the loss refuses.
+            If shapes do not fit, qid is given with lists, mask is given with rows, qid is
+            missing for rows and the loss uses groups, or the loss refuses the values.
         """
         grades = numbers(relevance, "relevance")
         if grades.ndim == 1 and qid is None and mask is None:
             self._require_one_group()
         layout = Layout.of(grades, qid, mask)
-        given = self._draws(rng, keys, layout)
+        draw_arguments = self._draws(rng, keys, layout)
         target = self.loss.prepare(
             layout.real(grades, "relevance"),
             layout.groups,
             weights=None
             if weights is None
             else layout.real(numbers(weights, "weights"), "weights"),
-            **given,
+            **draw_arguments,
         )
         return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
 
     def __call__(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
         """Return the mean value of one batch, a tensor without axes.
 
-        `given` is what `prepare` takes besides: mask, weights, rng and keys. Prepares at each
-        call and keeps nothing.
+        `given` are the other arguments of `prepare`: mask, weights, rng and keys. The loss is
+        prepared at each call, and nothing is kept.
         """
         return self.prepare(relevance, qid, **given)(scores)
 
     def per_group(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
-        """Return each group's value, a tensor of (n_groups,); see `PreparedLoss.per_group`."""
+        """Return the value of each group, shape (n_groups,); see `PreparedLoss.per_group`."""
         return self.prepare(relevance, qid, **given).per_group(scores)
 
     def _require_one_group(self) -> None:
@@ -170,20 +177,21 @@ class TorchLoss:
 
 @dataclass(frozen=True, eq=False)
 class PreparedLoss:
-    """A loss for given relevances, to be called with scores of the same shape as often as needed.
+    """A loss for given relevances: a callable of scores of the same shape.
 
     Attributes
     ----------
     loss : Loss
+        The loss.
     target : Any
-        What ``loss.prepare`` returned.
+        The result of ``loss.prepare``.
     groups : Groups
-        Of the rows that are real; of padded lists, one a list, and an empty one where all is
-        padding.
+        The groups of the real rows. Each padded list is a group, which is empty if the list
+        consists of padding only.
     shape : tuple of int
-        Of relevance and scores.
+        The shape of relevance and scores.
     rows : int64, (n_real,), or None
-        Positions of the real rows in the flat scores; None where all are.
+        The positions of the real rows in the flat scores; None if all rows are real.
     """
 
     loss: Loss
@@ -197,24 +205,26 @@ class PreparedLoss:
 
         Parameters
         ----------
-        scores : floating tensor, shaped as the relevance
+        scores : floating tensor, same shape as the relevance
+            The scores of the rows.
 
         Returns
         -------
         tensor, ()
-            On the scores' device; nan, with a gradient of 0, where it is defined on none.
+            The mean, on the scores' device; nan, with a gradient of 0, if the loss is defined on
+            no group.
 
         Raises
         ------
         ArgumentError
-            For another shape or type, or a real row whose score is not finite.
+            If the shape or type differs, or the score of a real row is not finite.
         """
         return group_values().apply(self._checked(scores), self)[0]
 
     def per_group(self, scores: Any) -> Any:
-        """Return each group's value: (n_groups,) by rising qid, or (n_lists,).
+        """Return the value of each group: (n_groups,) by rising qid, or (n_lists,).
 
-        nan, with a gradient of 0, where the loss is not defined.
+        The value is nan, with a gradient of 0, if the loss is undefined on the group.
         """
         return group_values().apply(self._checked(scores), self)[1]
 

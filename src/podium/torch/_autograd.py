@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _evaluated(
     prepared: PreparedLoss, scores: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the value of each group, and each real row's derivative of its group's value."""
+    """Return the value of each group, and the derivative of a row's group value by its score."""
     flat = numbers(scores, "scores").reshape(-1)
     real = flat if prepared.rows is None else flat[prepared.rows]
     values, by_row = prepared.loss.value_and_grad(real, prepared.target)
@@ -25,7 +25,7 @@ def _evaluated(
 
 
 def _placed(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what real rows have in the shape of the scores, 0 in padding."""
+    """Return the numbers of real rows in the shape of the scores, with 0 in padding."""
     if prepared.rows is None:
         return by_row.reshape(prepared.shape)
     placed = np.zeros(int(np.prod(prepared.shape)))
@@ -35,7 +35,7 @@ def _placed(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.f
 
 @functools.cache
 def group_values() -> Any:
-    """Return torch's Function of a loss; a class that only a loaded torch can make."""
+    """Return a torch Function of a loss, a class that can only be created with torch loaded."""
     torch = torch_module()
 
     class FirstDerivativeOnly(torch.autograd.Function):
@@ -58,8 +58,8 @@ def group_values() -> Any:
             ctx.prepared, ctx.values, ctx.by_row = prepared, values, by_row
             dtype = torch.promote_types(scores.dtype, torch.float32)
             mean = np.nanmean(values) if not np.isnan(values).all() else np.nan
-            place = {"dtype": dtype, "device": scores.device}
-            return torch.tensor(mean, **place), torch.tensor(values, **place)
+            tensor_options = {"dtype": dtype, "device": scores.device}
+            return torch.tensor(mean, **tensor_options), torch.tensor(values, **tensor_options)
 
         @staticmethod
         def backward(ctx: Any, by_mean: Any, by_value: Any) -> tuple[Any, None]:

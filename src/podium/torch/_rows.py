@@ -1,4 +1,4 @@
-"""Which rows of a batch are real, how they are grouped, and numbers out of tensors."""
+"""Real rows of a batch, their groups, and conversion of tensors to arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.types import RowIndex
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which of the rows that came are real, and how they are grouped."""
+    """The real rows of a batch, and their groups."""
 
     shape: tuple[int, ...]
     groups: Groups
@@ -24,7 +24,7 @@ class Layout:
 
     @classmethod
     def of(cls, relevance: NDArray[Any], qid: Any, mask: Any) -> Layout:
-        """Read rows with their qid, or lists with a mask; refuse what is neither."""
+        """Return the layout of rows with qid, or of lists with a mask; raise for other input."""
         shape = relevance.shape
         if relevance.ndim == 1 and mask is None:
             if qid is None:
@@ -43,7 +43,7 @@ class Layout:
         )
 
     def real(self, values: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Return what real rows have, in one axis; keys keep their last."""
+        """Return the values of the real rows on one axis; the last axis of keys is preserved."""
         n_axes = len(self.shape)
         if values.shape[:n_axes] != self.shape or values.ndim > n_axes + (name == "keys"):
             raise ArgumentError(
@@ -51,8 +51,8 @@ class Layout:
                 f"{values.shape}."
             )
         flat = values.reshape(-1, *values.shape[n_axes:])
-        chosen = flat if self.rows is None else flat[self.rows]
-        return np.ascontiguousarray(chosen, dtype=np.float64)
+        real_values = flat if self.rows is None else flat[self.rows]
+        return np.ascontiguousarray(real_values, dtype=np.float64)
 
 
 def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -70,10 +70,10 @@ def _labels(qid: Any) -> NDArray[Any]:
 
 
 def numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Return numbers as a float64 array, out of a tensor of any type and device."""
+    """Return numbers, from an array or a tensor of any type and device, as float64."""
     torch = torch_module()
-    tensor = isinstance(values, torch.Tensor)
-    array = values.detach().to("cpu", torch.float64).numpy() if tensor else values
+    is_tensor = isinstance(values, torch.Tensor)
+    array = values.detach().to("cpu", torch.float64).numpy() if is_tensor else values
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
@@ -84,11 +84,11 @@ def numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def plain(values: Any) -> NDArray[Any]:
-    """Return a tensor or array-like as an array of its own type."""
-    tensor = isinstance(values, torch_module().Tensor)
-    return values.detach().cpu().numpy() if tensor else np.asarray(values)
+    """Return a tensor or array-like as an array with the same type."""
+    is_tensor = isinstance(values, torch_module().Tensor)
+    return values.detach().cpu().numpy() if is_tensor else np.asarray(values)
 
 
 def torch_module() -> Any:
-    """Return torch, loaded now; say how to install it where it is missing."""
+    """Import and return torch; raise with install instructions if it is missing."""
     return _check.extra("torch", "torch", "podium.torch")
