@@ -53,11 +53,11 @@ def best_items(scores, limits, seen, k, items, best):
                 copy[i] = row[i]
             for s in range(excluded.size):
                 copy[excluded[s]] = limits.lowest
-            bad = _best_of_row(copy, excluded, limits, k, space, items[u], best[u])
+            bad_item = _best_of_row(copy, excluded, limits, k, space, items[u], best[u])
         else:
-            bad = _best_of_row(row, excluded, limits, k, space, items[u], best[u])
-        if bad != NONE:
-            return u, bad
+            bad_item = _best_of_row(row, excluded, limits, k, space, items[u], best[u])
+        if bad_item != NONE:
+            return u, bad_item
     return NONE, NONE
 
 
@@ -135,5 +135,5 @@ def _about_kth(values, k):
             low = middle
             if 4 * n_reaching <= 5 * k:
                 return low
-    # The bisection fails if many values are equal or differ greatly in size.
+    # No such number was found: many values are equal, or they differ greatly in size.
     return select(values, values.size, k)

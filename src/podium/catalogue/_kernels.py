@@ -1,9 +1,9 @@
 """Compiled passes over blocks of user x item scores.
 
-A row is read in chunks of 64 items. One vectorised test decides whether a chunk contains a
-relevant score, so that items far below the top cost one comparison each and no branch. The same
-test finds scores that are not finite. Hidden (excluded) items are looked up only if the test is
-positive; their scores are never used.
+A row is read in chunks of 64 items. One vectorised test decides whether a chunk contains a score
+above the current floor, so that items far below the top cost one comparison each and no branch. The
+same test finds scores that are not finite. Hidden (excluded) items are looked up only if the test
+is positive; their scores are never used.
 
 All functions use the same order: decreasing score, then decreasing key of the tie rule, then
 increasing item. Sparse rows (`seen`, `truth`) are `podium.catalogue.sparse.Rows`: the items of
@@ -193,12 +193,12 @@ def kth_best(scores, limits, seen, k, out):
         floor = -lowest
         if not lists_all:
             floor = _guess_floor(row, hidden, k, limits, sample, nothing, sample_best)
-        value, count, bad = _scan(row, hidden, k, floor, lowest, best)
-        if count < k and bad == NONE and not lists_all:  # the estimated floor was too high
-            value, count, bad = _scan(row, hidden, k, below, lowest, best)
+        value, count, bad_item = _scan(row, hidden, k, floor, lowest, best)
+        if count < k and bad_item == NONE and not lists_all:  # the estimated floor was too high
+            value, count, bad_item = _scan(row, hidden, k, below, lowest, best)
         out[u] = below if lists_all else value
-        if bad != NONE:
-            return u, bad
+        if bad_item != NONE:
+            return u, bad_item
         _set(hidden, excluded, False)
     return NONE, NONE
 
@@ -348,9 +348,9 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
         # No finite score is above this floor, so the scan stops only at scores that are not finite.
-        _, _, bad = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
-        if bad != NONE:
-            return u, bad
+        _, _, bad_item = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
+        if bad_item != NONE:
+            return u, bad_item
         stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
         for t in range(true_offsets[u], true_offsets[u + 1]):
             target = true_items[t]

@@ -88,8 +88,8 @@ class Source(abc.ABC):
         if asked is not None:
             return _check.cutoff(asked, name="block_size")
         n_items = max(self.n_items, 1)
-        fits = _MOST_BYTES // (n_items * self.dtype.itemsize)
-        return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), fits))
+        max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
+        return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
 
     def refuse(self, user: int, item: int, score: Any) -> None:
         """Raise an error for a score that is not finite."""
