@@ -58,10 +58,10 @@ def connect(address: str | None, n_workers: int | None) -> bool:
 
 def _knock(address: str) -> None:
     """Raise if no Ray listens at an address, because Ray itself would retry for minutes."""
-    scheme, _, rest = address.rpartition("://")
+    scheme, _, location = address.rpartition("://")
     if address == "auto" or scheme not in ("", "ray"):
         return
-    parts = urlsplit(f"//{rest}")
+    parts = urlsplit(f"//{location}")
     port = parts.port or (_CLIENT_PORT if scheme else None)
     if parts.hostname is None or port is None:
         raise ValueError("it wants HOST:PORT")

@@ -21,7 +21,7 @@ class Held(Protocol):
         ...
 
     def release(self) -> None:
-        """Release the workers. Calls that have not started are dropped."""
+        """Release the workers. Pending calls are dropped; running ones are ended or waited for."""
         ...
 
 

@@ -56,7 +56,7 @@ class Ray:
 
     Notes
     -----
-    Results are bitwise equal only on processors of one type, wherever they are.
+    Results are bitwise equal if all processors are of one type.
 
     Examples
     --------
@@ -278,13 +278,13 @@ def _meant(error: exceptions.RayError) -> BaseException:
     cause: BaseException = error
     while isinstance(cause, exceptions.RayTaskError) and cause.cause is not None:
         cause = cause.cause
-    lost = (
+    loss_errors = (
         exceptions.RayActorError,
         exceptions.ObjectLostError,
         exceptions.WorkerCrashedError,
         exceptions.NodeDiedError,
         exceptions.LocalRayletDiedError,
     )
-    if isinstance(cause, lost):
+    if isinstance(cause, loss_errors):
         return WorkerLost(f"A worker of the cluster has gone ({_cluster.first_line(cause)}).")
     return cause
