@@ -24,7 +24,7 @@ _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 def chosen_columns(
     table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
 ) -> list[str]:
-    """Return the columns named in `features`, or by default all columns that may be features."""
+    """Return the columns named in `features`, or else all columns that may be features."""
     for name in [*(features or ()), *ignore]:
         if name not in table.names:
             raise DataError(
@@ -50,8 +50,8 @@ def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, .
 
 
 def _is_time_or_id(name: str) -> bool:
-    usual = name.lower() in (*USER.usual, *ITEM.usual)
-    return usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
+    is_usual = name.lower() in (*USER.usual, *ITEM.usual)
+    return is_usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
 
 
 def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
@@ -68,7 +68,7 @@ def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> l
 
 
 def is_feature(column: Column, name: str, table: Source) -> bool:
-    """Return whether a column contains numbers; raise if a text column contains only some."""
+    """Return whether a column contains numbers; raise if only some of its texts are numbers."""
     if _is_number(column):
         return True
     series = pl.Series(column)

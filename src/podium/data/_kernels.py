@@ -99,10 +99,10 @@ class Ideal(NamedTuple):
 def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     """Look up every row of the run in the truth of its group; return (rows, ideals) written.
 
-    This is a hash join, one group at a time: the group's rows of the truth build a table, and its
-    rows of the run are looked up in it. `names_negatives` states whether the truth contains an item
-    that is not relevant. If the join ends early, `problem` becomes (kind, output group, row of the
-    run or truth).
+    This is a hash join, one group at a time: the group's rows of the truth are inserted into a
+    table, and its rows of the run are looked up in it. `names_negatives` states whether the truth
+    contains an item that is not relevant. If the join ends early, `problem` becomes (kind, output
+    group, row of the run or truth).
     """
     run_group, run_offsets, run_order, run_item, run_score = run
     truth_group, truth_offsets, truth_order, truth_item, truth_relevance = truth
@@ -202,10 +202,12 @@ def top_rows(offsets, order, scores, keys, k, out_offsets, out):
                 end -= 1  # the last row is dropped, and the others move
             position = end
             while position > start:
-                above = out[position - 1]
-                if scores[above] > score or (scores[above] == score and keys[above] <= keys[row]):
+                previous = out[position - 1]
+                if scores[previous] > score or (
+                    scores[previous] == score and keys[previous] <= keys[row]
+                ):
                     break
-                out[position] = above
+                out[position] = previous
                 position -= 1
             out[position] = row
             end += 1

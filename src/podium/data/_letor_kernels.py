@@ -108,7 +108,7 @@ class Features(NamedTuple):
 
 @kernel
 def parse_svmlight(data, rows, features, hard, problem):
-    """Read lines "label qid:n id:value … # comment"; return the counts (rows, values, hard ones).
+    """Read lines "label qid:n id:value … # comment"; return counts of (rows, values, hard numbers).
 
     `hard` lists numbers that need Python's conversion: (position in values, or -1 - row for a
     label; first byte; byte after the last). At a malformed line `problem` becomes (kind, byte).
@@ -143,18 +143,18 @@ def parse_svmlight(data, rows, features, hard, problem):
         # Read "qid:" and an integer, which must end at a blank.
         i = _after_blanks(data, i, stop)
         begin = i
-        good = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
-        good = good and data[i + 3] == _COLON
+        is_valid = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
+        is_valid = is_valid and data[i + 3] == _COLON
         qid = np.int64(0)
         i += 4
         n_digits = 0
-        while good and i < stop and not _blank(data[i]):
-            good = _ZERO <= data[i] <= _NINE
+        while is_valid and i < stop and not _blank(data[i]):
+            is_valid = _ZERO <= data[i] <= _NINE
             if n_digits < 18:  # int64 represents all integers of 18 digits
                 qid = qid * 10 + np.int64(data[i] - _ZERO)
             n_digits += 1
             i += 1
-        if not good or n_digits == 0:
+        if not is_valid or n_digits == 0:
             problem[0], problem[1] = NO_QID, min(begin, end)
             return n_rows, n_values, n_hard
         if n_digits > 18:
@@ -238,9 +238,7 @@ def scale_groups(offsets, order, low, high, X):
                 if value != value:  # nan
                     continue
                 span = high[column] - low[column]
-                if (
-                    span == np.inf
-                ):  # the difference of finite numbers overflowed; half of it is finite
+                if span == np.inf:  # finite numbers overflowed; half of their range is finite
                     span = 0.5 * high[column] - 0.5 * low[column]
                     X[row, column] = (0.5 * value - 0.5 * low[column]) / span
                 else:

@@ -151,16 +151,16 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 def check_piece(piece: Piece) -> None:
     """Raise if a number is too large for its type, a label is negative, or an id is too large."""
-    name, bad = piece.name, np.flatnonzero(~np.isfinite(piece.values))
-    if bad.size:
-        feature = int(piece.indices[bad[0]]) + 1
+    name, infinite = piece.name, np.flatnonzero(~np.isfinite(piece.values))
+    if infinite.size:
+        feature = int(piece.indices[infinite[0]]) + 1
         raise DataError(
-            f"{name}, line {line_of(piece, int(bad[0]))}: the value of feature {feature} is too "
-            f"large for {piece.values.dtype}. Scale it, or drop the row."
+            f"{name}, line {line_of(piece, int(infinite[0]))}: the value of feature {feature} is "
+            f"too large for {piece.values.dtype}. Scale it, or drop the row."
         )
-    wrong = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
-    if wrong.size:
-        row = int(wrong[0])
+    bad_labels = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
+    if bad_labels.size:
+        row = int(bad_labels[0])
         raise DataError(
             f"{name}, line {piece.lines[row]}: the label must be finite and >= 0, got "
             f"{piece.labels[row]:g}. Use 0 for what is not relevant."

@@ -47,7 +47,7 @@ def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
     Raises
     ------
     PickleError
-        If the pickle is damaged, contains another name, or calls something that is not a name.
+        If the pickle is damaged, contains another name, or calls something without a name.
     """
     machine = _Machine(allowed)
     try:

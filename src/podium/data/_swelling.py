@@ -79,7 +79,7 @@ def _check(path: Path, n_bytes: int) -> None:
 def _batches(reader: Any) -> Iterator[Any]:
     if not hasattr(reader, "num_record_batches"):
         return iter(reader)
-    return (reader.get_batch(place) for place in range(reader.num_record_batches))
+    return (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
 def _longest(file: Any, names: list[str]) -> Iterator[int]:

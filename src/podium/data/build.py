@@ -21,7 +21,7 @@ from podium.ranking import TIES, Ranking, count_between
 from podium.types import Labels, Ties
 
 _LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
-_OF_ONE_LENGTH = 0.9  # share of lists; others lack items drawn twice, or a drawn target
+_OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
 _SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 
 
@@ -94,8 +94,9 @@ def ranking(
     Raises
     ------
     ArgumentError
-        If an option is unknown, users or items are missing and this is an error, a user has more
-        than n_items items, or relevances are ratings and min_relevance is missing.
+        If an option is unknown, users are missing with missing="error", items are not judged with
+        unjudged="error", a user has more than n_items items, or relevances are ratings and
+        min_relevance is missing.
     DataError
         If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, or the
         tables have no user or no item in common.
@@ -169,7 +170,8 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
     Raises
     ------
     DataError
-        If a file or table is wrong (see `read_run`), or an item is twice among a user's best.
+        If a file or table is wrong (see `read_run`), or an item is twice in a user's list of k
+        items.
 
     Notes
     -----

@@ -75,25 +75,25 @@ def _refuse_shared(found: Mapping[str, str], source: str) -> None:
 
 def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
     """Return the error for a table without a column for any of these roles."""
-    usual = [name for role in roles for name in role.usual]
+    usual_names = [name for role in roles for name in role.usual]
     if any(_NUMBER.fullmatch(name.strip()) for name in names):
         hint_text = " If its first line is data, put the names of the columns above it."
     else:
         hint_text = next(
-            (suggestion for name in usual if (suggestion := _check.nearest(name, names))), ""
+            (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
         )
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
-        f"{there(names)}. Name it {_check.listed(usual)}, "
+        f"{there(names)}. Name it {_check.listed(usual_names)}, "
         f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{hint_text}"
     )
 
 
 def there(names: Sequence[str]) -> str:
     """Return "it has 'a' and 'b'", the first 12 of them."""
-    shown = ", ".join(repr(name) for name in names[:12])
+    first_names = ", ".join(repr(name) for name in names[:12])
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"it has {shown}{more}" if names else "it has no columns"
+    return f"it has {first_names}{more}" if names else "it has no columns"
 
 
 def _named(names: Sequence[str], wanted: str, source: str) -> str:
@@ -105,13 +105,13 @@ def _named(names: Sequence[str], wanted: str, source: str) -> str:
 
 
 def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
-    fits = [name for name in names if name.strip().lower() in role.usual]
-    if len(fits) > 1:
+    matches = [name for name in names if name.strip().lower() in role.usual]
+    if len(matches) > 1:
         raise DataError(
-            f"{source} has {len(fits)} columns that could be the {role.name}: "
-            f"{', '.join(map(repr, fits))}. Say which by {role.name}=."
+            f"{source} has {len(matches)} columns that could be the {role.name}: "
+            f"{', '.join(map(repr, matches))}. Say which by {role.name}=."
         )
-    return fits[0] if fits else None
+    return matches[0] if matches else None
 
 
 def is_rating(column: str) -> bool:

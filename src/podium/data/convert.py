@@ -54,9 +54,9 @@ def to_numbers(
     """
     series = pl.Series(column)
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        text = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
+        first_value = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
-            f"{source.name}: {name} must hold numbers, got {series.dtype}{text}. "
+            f"{source.name}: {name} must hold numbers, got {series.dtype}{first_value}. "
             "Convert the column."
         )
     _no_null(series, name, source, user)

@@ -105,12 +105,12 @@ def _read_delimited(
 def _typed(texts: pl.Series) -> pl.Series:
     """Return integers, floats or truth values if all texts represent them, else the texts."""
     nulls = texts.null_count()
-    bare = texts.str.strip_chars()
+    stripped = texts.str.strip_chars()
     for kind in (pl.Int64, pl.Float64):
-        numbers = bare.cast(kind, strict=False)
+        numbers = stripped.cast(kind, strict=False)
         if numbers.null_count() == nulls:
             return numbers
-    flags = bare.str.to_lowercase().replace_strict(
+    flags = stripped.str.to_lowercase().replace_strict(
         {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
     )
     return flags if flags.null_count() == nulls else texts
@@ -174,10 +174,10 @@ def _odd_pieces(
     for piece in _pieces(content):
         try:
             nulls = read(piece).null_count().row(0)
-            odd = full and any(nulls)
+            is_odd = full and any(nulls)
         except BROKEN:
-            odd = True
-        if odd:
+            is_odd = True
+        if is_odd:
             yield line, piece
         line += piece.count(b"\n")
 

@@ -50,7 +50,7 @@ class Events:
         return pair if self.value is None else {**pair, "value": self.value}
 
     def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
-        """Divide rows into those with a value >= min_relevance and the others, if there are any.
+        """Return the rows with a value >= min_relevance, and the other rows or None.
 
         Raises
         ------
@@ -81,19 +81,19 @@ class Events:
             If there are no such pairs.
         """
         users, items = _among(self.user, learned.user), _among(self.item, learned.item)
-        both = users & items
-        if not both.any():
+        is_known = users & items
+        if not is_known.any():
             raise DataError(
                 f"{self.name} has no pair whose user and item are both in user_items: "
-                f"{int(users.sum())} of {both.size} users are, and {int(items.sum())} items. Split "
-                "one table into the two."
+                f"{int(users.sum())} of {is_known.size} users are, and {int(items.sum())} items. "
+                "Split one table into the two."
             )
-        return self._like(both, learned), int(both.size - both.sum())
+        return self._like(is_known, learned), int(is_known.size - is_known.sum())
 
     def seen_in(self, learned: Events) -> Events | None:
         """Return the pairs, without values, whose user and item are in `learned`, or None."""
-        both = _among(self.user, learned.user) & _among(self.item, learned.item)
-        return replace(self._like(both, learned), value=None) if both.any() else None
+        is_known = _among(self.user, learned.user) & _among(self.item, learned.item)
+        return replace(self._like(is_known, learned), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Events:
         value = None if self.value is None else self.value[rows]
@@ -190,8 +190,8 @@ def _check_values(
 
 def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
     """Return which ids are among others; if one side is text, both are compared as text."""
-    both = share(ids, others, ordered=False)
-    return np.isin(both.left, both.right)
+    shared = share(ids, others, ordered=False)
+    return np.isin(shared.left, shared.right)
 
 
 def _typed(ids: Ids, others: Ids) -> Ids:

@@ -14,7 +14,7 @@ from podium.groups import encode
 from podium.types import PerRow, RowIndex
 
 _MAX_ITER = 2000
-_TOL = 1e-5  # the smallest relevant change of an effect, or of their standard deviation
+_TOL = 1e-5  # tolerance for the change of an effect, or of their standard deviation
 _LEAST = 1e-6  # the smallest variance; without any effect it would tend to 0 without end
 
 
@@ -57,7 +57,7 @@ def pooled_relevance(
 
     Notes
     -----
-    Pass only training rows. A target depends on *all* rows of its item that are passed. If these
+    Pass only training rows. A target depends on *all* passed rows of its user and item. If these
     include validation or test rows, their labels leak into training, and measures on them are
     biased.
 
@@ -194,9 +194,9 @@ def _pooling(label: PerRow, user: ArrayLike, item: ArrayLike) -> Pooling:
     sides = [_Effects(rows, np.zeros(int(rows.max()) + 1)) for rows in codes.values()]
     n_iter, change = 0, np.inf
     while change > _TOL and n_iter < _MAX_ITER:
-        before, mean_before = sides, mean
+        old_sides, old_mean = sides, mean
         mean, sides = _sweep(label, mean, sides)
-        change = max(abs(mean - mean_before), *map(_change, before, sides))
+        change = max(abs(mean - old_mean), *map(_change, old_sides, sides))
         n_iter += 1
     chance = _chance(mean, sides)
     return Pooling(chance, sides[0].variance, sides[1].variance, n_iter, change <= _TOL)

@@ -117,8 +117,10 @@ def _ratings(
     types["rating"] = pl.Float64
 
     def read(part: bytes, skip: int = 0) -> pl.DataFrame:
-        plain = part.replace(separator, b"\t")
-        return pl.read_csv(plain, separator="\t", has_header=False, skip_rows=skip, schema=types)
+        tab_separated = part.replace(separator, b"\t")
+        return pl.read_csv(
+            tab_separated, separator="\t", has_header=False, skip_rows=skip, schema=types
+        )
 
     try:
         frame = read(content, skip)

@@ -124,21 +124,21 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
 
 def _whole_lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """Yield the bytes in parts that end at line ends; an incomplete line starts the next part."""
-    rest, line = b"", 1
+    incomplete, line = b"", 1
     while piece := stream.read(_PIECE):
-        piece = rest + piece
+        piece = incomplete + piece
         cut = piece.rfind(b"\n") + 1
-        rest = piece[cut:]
+        incomplete = piece[cut:]
         line += piece.count(b"\n")
         if cut:
             yield piece[:cut]
-        if len(rest) > _LONGEST:
+        if len(incomplete) > _LONGEST:
             raise DataError(
                 f"{name}, line {line}: a line must be at most {_LONGEST >> 20} MiB long. Check "
                 "that the file is svmlight."
             )
-    if rest:
-        yield rest
+    if incomplete:
+        yield incomplete
 
 
 def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:

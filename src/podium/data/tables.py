@@ -111,12 +111,12 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
             )
     if len({len(values) for values in named.values()}) > 1:
         _check.equal_length(**named)
-    bare = Source(name, tuple(named), lambda kinds: {})
+    unread = Source(name, tuple(named), lambda kinds: {})
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        return {key: as_column(named[key], key, bare) for key in kinds}
+        return {key: as_column(named[key], key, unread) for key in kinds}
 
-    return replace(bare, fetch=fetch)
+    return replace(unread, fetch=fetch)
 
 
 def _has_no_length(values: Any) -> bool:

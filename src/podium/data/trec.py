@@ -29,7 +29,7 @@ QRELS = ("qid", "iteration", "docid", "relevance")
 
 _TAG = "podium"  # the tag of written runs
 
-# The names under which columns are shown; columns without a name are hidden.
+# The names of the columns for podium's roles; columns with an empty name are hidden.
 _SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
 
 

@@ -1,4 +1,4 @@
-"""Tables of users: a column by which users are divided, in the order of an evaluation's groups."""
+"""Tables of users: a column that divides users, in the order of an evaluation's groups."""
 
 from __future__ import annotations
 
