@@ -1,8 +1,8 @@
 """Metrics and models for the top of ranked lists.
 
 Most programs need only the names below. Each name loads its module at first use, so that
-`import podium` is fast. `podium.evaluation` is the module. The function `evaluate`, which takes a
-Ranking, is `podium.evaluation.evaluate`; `podium.evaluation.measure` takes files or tables.
+`import podium` is fast. `podium.evaluate` takes a Ranking, and `podium.measure` takes files or
+tables. `podium.evaluation` is the module that contains both.
 
 Examples
 --------

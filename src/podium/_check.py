@@ -1,4 +1,4 @@
-"""Argument checks; messages about arguments are written in this module.
+"""Argument checks that several modules share.
 
 Each check returns the value in the form that the rest of podium uses, or raises an ArgumentError
 that states the name of the parameter, what is wrong, the value, and what to do.
@@ -94,9 +94,9 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" if one of the options is similar, else an empty text."""
     by_lower_case = {option.lower(): option for option in options}
     text = str(value).lower()
-    close = [option for option in by_lower_case if _abbreviated(option) == text]
-    close = close or difflib.get_close_matches(text, list(by_lower_case), n=1)
-    return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""
+    matches = [option for option in by_lower_case if _abbreviated(option) == text]
+    matches = matches or difflib.get_close_matches(text, list(by_lower_case), n=1)
+    return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
 
 
 def _abbreviated(name: str) -> str:
@@ -150,7 +150,7 @@ def _length(name: str, values: Any) -> int:
 
 
 def finite(values: NDArray[np.float64], name: str, qid: Any = None, *, advice: str) -> None:
-    """Raise if a value is NaN or infinite, with their number and the first one's row and group."""
+    """Raise if values are NaN or infinite, with their number and the row and group of the first."""
     is_finite = np.isfinite(values)
     if is_finite.all():
         return

@@ -115,15 +115,15 @@ def refuse_same(read: Iterable[Named], written: Iterable[Named]) -> None:
     ArgumentError
         If two files are the same. The message names both.
     """
-    others = [(file, "read") for file in read]
+    all_used = [(file, "read") for file in read]
     for file in written:
-        for other, use in others:
-            if _is_same(file.path, other.path):
+        for used, use in all_used:
+            if _is_same(file.path, used.path):
                 raise ArgumentError(
-                    f"{file.name} {file.path} is the same file as {other.name} {other.path}, "
+                    f"{file.name} {file.path} is the same file as {used.name} {used.path}, "
                     f"which is {use}. Name another file."
                 )
-        others.append((file, "written too"))
+        all_used.append((file, "written too"))
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -34,8 +34,7 @@ def read(text: object, noun: str, form: str) -> Text:
     Raises
     ------
     ArgumentError
-        If the text has another form, names a parameter twice, or has a k that is not an integer >=
-        1.
+        If the text has another form or names a parameter twice, or k is not an integer >= 1.
 
     Examples
     --------

@@ -55,8 +55,8 @@ def prefetch(context, array, row, column):
 
     def build(target, builder, signature, arguments):
         values = make_array(signature.args[0])(target, builder, arguments[0])
-        place = list(arguments[1:])
-        item = cgutils.get_item_pointer(target, builder, signature.args[0], values, place)
+        indices = list(arguments[1:])
+        item = cgutils.get_item_pointer(target, builder, signature.args[0], values, indices)
         ir = cgutils.ir
         word, line = ir.IntType(32), builder.bitcast(item, cgutils.voidptr_t)
         function_type = ir.FunctionType(ir.VoidType(), [line.type, word, word, word])

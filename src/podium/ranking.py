@@ -96,10 +96,11 @@ class Ranking:
         min_relevance : float
             The smallest relevance of a positive item.
         ties : {"worst", "best", "average", "id", "random"}
-            The order of equal scores: "worst" ranks relevant items last, so that a tie is an error,
-            "best" ranks them first, "id" orders by decreasing `item` (trec_eval's rule), and
-            "random" draws an order. "average" is the mean over all orders. It is available only for
-            measures whose mean is exact; pap and pauc count half of each tied pair.
+            The order of equal scores: "worst" ranks relevant items last, so that a tie counts as a
+            wrong order, "best" ranks them first, "id" orders by decreasing `item` (trec_eval's
+            rule), and "random" draws an order. "average" is the mean over all orders. It is
+            available only for measures whose mean is exact; pap and pauc count half of each tied
+            pair.
         item : (n_rows,), optional
             Integer or string ids; required by ties="id". The order of ties="random" is determined
             by the seed, the group's label and the item, or without items by the row's position in
