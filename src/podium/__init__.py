@@ -1,8 +1,8 @@
-"""podium: measure and train rankings where it counts, at the top of the list.
+"""Metrics and models for the top of ranked lists.
 
-The names below are all that most programs need; each loads its module when it is first used, so
-that `import podium` costs next to nothing. `podium.evaluation` is the module: its function of that
-name, which starts from a Ranking rather than from files or tables, is `podium.evaluation.evaluate`.
+Most programs need only the names below. Each name loads its module at first use, so that
+`import podium` is fast. `podium.evaluate` takes a Ranking, and `podium.measure` takes files or
+tables. `podium.evaluation` is the module that contains both.
 
 Examples
 --------
@@ -82,7 +82,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for, and keep it: the next use is a plain attribute."""
+    """Load a public name at first use and keep it as an attribute of the module."""
     if name in _SUBMODULES:
         return import_module(f"podium.{name}")
     if name not in _HOME:

@@ -1,4 +1,4 @@
-"""The program ``podium``, and ``python -m podium``."""
+"""The program ``podium``, which is also ``python -m podium``."""
 
 import _thread
 import io
@@ -8,25 +8,25 @@ from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line as a process: its signals, its encoding, its exit status.
+    """Run the command line as a process, with its signals, its encoding and its exit status.
 
-    SIGTERM does what Ctrl-C does, so files are whole and nothing is left beside them. Once the
-    work is done neither changes its exit status.
+    SIGTERM has the same effect as Ctrl-C: files are complete and no temporary file remains. After
+    the work is done, neither signal changes the exit status.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.unraisablehook = _interrupt_again
     try:
         _name_encoding()
-        from podium import cli  # here, so that an interrupt is quiet while it loads, too
+        from podium import cli  # here, so that an interrupt is also quiet during the import
 
         cli.main()
     except KeyboardInterrupt:
         print("podium: interrupted.", file=sys.stderr)  # noqa: T201 (a word of the command line)
         sys.exit(130)
     finally:
-        # An interrupt inside an exec() of the library's is marked as unhandled for good, and Python
-        # would end by a signal of its own: the next exec() takes the mark away.
+        # After an interrupt inside exec(), Python marks it as unhandled and would end the process
+        # by a signal. The next exec() removes the mark.
         exec("")
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is signal.default_int_handler:
@@ -34,9 +34,9 @@ def main() -> NoReturn:
 
 
 def _interrupt_again(lost: Any) -> None:
-    """Interrupt once more after an interrupt that came where nothing can be raised.
+    """Interrupt again after an interrupt at a place that cannot raise an exception.
 
-    Callbacks are such places, of which imports have one for each module.
+    Callbacks are such places. Each import of a module runs one.
     """
     if lost.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(signal.raise_signal, (signal.SIGINT,))
@@ -45,11 +45,11 @@ def _interrupt_again(lost: Any) -> None:
 
 
 def _name_encoding() -> None:
-    """Write results as UTF-8 into files and pipes; a terminal shows what its encoding has."""
+    """Write results to files and pipes as UTF-8, and to a terminal in its own encoding."""
     stdout: Any = sys.stdout
     if isinstance(sys.stdout, io.TextIOWrapper):
-        known = {"errors": "backslashreplace"} if stdout.isatty() else {"encoding": "utf-8"}
-        stdout.reconfigure(**known)
+        settings = {"errors": "backslashreplace"} if stdout.isatty() else {"encoding": "utf-8"}
+        stdout.reconfigure(**settings)
 
 
 if __name__ == "__main__":

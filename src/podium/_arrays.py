@@ -1,7 +1,7 @@
-"""Arrays and a description in one file: safetensors, with JSON in its header.
+"""Arrays and their description in one file: safetensors, with JSON in its header.
 
-Reading such a file runs no code from it, whoever wrote it. A digest in the header tells a file
-that was damaged; it does not reveal one that was made to deceive.
+Reading such a file does not run code from it. The digest in the header detects damage. It does
+not detect deliberate changes, because anyone can compute it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Wanted: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
 
 _DIGEST = re.compile(r'(.*), "digest": "([0-9a-f]{32})"}', re.DOTALL)
 _RENAMED = {"eval_measure": "eval_metric"}  # parameters of 0.1
-_TEXT, _ENDS = ".utf8", ".ends"  # of an array of strings: its letters, and where each ends
+_TEXT, _ENDS = ".utf8", ".ends"  # suffixes of an array of strings: its bytes, the end of each
 
 
 def write_arrays(
@@ -39,44 +39,46 @@ def write_arrays(
     arrays: Mapping[str, NDArray[Any]],
     header: Mapping[str, Any],
 ) -> None:
-    """Write a file whole or not at all: a full disk leaves the one that was there.
+    """Write a file completely or not at all; on an error, an existing file remains.
 
     Parameters
     ----------
     path : path
-        In a folder that exists.
+        A path in an existing folder.
     kind : str
-        What the file holds, as "podium_factorization": only what asks for this kind reads it.
+        The kind of the contents, such as "podium_factorization". Only a reader of this kind accepts
+        the file.
     format : int
-        Version of what `arrays` and `header` hold; only the same one is read.
+        The version of `arrays` and `header`. Only a reader of this version accepts the file.
     arrays : mapping of str to array
-        Of numbers, of any shape, or of strings, of one axis. C-ordered ones are not copied.
+        Arrays of numbers, of any shape, or of strings, with one axis. C-ordered arrays are not
+        copied.
     header : mapping
-        The rest, as JSON can hold it.
+        Other contents that JSON can represent.
 
     Raises
     ------
     ArgumentError
-        If there is no such folder.
+        If path is a folder, or its folder does not exist.
     OSError
-        If the file can't be written.
+        If the file cannot be written.
     """
-    place = Path(path)
-    if place.is_dir():
-        raise ArgumentError(f"path {place} is a folder. Give the path of a file.")
-    if not place.parent.is_dir():
-        raise ArgumentError(f"path {place} lies in a folder that does not exist. Create it first.")
-    plain: Arrays = {}
+    target = Path(path)
+    if target.is_dir():
+        raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
+    if not target.parent.is_dir():
+        raise ArgumentError(f"path {target} lies in a folder that does not exist. Create it first.")
+    stored: Arrays = {}
     for name, array in arrays.items():
-        plain |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
+        stored |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
-    text = with_digest(text, plain)
-    with replacing(place) as beside:
-        _save(plain, beside, {kind: text})
+    text = with_digest(text, stored)
+    with replacing(target) as beside:
+        _save(stored, beside, {kind: text})
 
 
 def holds_arrays(path: Path) -> bool:
-    """Whether a file begins as safetensors do: the length of a header, then the header."""
+    """Return whether a file begins like a safetensors file: the length of a header, then "{"."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -93,35 +95,34 @@ def read_arrays(
     ----------
     path : path
     kind, format
-        As they were written; one of several kinds may be.
+        The kind, or a sequence of accepted kinds, and the version of the contents.
     what : str
-        What messages call such a file.
+        The name of such a file in messages.
 
     Returns
     -------
     header : dict
-        With its "format", and its "digest" unless an earlier version wrote it.
+        The header with its "format", and its "digest" unless an earlier version wrote the file.
     arrays : dict of arrays
-        In memory of their own.
+        Copies in memory.
 
     Raises
     ------
     DataError
-        If the file is missing, cut short, damaged, of another kind, or of another format; one
-        sentence.
+        If the file is missing, cut short, damaged, of another kind or of another format.
     """
     place = Path(path)
     kinds, arrays = _opened(place, what)
-    wanted = [kind] if isinstance(kind, str) else kind
-    kind = next((each for each in wanted if each in kinds), wanted[0])
+    accepted = [kind] if isinstance(kind, str) else kind
+    kind = next((candidate for candidate in accepted if candidate in kinds), accepted[0])
     header = _header(kinds.get(kind))
     if header is None:
         others = [other for other in kinds if other.startswith("podium_") and other != kind]
-        held = (
+        contents = (
             f": it holds a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
         )
         raise DataError(
-            f"{place} is a safetensors file, but not one that podium saved a {what} to{held}."
+            f"{place} is a safetensors file, but not one that podium saved a {what} to{contents}."
         )
     if "digest" in header and not is_whole(kinds[kind], arrays):
         raise DataError(
@@ -134,25 +135,25 @@ def read_arrays(
         )
     try:
         return header, _with_strings(arrays)
-    except (KeyError, TypeError, ValueError) as wrong:
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{place} has strings that can't be read ({wrong}). Save the {what} again."
+            f"{place} has strings that can't be read ({error}). Save the {what} again."
         ) from None
 
 
 def params_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a saved model, under the names that they have by now."""
+    """Return the parameters of a saved model under their current names."""
     params: dict[str, Any] = dict(header["params"])
     return {_RENAMED.get(name, name): value for name, value in params.items()}
 
 
 def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
-    """Raise unless arrays are there, of the shape and the type that are wanted, and finite.
+    """Raise unless all arrays exist, have the given shapes and types, and are finite.
 
     Raises
     ------
     ArgumentError
-        That names the first array that is not.
+        If an array is missing or wrong. The message names the first one.
     """
     for name, (shape, kind) in wanted.items():
         if not isinstance(arrays.get(name), np.ndarray):
@@ -172,7 +173,7 @@ def with_digest(text: str, arrays: Arrays) -> str:
 
 
 def is_whole(text: str, arrays: Arrays) -> bool:
-    """Tell whether text and arrays are as `with_digest` saw them."""
+    """Return whether text and arrays match the digest that `with_digest` added."""
     signed = _DIGEST.fullmatch(text)
     return signed is not None and _digest(f"{signed[1]}}}", arrays) == signed[2]
 
@@ -181,7 +182,7 @@ def _digest(text: str, arrays: Arrays) -> str:
     digest = blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
         array = _ordered(arrays[name])
-        # safetensors writes the low byte first, whatever order the array has.
+        # safetensors always writes the low byte first.
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         digest.update(repr((name, array.dtype.str, array.shape)).encode())
         digest.update(array.data)
@@ -196,13 +197,13 @@ def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:
         with safe_open(place, framework="numpy") as file:
             kinds = dict(file.metadata() or {})
             return kinds, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as wrong:
+    except (SafetensorError, OSError, ValueError) as error:
         raise DataError(
-            f"{place} is cut short or no {what} file ({wrong}). Save the {what} again."
+            f"{place} is cut short or no {what} file ({error}). Save the {what} again."
         ) from None
-    except (AttributeError, TypeError) as wrong:
+    except (AttributeError, TypeError) as error:
         raise DataError(
-            f"{place} has numbers of a type that podium saves none of ({wrong}). Save the {what} "
+            f"{place} has numbers of a type that podium saves none of ({error}). Save the {what} "
             "again."
         ) from None
 
@@ -216,7 +217,7 @@ def _header(text: str | None) -> dict[str, Any] | None:
 
 
 def _save(arrays: Arrays, place: Path, metadata: Mapping[str, str]) -> None:
-    """Write without the bytes of all arrays in memory once more."""
+    """Write arrays without a copy of all bytes in memory."""
     try:
         save_file(arrays, place, metadata=metadata)
     except SafetensorError as error:
@@ -227,12 +228,12 @@ def _save(arrays: Arrays, place: Path, metadata: Mapping[str, str]) -> None:
 
 
 def _ordered(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array whose bytes lie in C order: safetensors writes them as they lie."""
+    """Return the array in C order, because safetensors writes the bytes in memory order."""
     return np.asarray(array, order="C")
 
 
 def _letters(name: str, array: NDArray[np.str_]) -> Arrays:
-    """Return strings as their UTF-8 bytes, one after the other, and where each ends."""
+    """Return strings as their concatenated UTF-8 bytes and the end of each string."""
     words = [word.encode() for word in array.tolist()]
     ends = np.cumsum([len(word) for word in words], dtype=np.int64)
     return {
@@ -242,7 +243,7 @@ def _letters(name: str, array: NDArray[np.str_]) -> Arrays:
 
 
 def _with_strings(arrays: Arrays) -> Arrays:
-    """Put bytes and ends together again."""
+    """Replace each pair of bytes and ends by its array of strings."""
     texts = {name.removesuffix(_TEXT) for name in arrays if name.endswith(_TEXT)}
     strings = {
         name: _words(arrays[f"{name}{_TEXT}"].tobytes(), arrays[f"{name}{_ENDS}"].tolist())

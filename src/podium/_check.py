@@ -1,7 +1,7 @@
-"""Argument checks: the only place that words an argument error.
+"""Argument checks that several modules share.
 
-Each check returns the value in the form that the rest of podium works with, or raises an
-ArgumentError that says what is wrong with the parameter's own name, what came, and what to do.
+Each check returns the value in the form that the rest of podium uses, or raises an ArgumentError
+that states the name of the parameter, what is wrong, the value, and what to do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cutoff(k: Any, *, name: str = "k", required: Literal[True] = True) -> int: .
 @overload
 def cutoff(k: Any, *, name: str = "k", required: bool) -> int | None: ...
 def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
-    """Return k as an int >= 1; None (the whole list) only where it is not required."""
+    """Return k as an int >= 1; None (the whole list) is accepted only if not required."""
     if k is None and not required:
         return None
     try:
@@ -39,15 +39,17 @@ def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
     if value > _LARGEST:
         raise ArgumentError(f"{name} must be below 2 ** 63, got {value}.")
     if value < 1:
-        whole = "" if required else " or None" + " (the whole list)" * (name in ("k", "depth"))
-        raise ArgumentError(f"{name} must be an integer >= 1{whole}, got {k!r}.")
+        alternative = (
+            "" if required else " or None" + " (the whole list)" * (name in ("k", "depth"))
+        )
+        raise ArgumentError(f"{name} must be an integer >= 1{alternative}, got {k!r}.")
     return value
 
 
 def number(
     value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
 ) -> float:
-    """Return value as a float inside [low, high], or above low where strict."""
+    """Return value as a float inside [low, high], or greater than low if strict."""
     try:
         result = float(value)
     except (TypeError, ValueError):
@@ -60,7 +62,7 @@ def number(
 
 
 def choice(value: Any, name: str, options: Sequence[T]) -> T:
-    """Return value if it is one of the options, else say which they are."""
+    """Return value if it is one of the options, else raise with the options."""
     if isinstance(value, str):
         for option in options:
             if value == option:
@@ -78,7 +80,7 @@ def flag(value: Any, name: str) -> bool:
 
 
 def is_sparse(value: object) -> bool:
-    """Return whether it is a sparse matrix of SciPy, which need not be imported for that."""
+    """Return whether value is a sparse matrix of SciPy, without importing SciPy."""
     return hasattr(value, "tocsr")
 
 
@@ -89,12 +91,12 @@ def listed(options: Iterable[str]) -> str:
 
 
 def nearest(value: Any, options: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" where one of the options is close, else nothing."""
-    known = {option.lower(): option for option in options}
+    """Return " Did you mean 'x'?" if one of the options is similar, else an empty text."""
+    by_lower_case = {option.lower(): option for option in options}
     text = str(value).lower()
-    close = [option for option in known if _abbreviated(option) == text]
-    close = close or difflib.get_close_matches(text, list(known), n=1)
-    return f" Did you mean {known[close[0]]!r}?" if close else ""
+    matches = [option for option in by_lower_case if _abbreviated(option) == text]
+    matches = matches or difflib.get_close_matches(text, list(by_lower_case), n=1)
+    return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
 
 
 def _abbreviated(name: str) -> str:
@@ -104,7 +106,7 @@ def _abbreviated(name: str) -> str:
 
 
 def array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return values as an array, unless they are lists of several lengths."""
+    """Return values as an array; lists of several lengths are an error."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -130,7 +132,7 @@ def one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def equal_length(**arrays: Any) -> None:
-    """Raise unless all the named arrays have the length of the first."""
+    """Raise unless all named arrays have the length of the first."""
     lengths = {name: _length(name, array) for name, array in arrays.items()}
     first, reference = next(iter(lengths.items()), ("", 0))
     for name, length in lengths.items():
@@ -143,19 +145,19 @@ def equal_length(**arrays: Any) -> None:
 def _length(name: str, values: Any) -> int:
     try:
         return len(values)
-    except TypeError:  # of a number, an iterator, and a sparse matrix
+    except TypeError:  # a number, an iterator or a sparse matrix
         raise ArgumentError(f"{name} must be a column of values, got {values!r}.") from None
 
 
 def finite(values: NDArray[np.float64], name: str, qid: Any = None, *, advice: str) -> None:
-    """Raise where a value is NaN or infinite: how many, and the first one's row and group."""
-    good = np.isfinite(values)
-    if good.all():
+    """Raise if values are NaN or infinite, with their number and the row and group of the first."""
+    is_finite = np.isfinite(values)
+    if is_finite.all():
         return
-    bad = np.flatnonzero(~good)
+    bad_rows = np.flatnonzero(~is_finite)
     raise ArgumentError(
-        f"{name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
-        f"first at row {bad[0]}{_group(qid, bad[0])}. {advice}"
+        f"{name} has {bad_rows.size} non-finite value{'s' if bad_rows.size > 1 else ''}, "
+        f"first at row {bad_rows[0]}{_group(qid, bad_rows[0])}. {advice}"
     )
 
 
@@ -182,7 +184,10 @@ def relevance(
 
 
 def grouped(qid: Any, reader: str, *, request: str, where: str = "") -> None:
-    """Raise where no qid came and something reads groups: all rows are then no list to judge."""
+    """Raise if qid is missing although `reader` uses groups.
+
+    Without qid, all rows would be one group.
+    """
     if qid is not None or not reader:
         return
     routed = f"sklearn.set_config(enable_metadata_routing=True) and .{request}(qid=True)"
@@ -194,7 +199,7 @@ def grouped(qid: Any, reader: str, *, request: str, where: str = "") -> None:
 
 
 def extra(module: str, name: str, purpose: str) -> ModuleType:
-    """Import an optional dependency, or say which extra brings it."""
+    """Import an optional dependency, or raise with the extra that contains it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -204,7 +209,7 @@ def extra(module: str, name: str, purpose: str) -> ModuleType:
 
 
 def label(value: Any) -> str:
-    """Return a group label as it reads in a message: 7 or 'u93'."""
+    """Return a group label as messages show it: 7 or 'u93'."""
     return repr(cast("Any", value).item() if isinstance(value, np.generic) else value)
 
 
@@ -221,7 +226,7 @@ def _kind(values: Any) -> str:
 def weights(
     values: ArrayLike, n_rows: int, qid: Any = None, *, name: str = "weights"
 ) -> NDArray[np.float64]:
-    """Return finite weights >= 0, one for each row."""
+    """Return finite weights >= 0, one per row."""
     array = column(values, name)
     if array.size != n_rows:
         raise ArgumentError(f"{name} must have one value per row, {n_rows}, got {array.size}.")
@@ -235,7 +240,7 @@ def weights(
 
 
 def open_fraction(value: Any, name: str) -> float:
-    """Return value as a float between 0 and 1, both left out."""
+    """Return value as a float > 0 and < 1."""
     try:
         result = float(value)
     except (TypeError, ValueError):
@@ -246,7 +251,7 @@ def open_fraction(value: Any, name: str) -> float:
 
 
 def no_infinity(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    """Return values that are finite or nan (undefined)."""
+    """Return values that are all finite or nan (undefined)."""
     infinite = np.isinf(values)
     if infinite.any():
         raise ArgumentError(
@@ -257,11 +262,11 @@ def no_infinity(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 
 
 def probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return float64 values in [0, 1] or nan."""
+    """Return float64 values that are in [0, 1] or nan."""
     array = column(values, name)
-    bad = (array < 0) | (array > 1)
-    if bad.any():
-        first = int(np.argmax(bad))
+    is_outside = (array < 0) | (array > 1)
+    if is_outside.any():
+        first = int(np.argmax(is_outside))
         raise ArgumentError(f"{name} must lie in [0, 1], got {array[first]:g} at position {first}.")
     return array
 
@@ -283,7 +288,7 @@ def count(value: Any, name: str) -> int:
 
 
 def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> None:
-    """Raise for a parameter that is not among the known ones."""
+    """Raise if a parameter is not among the known ones."""
     for param in given:
         if param not in known:
             raise ArgumentError(
@@ -293,7 +298,7 @@ def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> N
 
 
 def plain_value(word: str) -> Any:
-    """Return none, true, false or a number for a word that says it, or else the word."""
+    """Return the value of none, true, false or a number, or else the word itself."""
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
     for kind in (int, float):

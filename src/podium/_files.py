@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all, and files that must not be written over.
+"""Files that are written completely or not at all, and checks against overwriting input files.
 
-A file is written in a folder of its own beside its place, `.podium-<digest of its name>-<random>`,
-and moved from there once it is whole. The folder holds a file that is locked as long as its
-process lives. So the next write of the same name can tell what a killed process has left, and
-removes it. Where files can't be locked, nothing is removed.
+A file is written in a temporary folder beside its path, `.podium-<digest of its name>-<random>`,
+and moved to its path when it is complete. The folder contains a lock file that stays locked as
+long as the process lives. The next write of the same name uses the lock to find and remove the
+folders of killed processes. If files cannot be locked, nothing is removed.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from typing import IO, NamedTuple
 from podium.errors import ArgumentError
 
 _LOCK = "lock"
-_MOST_LINKS = 40  # as many as Linux follows
+_MOST_LINKS = 40  # the limit of Linux
 
 
 @contextmanager
 def replacing(path: Path) -> Generator[Path]:
-    """Give a path to write to, whose file takes the place of `path` when the block succeeds.
+    """Yield a temporary path whose file replaces `path` when the block succeeds.
 
-    The file is on the disk before it is moved. Where anything fails, a full disk too, the file
-    that was there stays, and nothing is left beside it. A link stays, and what it points to is
-    replaced. The mode of the old file is kept, and its owner where that is allowed. What is no
-    regular file (a device, a pipe, /dev/stdout) gets the bytes once they are whole.
+    The file is synchronised to disk before it is moved. After an error, such as a full disk, the
+    old file remains and the temporary file is removed. If `path` is a link, the link remains and
+    its target is replaced. The new file gets the mode of the old one, and its owner if permitted.
+    If `path` is not a regular file (a device, a pipe, /dev/stdout), it receives the bytes when the
+    file is complete.
 
     Raises
     ------
     OSError
-        If the file can't be written; its filename is `path`.
+        If the file cannot be written. Its filename is `path`.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def replacing(path: Path) -> Generator[Path]:
 
 
 def is_stream(path: Path) -> bool:
-    """Tell a device, a pipe or an open file, which can't be replaced, from a file or none.
+    """Return whether path is a device, a pipe or an open file, which cannot be replaced.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def is_stream(path: Path) -> bool:
 
 
 def is_plain_stream(path: Path) -> bool:
-    """Tell a device or a pipe whose name has no suffix, which gets the plainest format.
+    """Return whether path is a stream without a suffix, which is written in the plainest format.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def is_plain_stream(path: Path) -> bool:
 
 
 def check_writable(path: Path) -> None:
-    """Raise an OSError where `replacing` could not begin to write."""
+    """Raise an OSError if `replacing` could not start to write."""
     if is_stream(path):
         if _descriptor(path) is None and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -100,38 +101,38 @@ def check_writable(path: Path) -> None:
 
 
 class Named(NamedTuple):
-    """A file, and how a message calls it: "--out", "TRUTH"."""
+    """A file and its name in messages, such as "--out" or "TRUTH"."""
 
     name: str
     path: Path
 
 
 def refuse_same(read: Iterable[Named], written: Iterable[Named]) -> None:
-    """Refuse files to write that are also read, and two that are one file, also through links.
+    """Raise if a file to write is also read, or is written twice; links are followed.
 
     Raises
     ------
     ArgumentError
-        If two are the same; it names both.
+        If two files are the same. The message names both.
     """
-    others = [(file, "read") for file in read]
+    all_used = [(file, "read") for file in read]
     for file in written:
-        for other, use in others:
-            if _is_same(file.path, other.path):
+        for used, use in all_used:
+            if _is_same(file.path, used.path):
                 raise ArgumentError(
-                    f"{file.name} {file.path} is the same file as {other.name} {other.path}, "
+                    f"{file.name} {file.path} is the same file as {used.name} {used.path}, "
                     f"which is {use}. Name another file."
                 )
-        others.append((file, "written too"))
+        all_used.append((file, "written too"))
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Tell whether two paths are one file; a character device, as /dev/null, serves for two."""
+    """Return whether two paths are one file; character devices such as /dev/null can be shared."""
     if os.path.normcase(os.path.realpath(one)) != os.path.normcase(os.path.realpath(other)):
         try:
             if not one.samefile(other):
                 return False
-        except OSError:  # one of them is not there
+        except OSError:  # one of them does not exist
             return False
     return not one.is_char_device()
 
@@ -143,25 +144,25 @@ def _beside(path: Path) -> Generator[Path]:
     target = _target(path)
     old = target.stat() if target.exists() else None
     with _own_folder(target) as (folder, mode):
-        place = folder / path.name  # with its suffix, which writers read the format off
-        yield place
-        with place.open("rb+") as file:
+        temporary = folder / path.name  # keep the suffix: writers derive the format from it
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        _take_after(place, old, mode)
-        place.replace(target)
+        _take_after(temporary, old, mode)
+        temporary.replace(target)
 
 
 @contextmanager
 def _through(path: Path) -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix=".podium-") as folder:
-        place = Path(folder, path.name)
-        yield place
-        with place.open("rb") as whole, _opened(path) as target:
-            shutil.copyfileobj(whole, target)
+        temporary = Path(folder, path.name)
+        yield temporary
+        with temporary.open("rb") as source, _opened(path) as target:
+            shutil.copyfileobj(source, target)
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a stream; a file that is open already goes on where it is."""
+    """Open a stream; a file that is already open continues at its position."""
     number = _descriptor(path)
     if number is None:
         return path.open("wb")
@@ -170,7 +171,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _target(path: Path) -> Path:
-    """Return where a link points, which need not exist."""
+    """Return the target of a link, which may not exist."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
@@ -178,7 +179,7 @@ def _target(path: Path) -> Path:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return which open file of this process a path names, as /dev/stdout and /dev/fd/3 do."""
+    """Return the descriptor of the open file that a path such as /dev/stdout or /dev/fd/3 names."""
     open_files = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
     for _ in range(_MOST_LINKS):
         if path.name.isdecimal() and os.path.realpath(path.parent) in open_files:
@@ -190,7 +191,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 def _take_after(place: Path, old: os.stat_result | None, mode: int) -> None:
-    """Give a new file the mode and the owner of the old one, or the mode of any new file."""
+    """Set the mode and the owner of the old file, or else the given mode."""
     new = place.stat()
     if old is not None:
         mode = stat.S_IMODE(old.st_mode)
@@ -198,13 +199,13 @@ def _take_after(place: Path, old: os.stat_result | None, mode: int) -> None:
             with suppress(PermissionError):
                 os.chown(place, old.st_uid, old.st_gid)
     if stat.S_IMODE(new.st_mode) != mode:
-        with suppress(PermissionError):  # of file systems that have no modes
+        with suppress(PermissionError):  # the file system may have no modes
             place.chmod(mode)
 
 
 @contextmanager
 def _own_folder(target: Path) -> Generator[tuple[Path, int]]:
-    """Give a new folder beside `target`, and the mode that new files have here."""
+    """Yield a new folder beside `target`, and the mode of new files in the parent folder."""
     start = f".podium-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
     _remove_dead(target.parent, start)
     folder, lock = _locked_folder(target.parent, start)
@@ -216,7 +217,7 @@ def _own_folder(target: Path) -> Generator[tuple[Path, int]]:
 
 
 def _locked_folder(parent: Path, start: str) -> tuple[Path, int]:
-    """Make a folder, and lock the file that says that it is in use."""
+    """Create a folder and lock the file that marks it as used."""
     while True:
         folder = parent / f"{start}{secrets.token_hex(4)}"
         folder.mkdir(mode=0o700)
@@ -224,7 +225,7 @@ def _locked_folder(parent: Path, start: str) -> tuple[Path, int]:
         try:
             number = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         except (FileExistsError, FileNotFoundError):
-            continue  # between these lines another process took the folder for a dead one's
+            continue  # another process removed the folder before the lock file existed
         except OSError:
             folder.rmdir()
             raise
@@ -235,12 +236,12 @@ def _locked_folder(parent: Path, start: str) -> tuple[Path, int]:
 
 
 def _remove_dead(parent: Path, start: str) -> None:
-    """Remove the folders of processes that live no longer."""
+    """Remove the folders of processes that have ended."""
     try:
-        found = [each for each in parent.iterdir() if each.name.startswith(start)]
-    except OSError:  # a folder that may be written to, and not read
+        folders = [path for path in parent.iterdir() if path.name.startswith(start)]
+    except OSError:  # the folder may be writable but not readable
         return
-    for folder in found:
+    for folder in folders:
         if not folder.is_symlink():
             _remove_if_dead(folder)
 
@@ -257,7 +258,7 @@ def _remove_if_dead(folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(number)
-    if is_dead:  # Windows removes no file that is open, as the lock was
+    if is_dead:  # again, because Windows does not remove open files, and the lock was open
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -266,7 +267,7 @@ if sys.platform == "win32":
 
     def lock_file(number: int, *, wait: bool) -> bool:
         """Lock an open file; return whether that was possible."""
-        del wait  # a file that is open can't be removed, so there is nothing to wait for
+        del wait  # open files cannot be removed on Windows, so waiting is unnecessary
         try:
             msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -286,5 +287,5 @@ else:
 
 
 def _is_ours(name: object) -> bool:
-    """Tell an error of the file beside, or of a file that was not named, from another's."""
+    """Return whether an error concerns a temporary file of this module, or names no file."""
     return name is None or f"{os.sep}.podium-" in str(name)

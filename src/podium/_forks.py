@@ -1,4 +1,4 @@
-"""Threads that another library keeps: a forked process has none of them and would wait for ever."""
+"""Detection of threads that a fork lost: the child process has none and would wait forever."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from podium.errors import ForkError
 
 
 class Pool:
-    """The threads of a library, and the process in which they began.
+    """The threads of a library, and the process that started them.
 
     Parameters
     ----------
     library : str
         The library's name, for messages.
     has_begun : function, optional
-        Returns whether the threads run in this process, whoever began them. It is called before
-        each fork.
+        A function that returns whether the threads run in this process, whatever started them. It
+        is called before each fork.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class Pool:
             os.register_at_fork(before=self._look)
 
     def refuse_lost(self) -> None:
-        """Raise if the threads stayed behind in the process that this one was forked from.
+        """Raise if this process was forked from the process that has the threads.
 
         Raises
         ------
         ForkError
-            If a process forked after the threads had begun.
+            If a process was forked after the threads had started.
         """
         if self._home not in (None, os.getpid()):
             raise ForkError(
@@ -49,7 +49,7 @@ class Pool:
             )
 
     def enter(self) -> None:
-        """Note that the threads are used here, or raise as `refuse_lost` does."""
+        """Record that the threads are used in this process, or raise as `refuse_lost` does."""
         self.refuse_lost()
         self._home = os.getpid()
 
@@ -59,7 +59,7 @@ class Pool:
 
 
 def thread_named(pattern: str) -> bool:
-    """Return whether Linux shows a thread of this process whose name begins with a pattern."""
+    """Return whether this process has a thread whose name starts with a pattern (Linux only)."""
     names = (_name(thread) for thread in Path("/proc/self/task").glob("*/comm"))
     return any(re.match(pattern, name) for name in names)
 

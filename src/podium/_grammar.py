@@ -1,4 +1,4 @@
-"""The one grammar of names: ``name(param=value, …)@k``, taken apart and written."""
+"""The grammar of names, ``name(param=value, …)@k``: parsing and writing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from podium.errors import ArgumentError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_:-]*")
-"""What may be a name."""
+"""The pattern of names."""
 
 _FORM = re.compile(rf"\s*({NAME.pattern})\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]*))?\s*", re.DOTALL)
 
 
 class Text(NamedTuple):
-    """The parts of a text ``name(param=value, …)@k``; the values are words still."""
+    """The parts of a text ``name(param=value, …)@k``; the values are strings."""
 
     name: str
     params: dict[str, str]
@@ -29,12 +29,12 @@ def read(text: object, noun: str, form: str) -> Text:
     ----------
     text : str
     noun, form : str
-        Its kind and its form, for messages.
+        The kind and the form of the text, for messages.
 
     Raises
     ------
     ArgumentError
-        If the text has another form, names a parameter twice, or has a k that is no integer >= 1.
+        If the text has another form or names a parameter twice, or k is not an integer >= 1.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def _cutoff(word: str, text: object) -> int:
 
 
 def divided(text: str) -> list[str] | None:
-    """Divide a text at the commas outside of its parentheses; None where these do not match.
+    """Divide a text at the commas outside parentheses; return None if these do not match.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def divided(text: str) -> list[str] | None:
 
 
 def write(name: str, params: Mapping[str, Any], k: int | None) -> str:
-    """Return the text of a name, parameters and a cutoff; `read` takes it apart again."""
+    """Return the text of a name, parameters and a cutoff; `read` is the inverse."""
     inside = ",".join(f"{param}={word(value)}" for param, value in params.items())
     return f"{name}{f'({inside})' if inside else ''}{'' if k is None else f'@{k}'}"
 
 
 def word(value: object) -> str:
-    """Return a value as a word of a text."""
+    """Return a value as it is written in a text."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

@@ -1,7 +1,7 @@
-"""Compiled loops over groups: laying rows out by group, and ranking the rows of each group.
+"""Compiled loops over groups: grouping rows, and ranking the rows of each group.
 
-`kernel` is the one decorator for all of podium's `*_kernels.py` files. Kernels take typed
-contiguous arrays, write into arrays that they are given, check nothing, and add in float64.
+All `*_kernels.py` files of podium use the decorator `kernel`. Kernels take typed contiguous
+arrays, write into arrays that they are given, check nothing, and add in float64.
 """
 
 from __future__ import annotations
@@ -19,49 +19,48 @@ from numpy.typing import NDArray
 A = TypeVar("A", bound=np.generic)
 
 WORST, BEST, AVERAGE, ID, RANDOM = 1, 2, 3, 4, 5
-"""Tie rules."""
+"""Codes of the tie rules."""
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call, keep the code on disk, release the lock while it runs.
+    """Compile at the first call, cache the code on disk, and release the interpreter's lock.
 
-    error_model="numpy": a division by zero gives nan, which is what an undefined group is.
+    With error_model="numpy", a division by zero gives nan, the value of an undefined group.
     """
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
 def summing_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile as `kernel` does, free to reorder the terms of a sum so that it vectorises.
+    """Compile as `kernel` does, but allow reordered sums, so that they are vectorised.
 
-    For long dot products, which run several times faster. The order depends on the machine's
-    vector width and on nothing else: the same call gives the same bits, whatever the threads.
-    Nothing is assumed of nan, inf or signed zeros.
+    Use it for long dot products, which then run several times faster. The order of the terms
+    depends only on the machine's vector width: equal calls give equal bits, for any number of
+    threads. nan, inf and signed zeros keep their meaning.
     """
-    free = {"reassoc", "contract"}
-    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=free)(function)
+    allowed = {"reassoc", "contract"}
+    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=allowed)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Copy into each kernel that calls it: for steps of an innermost loop, where a call counts."""
+    """Copy the function into each kernel that calls it, for calls in innermost loops."""
     return numba.njit(inline="always", error_model="numpy")(function)
 
 
 @intrinsic
 def prefetch(context, array, row, column):
-    """Ask for the line of memory that holds array[row, column], without waiting for it.
+    """Start to load the cache line that contains array[row, column], without waiting for it.
 
-    For rows that are read in no order that the processor foresees: twice as fast. No effect on
-    any value.
+    Loops that read rows in an unpredictable order run twice as fast with it. It changes no value.
     """
 
     def build(target, builder, signature, arguments):
         values = make_array(signature.args[0])(target, builder, arguments[0])
-        place = list(arguments[1:])
-        item = cgutils.get_item_pointer(target, builder, signature.args[0], values, place)
+        indices = list(arguments[1:])
+        item = cgutils.get_item_pointer(target, builder, signature.args[0], values, indices)
         ir = cgutils.ir
         word, line = ir.IntType(32), builder.bitcast(item, cgutils.voidptr_t)
-        form = ir.FunctionType(ir.VoidType(), [line.type, word, word, word])
-        call = builder.module.declare_intrinsic("llvm.prefetch", [line.type], form)
+        function_type = ir.FunctionType(ir.VoidType(), [line.type, word, word, word])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [line.type], function_type)
         builder.call(call, [line, word(0), word(3), word(1)])  # to read, keep, data
         return target.get_dummy_value()
 
@@ -70,7 +69,7 @@ def prefetch(context, array, row, column):
 
 @kernel
 def mix(bits):
-    """Scramble 64 bits (the finaliser of SplitMix64)."""
+    """Scramble 64 bits with the finaliser of SplitMix64."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
@@ -79,8 +78,8 @@ def mix(bits):
 def read_only(array: NDArray[A]) -> NDArray[A]:
     """Return a contiguous view that cannot be written to.
 
-    To numba that is another type: a kernel that is always given one is compiled once, whoever
-    made the array.
+    Read-only arrays have their own type in numba. A kernel whose argument is always such a view is
+    compiled only once.
     """
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -89,26 +88,26 @@ def read_only(array: NDArray[A]) -> NDArray[A]:
 
 @kernel
 def counting_order(codes, offsets, order):
-    """Write the stable row order that groups equal codes; offsets become the group bounds."""
+    """Write the stable row order that groups equal codes; offsets receive the group bounds."""
     n_groups = offsets.size - 1
-    # Sizes, then their sums, then each row to the next place of its code.
+    # Count the sizes, sum them to offsets, then put each row at the next position of its code.
     for i in range(codes.size):
         offsets[codes[i] + 1] += 1
     for g in range(n_groups):
         offsets[g + 1] += offsets[g]
-    place = offsets[:-1].copy()
+    next_position = offsets[:-1].copy()
     for i in range(codes.size):
         g = codes[i]
-        order[place[g]] = i
-        place[g] += 1
+        order[next_position[g]] = i
+        next_position[g] += 1
 
 
 @kernel
 def sort_falling(keys, order, n, spare):
-    """Reorder order[:n] so that keys[order] falls; equal keys keep their order.
+    """Reorder order[:n] so that keys[order] decreases; equal keys keep their order.
 
-    A merge sort over insertion-sorted runs of 16: as fast as NumPy's on lists of the usual
-    length, and compiled in a fraction of the time that numba takes for np.argsort.
+    A merge sort over insertion-sorted runs of 16. It is as fast as NumPy's on lists of the usual
+    length, and compiles in a fraction of the time that numba takes for np.argsort.
     """
     for start in range(0, n, 16):
         for i in range(start + 1, min(start + 16, n)):
@@ -125,7 +124,7 @@ def sort_falling(keys, order, n, spare):
             middle, end = start + width, min(start + 2 * width, n)
             if keys[order[middle - 1]] >= keys[order[middle]]:
                 continue
-            for i in range(start, middle):  # an assignment of slices compiles ten times slower
+            for i in range(start, middle):  # a slice assignment takes ten times longer to compile
                 spare[i] = order[i]
             i, j = start, middle
             for k in range(start, end):
@@ -158,12 +157,12 @@ def _longest(offsets):
 
 @kernel
 def rank_rows(offsets, scores, tie_keys, sign, values, tied):
-    """Reorder `values` within each group by falling score; equal scores by rising sign * key.
+    """Reorder `values` in each group by decreasing score, equal scores by increasing sign * key.
 
-    `tie_keys` may be empty (equal scores then keep their order), or `values` itself: a group's
-    order is known before its values move. `tied`, where not empty, becomes True for a row whose
-    score equals the next row's of its group. Groups whose scores fall strictly (the usual
-    input) are only read.
+    `tie_keys` may be empty, in which case equal scores keep their order, or `values` itself: the
+    order of a group is computed before its values move. If `tied` is not empty, it becomes True for
+    a row whose score equals that of the next row of its group. Groups with strictly decreasing
+    scores, the usual input, are only read.
     """
     longest = _longest(offsets)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -172,7 +171,7 @@ def rank_rows(offsets, scores, tie_keys, sign, values, tied):
         lo, hi = offsets[g], offsets[g + 1]
         if _falls(scores, lo, hi):
             continue
-        # By tie key, then by score: the sort is stable, so equal scores stay by tie key.
+        # Sort by tie key, then by score. The sort is stable: equal scores stay in tie-key order.
         n = hi - lo
         for i in range(n):
             order[i] = i
@@ -193,7 +192,7 @@ def rank_rows(offsets, scores, tie_keys, sign, values, tied):
 
 @kernel
 def drawn_keys(bits, groups, offsets, items, out):
-    """Write a number in [0, 1) for each row that the seed's bits, its group and item determine."""
+    """Write a number in [0, 1) per row, determined by the seed's bits, its group and its item."""
     for g in range(offsets.size - 1):
         stream = mix(bits ^ mix(groups[g]))
         for i in range(offsets[g], offsets[g + 1]):
@@ -202,21 +201,24 @@ def drawn_keys(bits, groups, offsets, items, out):
 
 @kernel
 def tie_key(rule, grade, item, stream):
-    """Return what orders equal scores, by falling key; `stream` is the user's random bits."""
+    """Return the key by which equal scores are ordered, highest first.
+
+    `stream` contains the random bits of the user.
+    """
     if rule == WORST:
         return -grade
     if rule == BEST:
         return grade
     if rule == ID:
         return float(item)
-    if rule == RANDOM:  # 53 bits from (seed, user, item): blocks and depths cannot change them
+    if rule == RANDOM:  # 53 bits from (seed, user, item), independent of blocks and depths
         return (mix(stream ^ mix(np.uint64(item))) >> np.uint64(11)) * 2.0**-53
     return 0.0
 
 
 @kernel
 def ideal_order(offsets, relevance, out):
-    """Write each group's relevances in falling order."""
+    """Write the relevances of each group in decreasing order."""
     longest = _longest(offsets)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys = np.empty(longest)
@@ -233,14 +235,14 @@ def ideal_order(offsets, relevance, out):
 
 @kernel
 def average_ties(offsets, tied, values):
-    """Replace each value by the mean of those that share its score."""
+    """Replace each value by the mean over the rows of its group with the same score."""
     for g in range(offsets.size - 1):
         hi = offsets[g + 1]
         start = offsets[g]
         total = 0.0
         for i in range(start, hi):
             total += values[i]
-            if not tied[i]:  # the last row of its tie
+            if not tied[i]:  # the last row of this score
                 mean = total / (i + 1 - start)
                 for j in range(start, i + 1):
                     values[j] = mean

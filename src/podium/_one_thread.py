@@ -1,4 +1,7 @@
-"""BLAS on one thread: more of them add in another order, which changes the last bits."""
+"""A limit of BLAS to one thread.
+
+With several threads, BLAS adds in another order, which changes the last bits of results.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 
 class _OneBlasThread:
-    """A context in which BLAS has one thread; of several that overlap, the last one lifts it.
+    """A context in which BLAS uses one thread; the last of overlapping contexts ends the limit.
 
-    The limit is one of the whole process: if each restored what it found, the first to leave
-    would lift the limit of the others.
+    The limit concerns the whole process. If each context restored the previous limit, the first one
+    to end would remove the limit of the others.
     """
 
     def __init__(self) -> None:
@@ -32,4 +35,4 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
-"""The process's one such context."""
+"""The context that the whole process shares."""

@@ -1,7 +1,7 @@
-"""The order of equal scores: which rules there are, and keys that put rows in their order.
+"""The order of equal scores: the tie rules, and the sort keys that implement them.
 
-A drawn order follows from the seed, the group's label and the item's id alone, so neither the
-order of rows, nor other rows, nor the kind of the ids changes it.
+A random order is determined only by the seed, the group's label and the item's id. It does not
+depend on the order of rows, on other rows or on the type of the ids.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from podium.types import Labels, PerRow, Ties
 
 TIES: tuple[Ties, ...] = ("worst", "best", "average", "id", "random")
 
-_EXACT = 2**53  # integers up to here are floats
-_TIE_DRAW = 1  # purpose number in the seed of random ties
+_EXACT = 2**53  # float64 represents all integers up to here
+_TIE_DRAW = 1  # part of the seed that separates random ties from other draws
 
 
 def in_order(scores: ArrayLike) -> ArrayLike:
-    """Return scores, or the places of integers that float64 would round, in rising order."""
+    """Return the scores, or if they are integers that float64 would round, their dense ranks.
+
+    The ranks increase with the scores.
+    """
     try:
         array = np.asarray(scores)
-    except ValueError:  # of lists of several lengths, which are refused where scores are read
+    except ValueError:  # lists of several lengths; reading the scores raises for them
         return scores
     if array.dtype.kind not in "iu" or not array.size:
         return scores
@@ -37,12 +40,12 @@ def in_order(scores: ArrayLike) -> ArrayLike:
 
 
 def random_bits(seed: int) -> np.uint64:
-    """Return the 64 bits that random ties are drawn from."""
+    """Return the 64 bits from which random ties are drawn."""
     return np.random.SeedSequence([_check.seed(seed), _TIE_DRAW]).generate_state(1, np.uint64)[0]
 
 
 def label_keys(labels: Labels) -> NDArray[np.uint64]:
-    """Return 64 bits for each id that follow from it alone; 7 and '7' have the same."""
+    """Return 64 bits per id that are determined by the id; 7 and '7' have the same bits."""
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64).view(np.uint64)
     return np.array([_text_key(str(label)) for label in labels.tolist()], np.uint64)
@@ -51,9 +54,9 @@ def label_keys(labels: Labels) -> NDArray[np.uint64]:
 def tie_keys(
     rule: Ties, groups: Groups, relevance: PerRow, item: NDArray[Any] | None, seed: int
 ) -> tuple[NDArray[np.float64], float]:
-    """Return keys whose sign * key rises in the order that the rule gives to equal scores.
+    """Return keys and a sign; equal scores are ordered by increasing sign * key.
 
-    Rows stand in group order; without items, a random order is one of the rows' places.
+    Rows are in group order. Without items, a random order depends on the rows' positions.
     """
     if rule in ("worst", "best"):
         return relevance, 1.0 if rule == "worst" else -1.0
@@ -83,7 +86,7 @@ def _drawn(groups: Groups, item: NDArray[Any] | None, seed: int) -> PerRow:
 
 
 def _text_key(text: str) -> int:
-    """Return a number's own bits, or a digest of what is no number as it stands."""
+    """Return the value of a canonical integer text as 64 bits, or a digest of any other text."""
     if text.lstrip("-").isdecimal() and str(int(text)) == text and -(2**63) <= int(text) < 2**63:
         return int(text) % 2**64
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

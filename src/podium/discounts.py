@@ -1,7 +1,7 @@
-"""Gains (what an item is worth) and discounts (what a rank is worth).
+"""Gains (the value of an item) and discounts (the weight of a rank).
 
-Shared by the metrics of full rankings and the estimates from sampled ones, so that ndcg means
-the same in both.
+The metrics of full rankings and the estimates from sampled ones share them, so that ndcg has the
+same definition in both.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ DISCOUNTS: tuple[Discount, ...] = ("log2", "letor")
 
 
 def gains(relevance: NDArray[np.float64], gain: Gain = "linear") -> NDArray[np.float64]:
-    """What each item is worth: its relevance, or 2 ** relevance - 1.
+    """Return the gain of each item: its relevance, or 2 ** relevance - 1.
 
     Parameters
     ----------
     relevance : float64, any shape
         Grades >= 0.
     gain : {"linear", "exp2"}
-        "linear" is trec_eval's, "exp2" that of LETOR's script.
+        The formula: "linear" as in trec_eval, "exp2" as in LETOR's script.
 
     Examples
     --------
@@ -43,15 +43,15 @@ def gains(relevance: NDArray[np.float64], gain: Gain = "linear") -> NDArray[np.f
 
 
 def discounts(n_ranks: int, discount: Discount = "log2") -> NDArray[np.float64]:
-    """What each of the ranks 1 .. n_ranks is worth in a discounted cumulative gain.
+    """Return the weights of ranks 1 to n_ranks in a discounted cumulative gain.
 
     Parameters
     ----------
     n_ranks : int
-        How many ranks, from the top.
+        The number of ranks, from the top.
     discount : {"log2", "letor"}
-        "log2" is 1 / log2(rank + 1). "letor" is that of LETOR's script: ranks 1 and 2 weigh 1,
-        then 1 / log2(rank).
+        The formula. "log2" is 1 / log2(rank + 1). "letor", as in LETOR's script, is 1 at ranks 1
+        and 2, then 1 / log2(rank).
 
     Examples
     --------
@@ -68,9 +68,10 @@ def discounts(n_ranks: int, discount: Discount = "log2") -> NDArray[np.float64]:
 
 
 def persistence(n_ranks: int, p: float) -> NDArray[np.float64]:
-    """Chance times weight that a reader who goes on with probability p reaches each rank.
+    """Return the weight (1 - p) p ** (rank - 1) of each rank.
 
-    The weights (1 - p) p ** (rank - 1) sum to 1 over an endless list.
+    A reader who continues to the next rank with probability p reaches a rank with probability
+    p ** (rank - 1). The factor 1 - p makes the weights of an infinite list sum to 1.
 
     References
     ----------

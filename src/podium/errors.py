@@ -1,84 +1,86 @@
-"""What podium raises and warns about.
+"""The errors and warnings of podium.
 
 ::
 
     PodiumError
-    ├── ArgumentError (also ValueError)      an argument is wrong: its name, what came, what to do
+    ├── ArgumentError (also ValueError)      an argument is wrong: its name, its value, what to do
     │   ├── DataError                        a file or table is wrong: the file, where, what to do
-    │   │   └── ScatteredQueriesError        a stream of rows meets a query again
-    │   └── UnsettledError                   a list is too short for the measure that was asked for
+    │   │   └── ScatteredQueriesError        the rows of a query are not adjacent in a stream
+    │   └── UnsettledError                   a list is too short for the requested measure
     ├── MissingExtraError (also ImportError) an optional dependency is not installed
     ├── ForkError (also RuntimeError)        a forked process lacks the threads of its parent
-    └── WorkerLost (also RuntimeError)       a worker of a cluster has gone, and its work with it
-        └── NoWorkerError                    none began to take the work
+    └── WorkerLost (also RuntimeError)       a worker of a cluster was lost, with its work
+        └── NoWorkerError                    no worker started
 
     PodiumWarning (UserWarning)
-    ├── ConvergenceWarning                   a solver stopped early: it quotes the reason
-    └── CostWarning                          what was asked for takes very long: it says how much
+    ├── ConvergenceWarning                   a solver stopped early, with the reason
+    └── CostWarning                          a computation takes very long, with its size
 
-A message is one line, whatever it quotes.
+Each message is a single line, whatever it quotes.
 """
 
 import re
 
 _BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
-_LONGEST = 1500  # letters of a message; what is quoted in the middle of a longer one is cut
+_LONGEST = 1500  # characters of a message; longer messages are cut in the middle
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 class PodiumError(Exception):
-    """Root of all errors that podium raises on purpose."""
+    """Base class of all errors that podium raises deliberately."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(one_line(each) if isinstance(each, str) else each for each in args))
+        super().__init__(*(one_line(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class ArgumentError(PodiumError, ValueError):
-    """An argument is wrong: the text names it, says what came, and what to do."""
+    """An argument is wrong. The message names it, quotes its value and says what to do."""
 
 
 class DataError(ArgumentError):
-    """A file or table is wrong: the text names the file, the line or column, and what to do."""
+    """A file or table is wrong. The message names the file, the line or column, and what to do."""
 
 
 class ScatteredQueriesError(DataError):
-    """A query's rows do not lie together, which a stream needs: the text names the line."""
+    """The rows of a query are not adjacent, as a stream requires. The message names the line."""
 
 
 class UnsettledError(ArgumentError):
-    """Lists are too short for a measure: the text says how many, and how long they must be."""
+    """Lists are too short for a measure. The message states how many, and the required length."""
 
 
 class MissingExtraError(PodiumError, ImportError):
-    """An optional dependency is missing: the text gives the command that installs it."""
+    """An optional dependency is missing. The message contains the command that installs it."""
 
 
 class ForkError(PodiumError, RuntimeError):
-    """A process was forked after a library had begun threads, and would wait for them for ever."""
+    """A process was forked after a library had started threads, and would wait for them forever."""
 
 
-class WorkerLost(PodiumError, RuntimeError):  # noqa: N818 (nothing was done wrong)
-    """A worker has gone, and what it held with it; nothing else is wrong."""
+class WorkerLost(PodiumError, RuntimeError):  # noqa: N818 (the caller made no error)
+    """A worker of a cluster and everything that it held were lost. The caller made no error."""
 
 
 class NoWorkerError(WorkerLost):
-    """No worker of a cluster began: the text says why, if any of them said so."""
+    """No worker of a cluster started. The message contains the reason if a worker reported one."""
 
 
 class PodiumWarning(UserWarning):
-    """Root of all warnings that podium gives on purpose."""
+    """Base class of all warnings that podium gives deliberately."""
 
 
 class ConvergenceWarning(PodiumWarning):
-    """A solver stopped before it converged: the text quotes the reason and what to change."""
+    """A solver stopped before it converged. The message states the reason and what to change."""
 
 
 class CostWarning(PodiumWarning):
-    """What was asked for takes very long: the text gives the number, and what takes less."""
+    """A computation takes very long. The message states its size and a cheaper alternative."""
 
 
 def one_line(text: str) -> str:
-    r"""Return text on one line: what a message quotes may be long, or move the cursor.
+    r"""Return a text as one line of bounded length, without control characters.
+
+    Quoted text can be long or contain characters that move the cursor.
 
     Examples
     --------

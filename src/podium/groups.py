@@ -1,6 +1,7 @@
-"""Groups: which rows belong together (a user's items, a query's documents).
+"""Groups: the rows that belong together (the items of a user, the documents of a query).
 
-Ragged and never padded: one row order, computed once, and the offsets of the groups in it.
+Groups have any size and are not padded. `Groups` holds one row order, computed once, and the
+offsets of the groups in it.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from podium.errors import ArgumentError
 A = TypeVar("A", bound=np.generic)
 
 _LARGEST = np.iinfo(np.int64).max  # hashed ids can be unsigned and larger
-_DENSE = 4  # a span of integer labels up to 4 times the rows is counted rather than sorted
+_DENSE = 4  # integer labels are counted, not sorted, if their range is at most 4 times the rows
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Row order and bounds of groups, in rising order of their labels.
+    """The row order and the bounds of groups, in increasing order of their labels.
 
-    Group g holds the rows ``order[offsets[g]:offsets[g + 1]]`` of the caller's arrays; an
-    `order` of None means that the rows are grouped already. Rows of one group keep their order.
+    Group g holds the rows ``order[offsets[g]:offsets[g + 1]]`` of the caller's arrays. If `order`
+    is None, the rows are already grouped. Rows of one group keep their order.
 
     Parameters
     ----------
     labels : (n_groups,)
-        Distinct labels, rising.
+        Distinct labels, increasing.
     offsets : int64, (n_groups + 1,)
-        From 0 to n_rows.
+        The first row of each group in the row order, and n_rows at the end.
     order : int64, (n_rows,), or None
         Positions in the caller's arrays.
 
@@ -50,10 +51,10 @@ class Groups:
 
     @classmethod
     def from_qid(cls, qid: ArrayLike) -> Groups:
-        """Group rows by the label of each, integers or strings, in any row order.
+        """Group rows by their labels, integers or strings, in any row order.
 
-        Cost: one pass where rows are grouped already; a counting sort for integers that are
-        not far apart; otherwise a stable sort.
+        Cost: one pass if the rows are already grouped with increasing labels; a counting sort for
+        integers in a narrow range; otherwise a stable sort.
         """
         labels = _labels(qid)
         starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
@@ -65,7 +66,7 @@ class Groups:
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
-        """Group consecutive rows by the size of each group (LightGBM's form), labelled from 0."""
+        """Group consecutive rows by group sizes (LightGBM's form), with labels from 0."""
         counts = _check.array(sizes, "sizes")
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
             raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")
@@ -74,7 +75,7 @@ class Groups:
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
-        """Put all rows into one group, labelled 0."""
+        """Put all rows into one group with label 0."""
         return cls.from_sizes([n_rows])
 
     @classmethod
@@ -97,29 +98,29 @@ class Groups:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Rows of each group."""
+        """The number of rows of each group."""
         return np.diff(self.offsets)
 
     @cached_property
     def index(self) -> NDArray[np.int64]:
-        """Group number of each row, in the caller's row order."""
+        """The group number of each row, in the caller's row order."""
         return self.scatter(np.repeat(np.arange(self.n_groups), self.sizes))
 
     def gather(self, values: NDArray[A]) -> NDArray[A]:
-        """Bring values from the caller's row order into group order (no copy if it is the same)."""
+        """Return values in group order, without a copy if it is the caller's row order."""
         return values if self.order is None else values[self.order]
 
     def scatter(self, values: NDArray[A]) -> NDArray[A]:
-        """Bring values from group order back into the caller's row order."""
+        """Return values that are in group order in the caller's row order."""
         if self.order is None:
             return values
-        rows = np.empty_like(values)
-        rows[self.order] = values
-        return rows
+        scattered = np.empty_like(values)
+        scattered[self.order] = values
+        return scattered
 
 
 def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return codes and the distinct labels, rising, with ``distinct[codes] == labels``."""
+    """Return codes and the distinct labels, increasing, with ``distinct[codes] == labels``."""
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high <= _LARGEST and high - low < _DENSE * labels.size + 1000:
@@ -132,7 +133,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
             return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
     try:
         distinct, codes = np.unique(labels, return_inverse=True)
-    except TypeError:  # objects of kinds that have no order among themselves
+    except TypeError:  # objects of several types that cannot be compared
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
         raise ArgumentError(
             f"ids must be integers or strings throughout, got {' and '.join(kinds)}. Convert the "
@@ -154,8 +155,8 @@ def _labels(qid: ArrayLike) -> NDArray[Any]:
 
 
 def find(labels: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each value among rising labels, -1 where it is not there."""
+    """Return the position of each value among increasing labels, -1 if it is absent."""
     if not labels.size:
         return np.full(values.size, -1)
-    place = np.minimum(np.searchsorted(labels, values), labels.size - 1)
-    return np.where(labels[place] == values, place, -1)
+    position = np.minimum(np.searchsorted(labels, values), labels.size - 1)
+    return np.where(labels[position] == values, position, -1)

@@ -1,8 +1,9 @@
-"""Progress: what long work calls as it goes, so that whoever started it can show it.
+"""Progress callbacks: long computations call them, and the caller can show the progress.
 
-A callback takes (done, total, note) and returns nothing. Work calls it from the thread that was
-asked to do the work, never more than once a step, and last with done == total where it ended
-as planned. Drawing belongs to the caller: the terminal's bar lives in the command line.
+A callback takes (done, total, note) and returns nothing. It is called in the thread that started
+the computation, at most once per step. If the computation ends as planned, the last call has
+done == total. The callback draws the progress, if anything is drawn; the terminal's progress bar
+is part of the command line.
 
 Examples
 --------
@@ -24,7 +25,7 @@ def silent(done: int, total: int, note: str) -> None:
 
 
 def or_silent(progress: Progress | None) -> Progress:
-    """Return the callback, or `silent` where there is none."""
+    """Return the callback, or `silent` if it is None."""
     if progress is not None and not callable(progress):
         raise ArgumentError(
             f"progress must be a function of (done, total, note), got {progress!r}."

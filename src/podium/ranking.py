@@ -1,7 +1,7 @@
-"""Ranking: what each group's list looks like from the top, under a stated tie rule.
+"""Ranking: the relevance at each rank of each group's list, under a stated tie rule.
 
-A Ranking knows no scores and no ids any more. It holds the relevance at each rank, what the
-best possible list would hold, and how many items there were to rank: all that a metric reads.
+A Ranking holds no scores and no ids. It holds the relevance at each rank, the relevances of the
+best possible list, and the number of items to rank. Metrics need nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
 
-_UNKNOWN = -1  # n_items of a group whose list may go on
+_UNKNOWN = -1  # n_items of a group whose list may be incomplete
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,29 +27,29 @@ class Ranking:
     """Lists of relevances in groups, best rank first.
 
     Build one with `from_scores`, with ``podium.data.ranking(truth, run)`` or with
-    ``podium.catalogue``; the constructor takes prepared arrays as they are.
+    ``podium.catalogue``. The constructor takes prepared arrays as they are.
 
     Attributes
     ----------
     groups : Groups
-        Labels and offsets of the n_groups lists.
+        The labels and offsets of the n_groups lists.
     relevance : float64, (n_rows,)
-        Relevance at each rank, list after list.
+        The relevance at each rank, one list after the other.
     ideal_offsets, ideal : int64 (n_groups + 1,), float64
-        All relevances > 0 of each group, falling, retrieved or not.
+        All relevances > 0 of each group, decreasing, retrieved or not.
     n_items : int64, (n_groups,)
-        Items that there were to rank; -1 where it is not known.
+        The number of items to rank; -1 if unknown.
     min_relevance : float
-        Relevance from which an item counts as positive.
+        The smallest relevance of a positive item.
     ties : {"worst", "best", "average", "id", "random"}
         The rule that ordered equal scores.
     tied : bool, (n_rows,)
-        Under "average": True where the next rank has the same score. Otherwise empty.
+        With ties="average", True if the next rank has the same score. Otherwise empty.
     absent : bool, (n_groups,), or None
-        Groups for which no list was given and that score the worst value there is.
+        Groups without a list, which get the worst possible value.
     judged : bool, (n_rows,), or None
-        Ranks that hold an item whose relevance is known. Others have relevance 0, and metrics
-        count them as not relevant. None means that all are judged.
+        Ranks whose item has a known relevance. Other ranks have relevance 0, and metrics count
+        their items as not relevant. None means that all are judged.
 
     Examples
     --------
@@ -89,37 +89,38 @@ class Ranking:
         Parameters
         ----------
         scores, relevance : (n_rows,)
-            Higher scores rank first, integers of any size in their exact order; relevance is
-            >= 0.
+            The scores, higher first, and the relevances, >= 0. Integer scores of any size keep
+            their exact order.
         qid : (n_rows,), optional
-            Integer or string label of each row's group; all rows are one group without it.
+            The integer or string label of each row's group. By default, all rows are one group.
         min_relevance : float
-            Relevance from which an item counts as positive.
+            The smallest relevance of a positive item.
         ties : {"worst", "best", "average", "id", "random"}
-            How equal scores are ordered: relevant items last ("worst": a tie is an error),
-            first, as the mean over all orders (only for measures where that mean is exact; pap
-            and pauc count half of each tied pair), by falling `item` (trec_eval's rule), or at
-            random.
+            The order of equal scores: "worst" ranks relevant items last, so that a tie counts as a
+            wrong order, "best" ranks them first, "id" orders by decreasing `item` (trec_eval's
+            rule), and "random" draws an order. "average" is the mean over all orders. It is
+            available only for measures whose mean is exact; pap and pauc count half of each tied
+            pair.
         item : (n_rows,), optional
-            Integer or string ids; needed by ties="id". With them, the order under ties="random"
-            follows from the seed, the group's label and the item alone; without them, from the
-            row's place within its group.
+            Integer or string ids; required by ties="id". The order of ties="random" is determined
+            by the seed, the group's label and the item, or without items by the row's position in
+            its group.
         n_items : int, optional
-            Items that there were to rank in each group. Without it the rows are the whole
-            list, or, where `unretrieved` is given, part of a list of unknown length.
+            The number of items to rank in each group. By default, the rows are the whole list, or
+            with `unretrieved` part of a list of unknown length.
         unretrieved : pair (relevance, qid), optional
             Relevant items that are not among the rows. They rank below all rows.
         judged : bool, (n_rows,), optional
-            Whether each row's relevance is known; all are without it. Where neither the tie rule
-            nor relevance orders two rows of one score, they keep their order.
+            Whether the relevance of each row is known. By default, all are known. Rows of one score
+            that neither the tie rule nor relevance orders keep their order.
         seed : int
-            For ties="random".
+            The seed of ties="random".
 
         Raises
         ------
         ArgumentError
-            For lengths that differ, a non-finite score, a negative relevance, an unknown rule,
-            more items in a group than n_items, or relevance > 0 in a row that is not judged.
+            If lengths differ, a score is not finite, a relevance is negative, a rule is unknown, a
+            group has more than n_items items, or a row with relevance > 0 is not judged.
         """
         labels = None if qid is None else _check.array(qid, "qid")
         score_column = _check.scores(in_order(scores), labels)
@@ -161,23 +162,25 @@ class Ranking:
         judged: Mask | None = None,
         seed: int = 0,
     ) -> Ranking:
-        """Rank rows that stand in group order already; for builders.
+        """Rank rows that are already in group order; used by builders of rankings.
 
-        `relevance` is reordered in place and becomes the Ranking's; `ideal` is (offsets,
-        relevances > 0) of each group in any order; `n_items` is -1 where unknown. Lists whose
-        scores fall strictly are only read.
+        `relevance` is reordered in place and becomes the Ranking's array. `ideal` is (offsets,
+        relevances > 0) of each group in any order. `n_items` is -1 if unknown. Lists with strictly
+        decreasing scores are only read.
         """
         from podium._kernels import ideal_order, rank_rows, read_only
 
         rule = _check.choice(ties, "ties", TIES)
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
-        keys, sign = tie_keys(rule, groups, relevance, item, seed)
-        if judged is not None:  # before relevance, which may be the keys, moves
+        sort_keys, sign = tie_keys(rule, groups, relevance, item, seed)
+        if judged is not None:  # before relevance is reordered, because it may be the keys
             flags = judged.astype(np.float64)
-            rank_rows(groups.offsets, read_only(scores), keys, sign, flags, np.empty(0, np.bool_))
+            rank_rows(
+                groups.offsets, read_only(scores), sort_keys, sign, flags, np.empty(0, np.bool_)
+            )
             judged = flags > 0
         tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
-        rank_rows(groups.offsets, read_only(scores), keys, sign, relevance, tied)
+        rank_rows(groups.offsets, read_only(scores), sort_keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
         ideal_order(ideal[0], read_only(ideal[1]), best)
         return cls(
@@ -199,17 +202,17 @@ class Ranking:
 
     @cached_property
     def n_pos(self) -> Counts:
-        """Items of each group with relevance >= min_relevance, retrieved or not."""
+        """The number of items of each group with relevance >= min_relevance, retrieved or not."""
         return count_between(self.ideal >= self.min_relevance, self.ideal_offsets)
 
     @cached_property
     def n_relevant(self) -> Counts:
-        """Items of each group with relevance > 0, retrieved or not."""
+        """The number of items of each group with relevance > 0, retrieved or not."""
         return np.diff(self.ideal_offsets)
 
     @cached_property
     def n_neg(self) -> Counts:
-        """Items of each group below min_relevance; -1 where n_items is not known."""
+        """The number of items of each group below min_relevance; -1 if n_items is unknown."""
         return np.where(self.n_items < 0, _UNKNOWN, self.n_items - self.n_pos)
 
     @cached_property
@@ -218,36 +221,36 @@ class Ranking:
         return self.groups.sizes == self.n_items
 
     def averaged(self, values: PerRow) -> PerRow:
-        """Return values per rank, in the mean over the orders of equal scores if so asked."""
+        """Return values per rank, averaged over the orders of equal scores if ties="average"."""
         if self.ties != "average":
             return values
         from podium._kernels import average_ties
 
-        result = values.copy()
-        average_ties(self.groups.offsets, self.tied, result)
-        return result
+        means = values.copy()
+        average_ties(self.groups.offsets, self.tied, means)
+        return means
 
 
 def count_between(flags: Mask, offsets: Offsets) -> Counts:
     """Count the True flags of each group."""
-    total = np.concatenate([[0], np.cumsum(flags)])
-    return total[offsets[1:]] - total[offsets[:-1]]
+    n_before = np.concatenate([[0], np.cumsum(flags)])
+    return n_before[offsets[1:]] - n_before[offsets[:-1]]
 
 
 def _positives(
     relevance: PerRow, offsets: Offsets, extra: tuple[Offsets, PerRow] | None
 ) -> tuple[Offsets, PerRow]:
-    """Return the relevances > 0 of each group, with the unretrieved ones after them."""
-    found = relevance > 0
-    bounds = np.concatenate([[0], np.cumsum(count_between(found, offsets))])
-    values = relevance[found]
+    """Return the relevances > 0 of each group, followed by its unretrieved ones."""
+    is_relevant = relevance > 0
+    bounds = np.concatenate([[0], np.cumsum(count_between(is_relevant, offsets))])
+    values = relevance[is_relevant]
     if extra is None:
         return bounds, values
-    both = np.concatenate([values, extra[1]])
-    group = np.concatenate(
+    all_values = np.concatenate([values, extra[1]])
+    group_of_value = np.concatenate(
         [np.repeat(np.arange(b.size - 1), np.diff(b)) for b in (bounds, extra[0])]
     )
-    return bounds + extra[0], both[np.argsort(group, kind="stable")]
+    return bounds + extra[0], all_values[np.argsort(group_of_value, kind="stable")]
 
 
 def _unretrieved(
@@ -258,16 +261,16 @@ def _unretrieved(
     labels = np.asarray(unretrieved[1])
     grades = _check.relevance(unretrieved[0], labels, name="unretrieved relevance")
     _check.equal_length(**{"unretrieved relevance": grades, "unretrieved qid": labels})
-    place = np.searchsorted(groups.labels, labels)
-    known = place < groups.n_groups
-    known[known] = groups.labels[place[known]] == labels[known]
-    if not known.all():
-        first = _check.label(labels[~known][0])
-        raise ArgumentError(f"unretrieved names qid {first}, of which scores has no row.")
-    keep = grades > 0
-    counts = np.bincount(place[keep], minlength=groups.n_groups)
-    order = np.argsort(place[keep], kind="stable")
-    return np.concatenate([[0], np.cumsum(counts)]), grades[keep][order]
+    group_number = np.searchsorted(groups.labels, labels)
+    is_known = group_number < groups.n_groups
+    is_known[is_known] = groups.labels[group_number[is_known]] == labels[is_known]
+    if not is_known.all():
+        first_label = _check.label(labels[~is_known][0])
+        raise ArgumentError(f"unretrieved names qid {first_label}, of which scores has no row.")
+    is_relevant = grades > 0
+    counts = np.bincount(group_number[is_relevant], minlength=groups.n_groups)
+    order = np.argsort(group_number[is_relevant], kind="stable")
+    return np.concatenate([[0], np.cumsum(counts)]), grades[is_relevant][order]
 
 
 def _judged(judged: ArrayLike, relevance: PerRow) -> Mask:
@@ -276,26 +279,26 @@ def _judged(judged: ArrayLike, relevance: PerRow) -> Mask:
     if flags.dtype != np.bool_ and flags.size:
         raise ArgumentError(f"judged must hold True or False, got {flags.dtype}.")
     flags = flags.astype(np.bool_, copy=False)
-    wrong = np.flatnonzero(~flags & (relevance > 0))
-    if wrong.size:
+    wrong_rows = np.flatnonzero(~flags & (relevance > 0))
+    if wrong_rows.size:
         raise ArgumentError(
-            f"judged must be True where relevance is > 0, but {wrong.size} such rows are not "
-            f"judged, first row {wrong[0]}. Give them relevance 0."
+            f"judged must be True where relevance is > 0, but {wrong_rows.size} such rows are not "
+            f"judged, first row {wrong_rows[0]}. Give them relevance 0."
         )
     return flags
 
 
 def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] | None) -> Counts:
-    """Return n_items of each group: as given, the rows there are, or unknown."""
+    """Return n_items of each group: the argument, the number of rows, or -1 if unknown."""
     if n_items is None:
         return groups.sizes if extra is None else np.full(groups.n_groups, _UNKNOWN)
     total = _check.cutoff(n_items, name="n_items")
-    known = groups.sizes if extra is None else groups.sizes + np.diff(extra[0])
-    longer = np.flatnonzero(known > total)
+    lengths = groups.sizes if extra is None else groups.sizes + np.diff(extra[0])
+    longer = np.flatnonzero(lengths > total)
     if longer.size:
         raise ArgumentError(
             f"n_items must be at least the length of every list and its unretrieved items, got "
-            f"{total} where qid {_check.label(groups.labels[longer[0]])} has {known[longer[0]]}."
+            f"{total} where qid {_check.label(groups.labels[longer[0]])} has {lengths[longer[0]]}."
         )
     return np.full(groups.n_groups, total)
 

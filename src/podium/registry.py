@@ -1,12 +1,12 @@
-"""One registry for what has a name: metrics, losses, estimators, models.
+"""The registry of everything that has a name: metrics, losses, estimators and models.
 
-The text of each is ``name(param=value, …)@k``. Each kind has a `REGISTRY` and the functions
-`register` (enter something under a name), `get` (make a value from a name and parameters) and
-`parse` (from a text alone); ``str(value)`` is the text, and ``parse(str(value)) == value``.
-Rankers and recommenders are scikit-learn's estimators, and print as those do.
+The text of each entry is ``name(param=value, …)@k``. Each kind has a `REGISTRY` and the functions
+`register` (add an entry under a name), `get` (make a value from a name and parameters) and
+`parse` (make a value from a text). ``str(value)`` is the text, and ``parse(str(value)) == value``.
+Rankers and recommenders are scikit-learn estimators and are printed as such.
 
-To add something from another package, register it in a module when that is imported, and name
-the module in an entry point of the group `GROUP`::
+To add an entry from another package, register it in a module of that package, and name the module
+in an entry point of the group `GROUP`::
 
     # mypackage/podium.py
     from podium import losses, metrics, sampled
@@ -19,10 +19,10 @@ the module in an entry point of the group `GROUP`::
     [project.entry-points."podium.plugins"]
     mypackage = "mypackage.podium"
 
-These modules, and those of `OWN`, are imported at the first name that is not known otherwise, and
-where names are listed: in a script, on the command line, in a worker process and where a model
-file is loaded. Parts of podium that register are in `OWN` rather than entry points, as they then
-are found in a source tree that was not installed again.
+These modules and those of `OWN` are imported when an unknown name is looked up and when names are
+listed: in a script, on the command line, in a worker process and when a model file is loaded.
+Modules of podium that register entries are in `OWN` and not in entry points, so that they are
+found in a source tree that was not installed again.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type[Any])
 
 GROUP = "podium.plugins"
-"""The entry point group in which other packages name their modules that register."""
+"""The entry point group in which other packages name their modules with entries."""
 
 OWN = ("podium.papers.plugin",)
-"""Modules of podium that register and that no other part of it imports; each may be absent."""
+"""Modules of podium that register entries and that podium does not import elsewhere; each may be
+absent."""
 
 
 class Elsewhere(NamedTuple):
@@ -57,7 +58,7 @@ class Elsewhere(NamedTuple):
     cls: str
 
     def load(self) -> Any:
-        """Return the class, imported by now."""
+        """Import the module and return the class."""
         return getattr(importlib.import_module(self.module), self.cls)
 
 
@@ -71,7 +72,7 @@ class Registry(Mapping[str, T]):
     form : str
         The form of their texts and an example, for messages.
     suffix : str
-        An ending of names that is no part of the text.
+        An ending of names that is omitted from the text.
 
     Attributes
     ----------
@@ -85,28 +86,28 @@ class Registry(Mapping[str, T]):
         self._entries: dict[str, T | Elsewhere] = {}
 
     def enter(self, name: str, entry: T | Elsewhere, aliases: Iterable[str] = ()) -> None:
-        """Enter something under a name.
+        """Add an entry under a name.
 
         Parameters
         ----------
         name : str
         entry : object
-            Whatever was made by the same code before is replaced, as in a notebook. `Elsewhere`
-            stands for a class that is not imported yet.
+            The entry. It replaces an entry of the same name that the same code made before, as
+            happens in a notebook. `Elsewhere` represents a class that is not imported yet.
         aliases : iterable of str
-            Further names, which stand for the first.
+            Other names of the entry.
 
         Raises
         ------
         ArgumentError
-            If a name is taken, or `read` could not take it from a text.
+            If a name is taken, or contains characters that `read` does not accept.
         """
         ending = self.suffix if name.endswith(self.suffix) else ""
-        others = {f"{alias}{ending}": name for alias in aliases}
-        for each in (name, *others):
-            self._check_name(each, name, entry)
+        new_aliases = {f"{alias}{ending}": name for alias in aliases}
+        for new_name in (name, *new_aliases):
+            self._check_name(new_name, name, entry)
         self._entries[name] = entry
-        self.aliases.update(others)
+        self.aliases.update(new_aliases)
 
     def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
         if not NAME.fullmatch(name.removesuffix(self.suffix)):
@@ -114,18 +115,18 @@ class Registry(Mapping[str, T]):
                 f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
                 "and use letters, digits, '-', '_' and ':' only."
             )
-        taken = self._entries.get(self.aliases.get(name, name))
-        replaced = self._entries.get(owner)
-        if taken is not None and not (taken is replaced and _origin(taken) == _origin(entry)):
+        current = self._entries.get(self.aliases.get(name, name))
+        previous = self._entries.get(owner)
+        if current is not None and not (current is previous and _origin(current) == _origin(entry)):
             raise ArgumentError(
-                f"{self.noun} {name!r} is taken by {_origin(taken)}. Choose another name."
+                f"{self.noun} {name!r} is taken by {_origin(current)}. Choose another name."
             )
 
     def find(self, *names: str) -> T | None:
-        """Return the entry of the first of these names or aliases that there is, or None."""
-        for look_up in (self._known, self._known_with_plugins):
+        """Return the entry of the first of these names or aliases that exists, or None."""
+        for get_entries in (self._known, self._known_with_plugins):
             for name in names:
-                entry = look_up().get(self.aliases.get(name, name))
+                entry = get_entries().get(self.aliases.get(name, name))
                 if entry is not None:
                     return _imported(entry)
         return None
@@ -138,8 +139,8 @@ class Registry(Mapping[str, T]):
         return self._entries
 
     def __getitem__(self, name: str) -> T:
-        known = self._entries if name in self._entries else self._known_with_plugins()
-        return _imported(known[name])
+        entries = self._entries if name in self._entries else self._known_with_plugins()
+        return _imported(entries[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries or name in self._known_with_plugins()
@@ -159,8 +160,8 @@ def _origin(entry: Any) -> str:
     """Return the module and name of the code that made an entry."""
     if isinstance(entry, Elsewhere):
         return f"{entry.module}.{entry.cls}"
-    made_by = entry if isinstance(entry, type) else entry.function
-    return f"{made_by.__module__}.{made_by.__qualname__}"
+    source = entry if isinstance(entry, type) else entry.function
+    return f"{source.__module__}.{source.__qualname__}"
 
 
 class Classes(Registry[type[T]], Generic[T]):
@@ -169,9 +170,9 @@ class Classes(Registry[type[T]], Generic[T]):
     Parameters
     ----------
     noun, form : str
-        As in `Registry`.
+        The kind and the form of the entries, see `Registry`.
     base : type or tuple of types
-        The classes whose instances `make` returns as they are.
+        The classes whose instances `make` returns unchanged.
     """
 
     def __init__(self, noun: str, form: str, *, base: type | tuple[type, ...] = ()) -> None:
@@ -185,39 +186,42 @@ class Classes(Registry[type[T]], Generic[T]):
         Parameters
         ----------
         name : str
-            A name, an alias or a text; an instance is returned as it is.
+            A name, an alias or a text. An instance is returned unchanged.
         **params
             The fields of the class.
 
         Raises
         ------
         ArgumentError
-            If the name is unknown, or parameters do not fit or are given twice.
+            If the name is unknown, or parameters are unknown, missing or given twice.
         """
         if isinstance(name, self.base):
             if params:
                 raise ArgumentError(f"{name} has its parameters already, got {sorted(params)} too.")
             return cast("T", name)
         text = cast("str", name)
-        base, own = self.split(text)
-        for param, value in own.items():
+        base, text_params = self.split(text)
+        for param, value in text_params.items():
             if param in params:
                 raise ArgumentError(
                     f"{param} is given twice: as {value!r} in {text!r} and as {params[param]!r}. "
                     "Keep one."
                 )
-        given = {**own, **params}
-        known = self._own_name(base)
-        return self._make(base, self[known], {**given, **self._stands_for(known, given)})
+        all_params = {**text_params, **params}
+        entry_name = self._own_name(base)
+        return self._make(
+            base, self[entry_name], {**all_params, **self._stands_for(entry_name, all_params)}
+        )
 
     def parse(self, text: str | T) -> T:
         """Make an instance from its text alone."""
         return self.make(text)
 
     def split(self, text: str) -> tuple[str, dict[str, Any]]:
-        """Read a text as a name and parameters, k too, whether or not there is such a name.
+        """Divide a text into a name and parameters, with k among them; the name may be unknown.
 
-        Values are none, true, false, numbers and else text, which may have parentheses.
+        The values none, true, false and numbers are converted; others are strings and may contain
+        parentheses.
         """
         name, words, k = read(text, self.noun, self.form)
         params = {param: _check.plain_value(value) for param, value in words.items()}
@@ -228,13 +232,13 @@ class Classes(Registry[type[T]], Generic[T]):
         return name, {**params, "k": k}
 
     def _own_name(self, name: str) -> str:
-        """Return the name that an alias stands for, or say which names there are."""
+        """Return the name that an alias represents, or raise with the names that exist."""
         if self.find(name) is None:
             _check.choice(name, self.noun, list(self))
         return self.aliases.get(name, name)
 
     def _stands_for(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the name stands for, unless a parameter says something else."""
+        """Return the parameters that a name fixes, or raise if one of them has another value."""
         fixed = self._fixed.get(name, {})
         for param, value in fixed.items():
             if params.get(param, value) != value:
@@ -255,14 +259,14 @@ class Classes(Registry[type[T]], Generic[T]):
 
 
 class Values(Classes[T]):
-    """Frozen dataclasses by their class attribute `name`, whose instances give their texts."""
+    """Frozen dataclasses by their class attribute `name`; ``str`` of an instance is its text."""
 
     def register(self, cls: C) -> C:
-        """Enter a class under its `name`; ``str`` of an instance becomes its text."""
+        """Add a class under its `name` and set the ``str`` of its instances to their text."""
         return self.register_as(cls.name)(cls)
 
     def register_as(self, name: str, **fixed: Any) -> Callable[[C], C]:
-        """Enter a class under a name that stands for some of its parameters.
+        """Add a class under a name that fixes some of its parameters.
 
         The attribute `name` of an instance with these parameters must be that name.
         """
@@ -279,31 +283,31 @@ class Values(Classes[T]):
         return enter
 
     def params(self, value: T) -> dict[str, Any]:
-        """Return the fields of an instance that its name does not stand for."""
+        """Return the fields of an instance that its name does not fix."""
         fixed = self._fixed[cast("Any", value).name]
         return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
 
     def text(self, value: T) -> str:
-        """Return the text of an instance without default values, or its repr where it has none."""
+        """Return the text of an instance without default values, or its repr if it has no text."""
         params = self.params(value)
-        usual = _fields(type(value))
-        given = {name: each for name, each in params.items() if each != usual[name]}
-        words = (str, int, float, type(None), self.base)
-        plain = all(isinstance(each, words) for each in given.values())
-        if not plain or self.find(cast("Any", value).name) is not type(value):
+        defaults = _fields(type(value))
+        non_defaults = {name: field for name, field in params.items() if field != defaults[name]}
+        text_types = (str, int, float, type(None), self.base)
+        has_text = all(isinstance(field, text_types) for field in non_defaults.values())
+        if not has_text or self.find(cast("Any", value).name) is not type(value):
             return repr(value)
-        k = given.pop("k") if isinstance(given.get("k"), int) else None
-        return write(cast("Any", value).name, given, k)
+        k = non_defaults.pop("k") if isinstance(non_defaults.get("k"), int) else None
+        return write(cast("Any", value).name, non_defaults, k)
 
 
 class Models(Classes[T]):
-    """Estimators by name, which may be imported when they are first looked up.
+    """Estimators by name, which may be imported at the first look-up.
 
-    A model's file calls its class by the bare name, so no two classes may share one.
+    A model file names its class without the module, so class names must be unique.
     """
 
     def register(self, name: str) -> Callable[[C], C]:
-        """Enter a class under a name."""
+        """Add a class under a name."""
 
         def enter(cls: C) -> C:
             self.enter(name, cast("type[T]", cls))
@@ -312,16 +316,16 @@ class Models(Classes[T]):
         return enter
 
     def register_at(self, name: str, module: str, cls: str) -> None:
-        """Enter a class by the module that it is in, which need not be imported yet."""
+        """Add a class by the module that contains it, which is not imported yet."""
         self.enter(name, Elsewhere(module, cls))
 
     def enter(self, name: str, entry: type[T] | Elsewhere, aliases: Iterable[str] = ()) -> None:
-        """Enter a class under a name, unless another one is called as it is."""
-        taken = self._by_class().get(_class_name(entry), entry)
-        if _origin(taken) != _origin(entry):
+        """Add a class under a name, unless another class has the same class name."""
+        current = self._by_class().get(_class_name(entry), entry)
+        if _origin(current) != _origin(entry):
             raise ArgumentError(
                 f"{self.noun} {name!r} is a {_class_name(entry)}, which in a model's file means "
-                f"{_origin(taken)}. Give the class another name."
+                f"{_origin(current)}. Give the class another name."
             )
         super().enter(name, entry, aliases)
 
@@ -331,11 +335,11 @@ class Models(Classes[T]):
         return sorted(self._by_class())
 
     def get_class(self, name: str) -> type[T]:
-        """Return the class that a model's file calls by this name, or say which ones there are."""
+        """Return the class of this name in a model file, or raise with the names that exist."""
         if name not in self._by_class():
             load_plugins()
-        known = self._by_class()
-        return _imported(known[_check.choice(name, "class", list(known))])
+        classes = self._by_class()
+        return _imported(classes[_check.choice(name, "class", list(classes))])
 
     def _by_class(self) -> dict[str, type[T] | Elsewhere]:
         return {_class_name(entry): entry for entry in self._entries.values()}
@@ -346,26 +350,28 @@ def _class_name(entry: type[Any] | Elsewhere) -> str:
 
 
 def _fields(cls: type[Any]) -> dict[str, Any]:
-    """Return the parameters of a class and their defaults; `inspect.Parameter.empty` for none."""
-    return {name: each.default for name, each in inspect.signature(cls).parameters.items()}
+    """Return the parameters of a class and their defaults, `inspect.Parameter.empty` if none."""
+    return {
+        name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()
+    }
 
 
 class _Plugins:
-    """Whether the plugins were imported, and the lock that lets one thread do it."""
+    """The state of the plugins, and the lock that lets one thread import them."""
 
     loaded = False
     lock = threading.RLock()
 
 
 def load_plugins() -> None:
-    """Import the modules of `OWN` and of the entry points, once in a process.
+    """Import the modules of `OWN` and of the entry points, once per process.
 
     Warns
     -----
     PodiumWarning
-        If the module of an entry point cannot be imported; its names stay unknown.
+        If the module of an entry point cannot be imported. Its names remain unknown.
     """
-    with _Plugins.lock:  # a second thread waits; a plugin that looks names up does not
+    with _Plugins.lock:  # other threads wait; a plugin in this thread can look up names
         if _Plugins.loaded:
             return
         _Plugins.loaded = True
@@ -375,7 +381,7 @@ def load_plugins() -> None:
         for point in importlib.metadata.entry_points(group=GROUP):
             try:
                 point.load()
-            except Exception as error:  # whatever a stranger's module raises
+            except Exception as error:  # a foreign module can raise anything
                 warnings.warn(
                     f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
                     "What it registers is unknown here.",
@@ -387,5 +393,5 @@ def load_plugins() -> None:
 def _exists(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # of the package that it would be in
+    except ModuleNotFoundError:  # the parent package is absent
         return False

@@ -1,8 +1,8 @@
-"""The top of a whole catalogue: user x item scores, without a full sort and in bounded memory.
+"""Rankings of a whole catalogue: user x item scores, without a full sort and in bounded memory.
 
-Scores are a dense matrix, the product of two factors, or what a function returns; all are read a
-block of users at a time, and items that a user has seen are left out. `rank_blocks` feeds
-``podium.evaluation``.
+Scores are a dense matrix, the product of two factors, or the result of a function. They are read
+one block of users at a time. Items that a user has already seen can be excluded. `rank_blocks`
+returns input for ``podium.evaluation``.
 """
 
 from podium.catalogue.lists import rank_all, rank_blocks

@@ -1,8 +1,9 @@
 """Compiled pass over a block of user x item scores that writes each user's k best items.
 
-A row is looked at twice. First for a floor: of the greatest score in each of a few sets of items
-that share none, about the k-th greatest is one that k items reach and few more. Then for the
-items that reach it, 64 to a vectorised test, which also finds scores that are not finite.
+Each row is read twice. The first pass finds a floor, a score that at least k items reach and few
+more: items are divided into a few sets per k, and the floor is about the k-th greatest of the
+sets' maxima. The second pass collects the items that reach the floor. It tests 64 items at a time
+with a vectorised test, which also finds scores that are not finite.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as np
 from podium._kernels import kernel, sort_falling
 from podium.catalogue._kernels import CHUNK, NONE, ZERO, advance, select
 
-_LANES = 4  # sets of items for each of the k: more make the floor better, and cost more
-_HALVINGS = 24  # of the interval that a floor is looked for in, before it is found by sorting
+_LANES = 4  # sets of items per k: more sets give a better floor and cost more
+_HALVINGS = 24  # bisections of the interval of the floor, before a selection finds it
 _HALF = np.float32(0.5)
 
 
 class _Space(NamedTuple):
     """Memory that all rows share."""
 
-    lanes: Any  # the greatest score of each set of items
+    lanes: Any  # the maximum score of each set of items
     hidden: Any
     chosen: Any
     spare: Any
@@ -30,10 +31,10 @@ class _Space(NamedTuple):
 
 @kernel
 def best_items(scores, limits, seen, k, items, best):
-    """Write each user's visible items in order of falling score, then rising item: k at most.
+    """Write at most k visible items per user, by decreasing score, then increasing item.
 
-    `items` and `best` stay as they are where a user has no more items. Returns the (user, item)
-    of the first visible score that is not finite, or (-1, -1).
+    If a user has fewer than k items, the rest of `items` and `best` is unchanged. Returns the
+    (user, item) of the first visible score that is not finite, or (-1, -1).
     """
     seen_offsets, seen_items, _ = seen
     n_users, n_items = scores.shape
@@ -47,16 +48,16 @@ def best_items(scores, limits, seen, k, items, best):
     for u in range(n_users):
         row = scores[u]
         excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
-        if excluded.size:  # hidden scores become the lowest in a copy: the block is the caller's
+        if excluded.size:  # in a copy of the caller's row, hidden items get the lowest score
             for i in range(n_items):
                 copy[i] = row[i]
             for s in range(excluded.size):
                 copy[excluded[s]] = limits.lowest
-            bad = _best_of_row(copy, excluded, limits, k, space, items[u], best[u])
+            bad_item = _best_of_row(copy, excluded, limits, k, space, items[u], best[u])
         else:
-            bad = _best_of_row(row, excluded, limits, k, space, items[u], best[u])
-        if bad != NONE:
-            return u, bad
+            bad_item = _best_of_row(row, excluded, limits, k, space, items[u], best[u])
+        if bad_item != NONE:
+            return u, bad_item
     return NONE, NONE
 
 
@@ -67,10 +68,10 @@ def _best_of_row(row, excluded, limits, k, space, items, best):
     lanes, hidden, chosen, spare = space
     n_best = min(k, row.size - excluded.size)
     under = below
-    if n_best == k:  # the number before the floor: above it is what reaches the floor
+    if n_best == k:  # the number before the floor: scores above it reach the floor
         under = np.nextafter(_floor(row, k, lowest, lanes), below)
-    # Hidden items have the lowest score. Only where the floor is that low too do they pass the
-    # test, and only then are they looked up.
+    # Hidden items have the lowest score. They pass the test only if the floor is equally low, so
+    # they are looked up only in this case.
     if under < lowest:
         for s in range(excluded.size):
             hidden[excluded[s]] = True
@@ -82,12 +83,12 @@ def _best_of_row(row, excluded, limits, k, space, items, best):
             score = row[outside[i]]
             if not (score >= lowest and score <= -lowest):
                 return outside[i]
-            chosen[count] = outside[i]  # a hidden one is overwritten by the next
+            chosen[count] = outside[i]  # the next item overwrites a hidden one
             count += not hidden[outside[i]]
     if under < lowest:
         for s in range(excluded.size):
             hidden[excluded[s]] = False
-    # The items rise, and the sort is stable: of equal scores the lower item comes first.
+    # The items are increasing and the sort is stable: of equal scores, the lower item comes first.
     sort_falling(row, chosen, count, spare)
     for i in range(n_best):
         items[i] = chosen[i]
@@ -97,10 +98,10 @@ def _best_of_row(row, excluded, limits, k, space, items, best):
 
 @kernel
 def _floor(row, k, lowest, lanes):
-    """Return a score that at least k items reach, and seldom many more; `lowest` if in doubt.
+    """Return a score that at least k items reach, and few more; `lowest` in unclear cases.
 
-    Item i belongs to lane i % lanes.size. Each lane whose greatest score reaches the floor has an
-    item that does.
+    Item i belongs to lane i % lanes.size. Each lane whose maximum reaches the floor contains an
+    item that reaches it.
     """
     n_lanes = lanes.size
     for j in range(n_lanes):
@@ -116,8 +117,8 @@ def _floor(row, k, lowest, lanes):
 def _about_kth(values, k):
     """Return a number that k to 1.25 k of the values reach, or the k-th greatest value.
 
-    By bisection, which has no branch for each value, unlike a selection. At least k values reach
-    `low` throughout.
+    Bisection is used because it has no branch per value, unlike a selection. At least k values are
+    >= `low` at all times.
     """
     low, high = values[0], values[0]
     for j in range(values.size):
@@ -125,14 +126,14 @@ def _about_kth(values, k):
         high = max(high, values[j])
     for _ in range(_HALVINGS):
         middle = low * _HALF + high * _HALF  # (low + high) / 2 could overflow
-        n = 0
+        n_reaching = 0
         for j in range(values.size):
-            n += values[j] >= middle
-        if n < k:
+            n_reaching += values[j] >= middle
+        if n_reaching < k:
             high = middle
         else:
             low = middle
-            if 4 * n <= 5 * k:
+            if 4 * n_reaching <= 5 * k:
                 return low
-    # Many equal values, or scores of very different sizes: no number in reach will do.
+    # No such number was found: many values are equal, or they differ greatly in size.
     return select(values, values.size, k)

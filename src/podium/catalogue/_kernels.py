@@ -1,16 +1,17 @@
 """Compiled passes over blocks of user x item scores.
 
-A row is read in chunks of 64 items: one vectorised test tells whether a chunk holds anything of
-interest, so that the items far below the top cost a comparison each and no branch. The same
-test finds scores that are not finite. Hidden (excluded) items are looked up only where the
-test fires; their scores are never used, whatever they are.
+A row is read in chunks of 64 items. One vectorised test decides whether a chunk contains a score
+above the current floor, so that items far below the top cost one comparison each and no branch. The
+same test finds scores that are not finite. Hidden (excluded) items are looked up only if the test
+is positive; their scores are never used.
 
-One order is meant throughout: falling score, then falling key of the tie rule, then rising item.
-Sparse rows (`seen`, `truth`) are `podium.catalogue.sparse.Rows`: items rise and are distinct in
-each row. Arrays are taken out of a tuple before the loops: each time counts a reference.
+All functions use the same order: decreasing score, then decreasing key of the tie rule, then
+increasing item. Sparse rows (`seen`, `truth`) are `podium.catalogue.sparse.Rows`: the items of
+each row are increasing and distinct. Arrays are taken out of tuples before the loops, because
+each access counts a reference.
 
-Buffers of the length of a row are made once per block and cleaned after each user by resetting
-what was set, so that a user costs no more than its row and its items.
+Buffers of the length of a row are allocated once per block. After each user only the changed
+entries are reset, so that the cost per user is proportional to its row and its items.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import numpy as np
 from podium._kernels import AVERAGE, kernel, mix, sort_falling, tie_key
 
 CHUNK = 64
-_SAMPLE = 512  # scores that the first floor of a row is guessed from
-_SPREAD = 2.0  # standard deviations by which the guess errs on the safe side
+_SAMPLE = 512  # scores from which the first floor of a row is estimated
+_SPREAD = 2.0  # standard deviations by which the estimate is lowered, for safety
 NONE = -1
-ZERO, _ONE = np.int64(0), np.int64(1)  # literals would compile their callees once more
+ZERO, _ONE = np.int64(0), np.int64(1)  # with literals, numba would compile the callees again
 
-# The place of a single bit: the six highest bits of bit x _DE_BRUIJN tell the 64 places apart.
+# The position of a single bit: the six highest bits of bit x _DE_BRUIJN differ for all 64
+# positions.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACE = np.zeros(64, np.int64)
 for _bit in range(64):
@@ -35,14 +37,14 @@ for _bit in range(64):
 
 
 class Limits(NamedTuple):
-    """Ends of the scores' type: its least finite number, and its minus infinity."""
+    """The limits of the scores' type: its smallest finite number, and minus infinity."""
 
     lowest: Any
     below: Any
 
 
 class Tie(NamedTuple):
-    """How equal scores are ordered; user u of a block draws from the stream of first_user + u."""
+    """The order of equal scores; user u of a block uses the random stream of first_user + u."""
 
     rule: int
     first_user: int
@@ -51,15 +53,15 @@ class Tie(NamedTuple):
 
 @kernel
 def advance(row, start, low, high, outside):
-    """Find the next chunk in which not all low <= score <= high, and which items are outside.
+    """Find the next chunk with a score outside [low, high], and the items outside.
 
-    Returns where the chunk after it starts, and how many items were written into `outside`. nan
-    compares false with everything, so that the negated test finds it too.
+    Returns the start of the following chunk, and the number of items that were written into
+    `outside`. All comparisons with nan are false, so that the negated test finds nan too.
     """
     bits = np.uint64(0)
     while start + CHUNK <= row.size and bits == 0:
         part = row[start : start + CHUNK]
-        for j in range(CHUNK):  # becomes a few vector comparisons
+        for j in range(CHUNK):  # compiled to a few vector comparisons
             bits |= np.uint64(not ((part[j] <= high) & (part[j] >= low))) << np.uint64(j)
         start += CHUNK
     if bits == 0:
@@ -68,7 +70,7 @@ def advance(row, start, low, high, outside):
             bits |= np.uint64(not ((part[j] <= high) & (part[j] >= low))) << np.uint64(j)
         start += CHUNK
     n_outside = 0
-    while bits:  # one turn per set bit: few, where the floor is a good one
+    while bits:  # one iteration per set bit: few, if the floor is good
         lowest_bit = bits & (~bits + np.uint64(1))
         outside[n_outside] = start - CHUNK + _PLACE[(lowest_bit * _DE_BRUIJN) >> np.uint64(58)]
         n_outside += 1
@@ -78,10 +80,10 @@ def advance(row, start, low, high, outside):
 
 @kernel
 def select(values, n, k):
-    """Move the k greatest of the first n values to the front; return the least of those.
+    """Move the k greatest of the first n values to the front; return the smallest of these.
 
-    Hoare's selection (quickselect): of the two parts that a pivot leaves, only the one that holds
-    the k-th place is partitioned again, so that the expected cost is linear in n.
+    Hoare's selection (quickselect) continues only in the part that contains the k-th position, so
+    that the expected cost is linear in n.
     """
     low, high = 0, n - 1
     while low < high:
@@ -101,7 +103,7 @@ def select(values, n, k):
         elif k - 1 >= i:
             low = i
         else:
-            break  # the k-th place lies between the parts: it holds the pivot's value
+            break  # the k-th position is between the parts and has the pivot's value
     return values[k - 1]
 
 
@@ -109,9 +111,9 @@ def select(values, n, k):
 def _scan(row, hidden, k, floor, lowest, best):
     """Find the k-th best of the visible scores above floor.
 
-    Returns it, how many such scores were kept (fewer than k if there are fewer), and the first
-    visible item whose score is not finite, or -1. `best` is longer than k: whenever it is full,
-    its k best stay and the least of them becomes the floor.
+    Returns this score, the number of scores that were kept (fewer than k if there are fewer), and
+    the first visible item whose score is not finite, or -1. `best` is longer than k. Whenever it is
+    full, its k best scores are kept and the smallest of them becomes the floor.
     """
     outside = np.empty(CHUNK, np.int64)
     count = start = ZERO
@@ -125,9 +127,9 @@ def _scan(row, hidden, k, floor, lowest, best):
             if not (score >= lowest and score <= -lowest):
                 return floor, count, item
             best[count] = score
-            count += score > floor  # the floor may have risen since the chunk was tested
-            # A full buffer is cut to its k best. As it holds several k, this costs a constant per
-            # score on average, and the floor that it raises keeps most later scores out.
+            count += score > floor  # the floor may be higher than when the chunk was tested
+            # A full buffer is reduced to its k best. Its length is several k, so the average cost
+            # per score is constant. The higher floor then excludes most later scores.
             if count == best.size:
                 floor = select(best, count, k)
                 count = k
@@ -136,27 +138,30 @@ def _scan(row, hidden, k, floor, lowest, best):
 
 @kernel
 def _guess_floor(row, hidden, k, limits, sample, nothing, best):
-    """Return a score that likely has k visible items, and few more, above it.
+    """Return a score that probably has k visible items above it, and few more.
 
-    From evenly spaced items: the expected place of the k-th score among them, and some standard
-    deviations more. A bad guess costs time, not correctness: the row is then scanned again.
+    It is estimated from evenly spaced items: the expected position of the k-th score among them,
+    plus some standard deviations. A bad estimate costs time but not correctness, because the row is
+    then scanned again.
     """
     lowest, below = limits
     step = row.size // sample.size
     if step < 8:  # the sample would cost as much as it saves
         return below
-    n = 0
+    n_visible = 0
     for s in range(sample.size):
-        sample[n] = row[s * step]
-        n += not hidden[s * step]
-    # How many of the k best are in the sample is about Poisson: its deviation is the root of its
-    # mean. A lower place gives a lower floor, which errs on the safe side.
+        sample[n_visible] = row[s * step]
+        n_visible += not hidden[s * step]
+    # The number of the k best in the sample is approximately Poisson: its standard deviation is the
+    # square root of its mean. A later position gives a lower floor, which is the safe side.
     expected = k / step
-    place = int(np.ceil(expected + _SPREAD * np.sqrt(expected) + _SPREAD))
-    if 3 * place > n:  # k is too large a part of the row for a floor to leave out much
+    position = int(np.ceil(expected + _SPREAD * np.sqrt(expected) + _SPREAD))
+    if 3 * position > n_visible:  # k is so large a part of the row that a floor excludes little
         return below
-    floor, _, bad = _scan(sample[:n], nothing, place, below, lowest, best[: 3 * place])
-    return floor if bad == NONE else below
+    floor, _, bad_item = _scan(
+        sample[:n_visible], nothing, position, below, lowest, best[: 3 * position]
+    )
+    return floor if bad_item == NONE else below
 
 
 @kernel
@@ -167,7 +172,7 @@ def _set(values, places, value):
 
 @kernel
 def kth_best(scores, limits, seen, k, out):
-    """Write each user's k-th best visible score, or `below` where no more than k are visible.
+    """Write each user's k-th best visible score, or `below` if at most k items are visible.
 
     Returns the (user, item) of the first visible score that is not finite, or (-1, -1).
     """
@@ -183,27 +188,27 @@ def kth_best(scores, limits, seen, k, out):
         row = scores[u]
         excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
         _set(hidden, excluded, True)
-        # Where all visible items are listed, the scan only looks for scores that are not finite.
+        # If all visible items are listed, the scan only searches for scores that are not finite.
         lists_all = n_items - excluded.size <= k
         floor = -lowest
         if not lists_all:
             floor = _guess_floor(row, hidden, k, limits, sample, nothing, sample_best)
-        value, count, bad = _scan(row, hidden, k, floor, lowest, best)
-        if count < k and bad == NONE and not lists_all:  # the guess was too high
-            value, count, bad = _scan(row, hidden, k, below, lowest, best)
+        value, count, bad_item = _scan(row, hidden, k, floor, lowest, best)
+        if count < k and bad_item == NONE and not lists_all:  # the estimated floor was too high
+            value, count, bad_item = _scan(row, hidden, k, below, lowest, best)
         out[u] = below if lists_all else value
-        if bad != NONE:
-            return u, bad
+        if bad_item != NONE:
+            return u, bad_item
         _set(hidden, excluded, False)
     return NONE, NONE
 
 
 @kernel
 def _count(row, excluded, score):
-    """Return how many visible scores are above this one, and how many equal it.
+    """Return the number of visible scores above a score, and the number equal to it.
 
-    All are counted and the excluded ones subtracted: the first loop then has no branch and
-    vectorises.
+    All items are counted and the excluded ones subtracted, so that the first loop has no branch and
+    is vectorised.
     """
     above = 0
     equal = 0
@@ -218,7 +223,7 @@ def _count(row, excluded, score):
 
 @kernel
 def count_reaching(scores, seen, floors, out):
-    """Write how many visible items of each user have a score of at least the user's floor."""
+    """Write the number of visible items of each user whose score is at least the user's floor."""
     seen_offsets, seen_items, _ = seen
     for u in range(scores.shape[0]):
         excluded = seen_items[seen_offsets[u] : seen_offsets[u + 1]]
@@ -228,18 +233,18 @@ def count_reaching(scores, seen, floors, out):
 
 @kernel
 def _list(row, hidden, floor, limits, items, spare):
-    """Write the visible items with score >= floor by falling score, equal ones rising.
+    """Write the visible items with score >= floor by decreasing score, equal ones increasing.
 
-    Returns how many there are.
+    Returns their number.
     """
     lowest, below = limits
     outside = np.empty(CHUNK, np.int64)
-    under = np.nextafter(floor, below)  # "above the number before the floor" is ">= floor"
+    under = np.nextafter(floor, below)  # "> the number before the floor" means ">= floor"
     count = start = ZERO
     while start < row.size:
         start, n_outside = advance(row, start, lowest, under, outside)
         for i in range(n_outside):
-            items[count] = outside[i]  # a hidden one is overwritten by the next, without a branch
+            items[count] = outside[i]  # the next item overwrites a hidden one, without a branch
             count += not hidden[outside[i]]
     sort_falling(row, items, count, spare)
     return count
@@ -258,9 +263,9 @@ def _order_ties(row, items, count, rule, grade, stream, spare):
 
 @kernel
 def _order_run(tied, rule, grade, stream, spare):
-    """Put items of equal score, which rise, in the order of the tie rule.
+    """Put items of equal score, which are increasing, in the order of the tie rule.
 
-    The sort is stable: items of equal key stay in rising order, as the one order has it.
+    The sort is stable: items of equal key stay in increasing order.
     """
     keys = np.empty(tied.size)
     order = np.empty(tied.size, np.int64)
@@ -276,10 +281,10 @@ def _order_run(tied, rule, grade, stream, spare):
 
 @kernel
 def fill_lists(scores, limits, seen, truth, floors, tie, lists):
-    """Write the items of each list and their relevances, as many as the offsets have room for.
+    """Write the items of each list and their relevances, up to the length given by the offsets.
 
-    `lists` are `podium.catalogue.passes.Lists`; `tied`, where not empty, becomes True for a rank
-    whose score the next rank shares.
+    `lists` are `podium.catalogue.passes.Lists`. If `tied` is not empty, it becomes True for a rank
+    whose score equals that of the next rank.
     """
     seen_offsets, seen_items, _ = seen
     true_offsets, true_items, grades = truth
@@ -296,7 +301,7 @@ def fill_lists(scores, limits, seen, truth, floors, tie, lists):
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
         count = _list(row, hidden, floors[u], limits, items, spare)
-        if tie.rule != AVERAGE:  # then the metrics average over the orders of a tie
+        if tie.rule != AVERAGE:  # with "average", the metrics average over all orders
             stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
             _order_ties(row, items, count, tie.rule, grade, stream, spare)
         lo, hi = offsets[u], offsets[u + 1]
@@ -312,7 +317,7 @@ def fill_lists(scores, limits, seen, truth, floors, tie, lists):
 
 @kernel
 def _tied_before(row, hidden, target, rule, grade, stream):
-    """Return how many visible items with the target's score come before it."""
+    """Return the number of visible items with the target's score that rank before it."""
     target_key = tie_key(rule, grade[target], target, stream)
     before = 0
     for item in range(row.size):
@@ -326,9 +331,9 @@ def _tied_before(row, hidden, target, rule, grade, stream):
 def target_ranks(scores, lowest, seen, truth, tie, out):
     """Write each target's rank among the user's visible items; nan for a hidden target.
 
-    By counting: 1 + the number of scores above + the tied ones before it (under "average", half of
-    the other tied ones). Returns the (user, item) of the first visible score that is not finite,
-    or (-1, -1).
+    The rank is 1 + the number of higher scores + the number of items of equal score that rank
+    before the target (with "average", half of the other items of equal score). Returns the (user,
+    item) of the first visible score that is not finite, or (-1, -1).
     """
     seen_offsets, seen_items, _ = seen
     true_offsets, true_items, grades = truth
@@ -342,10 +347,10 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
         _set(hidden, excluded, True)
         for t in range(true_offsets[u], true_offsets[u + 1]):
             grade[true_items[t]] = grades[t]
-        # No finite score is above this floor: the scan stops at scores that are not finite alone.
-        _, _, bad = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
-        if bad != NONE:
-            return u, bad
+        # No finite score is above this floor, so the scan stops only at scores that are not finite.
+        _, _, bad_item = _scan(row, hidden, _ONE, -lowest, lowest, nothing)
+        if bad_item != NONE:
+            return u, bad_item
         stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
         for t in range(true_offsets[u], true_offsets[u + 1]):
             target = true_items[t]
@@ -354,9 +359,9 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
                 continue
             above, equal = _count(row, excluded, row[target])
             out[t] = above + 1.0
-            if tie.rule == AVERAGE:  # the target is one of those equal to it
+            if tie.rule == AVERAGE:  # `equal` includes the target itself
                 out[t] += (equal - 1) / 2.0
-            elif equal > 1:  # a second pass over the row, only where something is tied
+            elif equal > 1:  # only ties need a second pass over the row
                 out[t] += _tied_before(row, hidden, target, tie.rule, grade, stream)
         _set(hidden, excluded, False)
         _set(grade, true_items[true_offsets[u] : true_offsets[u + 1]], 0.0)
@@ -365,9 +370,9 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
 
 @kernel
 def common_items(seen, truth, out):
-    """Write which true items are among the user's seen ones.
+    """Write for each true item whether it is among the user's seen items.
 
-    Both rise within a row, so that one walk along the two rows finds what they share.
+    Both are increasing within a row, so that one pass along the two rows finds the common items.
     """
     seen_offsets, seen_items, _ = seen
     true_offsets, true_items, _ = truth

@@ -1,4 +1,4 @@
-"""Rankings of a whole catalogue: from scores and a sparse truth, in blocks of users."""
+"""Rankings of a whole catalogue from scores and a sparse truth, in blocks of users."""
 
 from __future__ import annotations
 
@@ -32,46 +32,47 @@ def rank_blocks(
     block_size: int | None = None,
     seed: int = 0,
 ) -> Iterator[Ranking]:
-    """Rank every item of a catalogue for every user, one Ranking per block of users.
+    """Rank every item of a catalogue for every user, with one Ranking per block of users.
 
     Parameters
     ----------
     scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
-        A matrix, factors whose products are taken a block at a time (see `top_k_factors`), or a
-        function that gives a block.
+        A matrix, factors whose products are computed one block at a time (see `top_k_factors`), or
+        a function that returns a block.
     truth : scipy.sparse matrix, (n_users, n_items)
-        Relevance of the stored pairs, >= 0; all other items have 0.
+        The relevance of the stored pairs, >= 0. All other items have relevance 0.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
-        Items that are not to be ranked for a user: every stored entry, whatever its value.
-        Their scores are not looked at and may be anything.
+        The items that are not ranked for a user: all stored entries, whatever their values. Their
+        scores are not used and can have any value.
     overlap : {"error", "drop"}
-        What to do about pairs that are both in truth and in exclude: refuse them, or leave them
-        out of the truth too, so that nobody could have found them.
+        The treatment of pairs that are both in truth and in exclude: raise an error, or also remove
+        them from the truth, so that they do not count as missed.
     depth : int, optional
-        List the best `depth` items of each user only: as many as the largest cutoff, 2k - 1 for
-        pap@k. Without it all items are listed, which takes a sort of them.
+        The number of items in each user's list: at least the largest cutoff, or 2k - 1 for pap@k.
+        By default, all items are listed, which requires a full sort.
     ties : {"worst", "best", "average", "id", "random"}
-        As in `Ranking.from_scores`; ids are column numbers. The rule decides too which of equal
-        scores a list of that depth ends with; under "average" it takes all of them and gets
-        longer than depth.
+        The order of equal scores, see `Ranking.from_scores`; ids are column numbers. The rule also
+        selects the items of equal score at the end of a list. With "average", the list contains all
+        of them and can be longer than depth.
     min_relevance : float
-        Relevance from which an item counts as positive.
+        The smallest relevance of a positive item.
     block_size : int, optional
-        Users in a Ranking. Chosen from the shape without it: memory does not grow with users.
+        The number of users per Ranking. By default it is chosen from the shape, so that memory does
+        not grow with the number of users.
     seed : int
-        For ties="random". The order of equal scores depends on seed, user and item alone.
+        The seed of ties="random". The order of equal scores depends only on seed, user and item.
 
     Returns
     -------
     iterator of Ranking
-        Groups are labelled by row number. n_items leaves out excluded items. Users without
-        truth are groups without positives.
+        Rankings whose groups are labelled by row number. n_items does not count excluded items.
+        Users without truth are groups without positives.
 
     Raises
     ------
     ArgumentError
-        For shapes that differ, a relevance below 0, pairs in truth twice or in exclude too, an
-        unknown rule; and while iterating, for a score that is NaN or infinite.
+        If shapes differ, a relevance is negative, a pair is in truth twice or also in exclude, or a
+        rule is unknown; during iteration, if a score is NaN or infinite.
 
     Examples
     --------
@@ -110,12 +111,13 @@ def rank_all(
 ) -> Ranking:
     """Rank every item of a catalogue for every user, as one Ranking.
 
-    It holds all users' lists: give a depth, or use `rank_blocks` where that would be too much.
+    The result contains the lists of all users. Pass a depth, or use `rank_blocks`, if that needs
+    too much memory.
 
     Parameters
     ----------
     scores, truth, exclude, overlap, depth, ties, min_relevance, seed
-        As in `rank_blocks`.
+        The arguments of `rank_blocks`.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def rank_all(
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """All that a block's Ranking follows from, checked."""
+    """The checked arguments from which each block's Ranking is computed."""
 
     scores: Source
     seen: Rows
@@ -166,39 +168,39 @@ class _Plan:
         stop = start + len(block)
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
         n_items = self.scores.n_items - seen.sizes
-        wanted = self.scores.n_items if self.depth is None else self.depth
-        floors = passes.kth_best(self.scores, start, block, seen, wanted)
-        found = passes.lists(
+        depth = self.scores.n_items if self.depth is None else self.depth
+        floors = passes.kth_best(self.scores, start, block, seen, depth)
+        lists = passes.lists(
             self.scores,
             block,
             seen,
             truth,
             floors,
-            # All that share the last one's score are needed for an exact mean over their orders.
+            # An exact mean over orders needs all items with the score of the last one.
             passes.n_reaching(block, seen, floors)
             if self.ties == "average"
-            else np.minimum(n_items, wanted),
+            else np.minimum(n_items, depth),
             passes.Tie(passes.RULES[self.ties], start, self.bits),
         )
         return Ranking(
-            Groups(np.arange(start, stop), found.offsets),
-            found.relevance,
+            Groups(np.arange(start, stop), lists.offsets),
+            lists.relevance,
             *_ideal(truth),
             n_items,
             self.min_relevance,
             self.ties,
-            found.tied,
+            lists.tied,
         )
 
 
 def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
-    """Return the relevances > 0 of each user, falling."""
+    """Return the relevances > 0 of each user, decreasing."""
     positive = truth.values > 0
     offsets = passes.row_offsets(count_between(positive, truth.offsets))
     values = read_only(truth.values[positive])
-    best = np.empty_like(values)
-    ideal_order(offsets, values, best)
-    return offsets, best
+    ideal = np.empty_like(values)
+    ideal_order(offsets, values, ideal)
+    return offsets, ideal
 
 
 def _joined(parts: list[Offsets]) -> Offsets:

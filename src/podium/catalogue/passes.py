@@ -1,4 +1,4 @@
-"""One call per compiled pass over a block of users, with its output arrays."""
+"""One function per compiled pass over a block of users; it allocates the output arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES: dict[Ties, int] = {
 
 
 class Lists(NamedTuple):
-    """Items and their relevances, list after list, best first; see `Ranking.tied`."""
+    """Items and their relevances, one list after the other, best first; see `Ranking.tied`."""
 
     offsets: Offsets
     items: RowIndex
@@ -34,14 +34,14 @@ class Lists(NamedTuple):
 def best_items(
     source: Source, start: int, block: Floats, seen: Rows, items: RowIndex, best: Floats
 ) -> None:
-    """Write each user's best items and their scores, as many as there are and columns hold."""
+    """Write each user's best items and their scores, up to the number of columns."""
     user, item = _best_kernels.best_items(block, source.limits, seen, items.shape[1], items, best)
     if user >= 0:
         source.refuse(start + user, item, block[user, item])
 
 
 def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
-    """Return each user's k-th best score, -inf where there are no more than k items to list."""
+    """Return each user's k-th best score, -inf if there are at most k items to list."""
     floors = np.empty(block.shape[0], source.dtype)
     user, item = _kernels.kth_best(block, source.limits, seen, k, floors)
     if user >= 0:
@@ -50,7 +50,7 @@ def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> F
 
 
 def n_reaching(block: Floats, seen: Rows, floors: Floats) -> Counts:
-    """Count the items of each user whose score is at least the user's floor."""
+    """Return the number of items of each user whose score is at least the user's floor."""
     counts = np.empty(block.shape[0], np.int64)
     _kernels.count_reaching(block, seen, floors, counts)
     return counts
@@ -65,7 +65,7 @@ def lists(
     sizes: Counts,
     tie: Tie,
 ) -> Lists:
-    """List the items whose scores reach the floors, in order, as many as sizes says."""
+    """List the items whose scores reach the floors, in order; `sizes` contains the list lengths."""
     offsets = row_offsets(sizes)
     n_rows = int(offsets[-1])
     result = Lists(
@@ -79,5 +79,5 @@ def lists(
 
 
 def row_offsets(sizes: Counts) -> Offsets:
-    """Return where each list begins, and the end of the last."""
+    """Return the start of each list, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

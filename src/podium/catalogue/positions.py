@@ -1,4 +1,4 @@
-"""Exact ranks of chosen items in a whole catalogue, by counting."""
+"""Exact ranks of selected items in a whole catalogue, by counting."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ def target_ranks(
     block_size: int | None = None,
     seed: int = 0,
 ) -> PerRow:
-    """Find the rank of each target among all items of its user that are not excluded.
+    """Return the rank of each target among all items of its user that are not excluded.
 
-    Ranks are what `rank_blocks` with depth=None would give the targets, without sorting anything.
+    The ranks equal those of `rank_blocks` with depth=None, but nothing is sorted.
 
     Parameters
     ----------
     scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
-        As in `rank_blocks`.
+        The scores, see `rank_blocks`.
     targets : scipy.sparse matrix, (n_users, n_items)
-        The stored pairs are the targets. Their values are relevances >= 0, which matter to the
-        order of equal scores only.
+        The stored pairs are the targets. Their values are relevances >= 0, which affect only the
+        order of equal scores.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
-        Items that are not ranked for a user: every stored entry, whatever its value.
+        The items that are not ranked for a user: all stored entries, whatever their values.
     overlap : {"error", "drop"}
-        What to do about targets that are in exclude: refuse them, or give them no rank (nan).
+        The treatment of targets that are in exclude: raise an error, or return nan as their rank.
     ties : {"worst", "best", "average", "id", "random"}
-        Under "worst" a target comes after the items that share its score, except targets of
-        higher relevance or, with the same, of a higher item number. "average" is the mean rank
-        of all that share it, which may end in one half.
+        The order of equal scores. With "worst", a target ranks after the items of the same score,
+        except targets of higher relevance, or of the same relevance and a higher item number. With
+        "average", the rank is the mean rank of all items with this score and can end in one half.
     block_size, seed
-        As in `rank_blocks`.
+        The block size and the seed, see `rank_blocks`.
 
     Returns
     -------
     float64, (n_targets,)
-        From 1, in the order of ``targets.tocsr().data``.
+        Ranks from 1, in the order of ``targets.tocsr().data``; nan for dropped targets.
 
     Raises
     ------
     ArgumentError
-        As `rank_blocks`.
+        If `rank_blocks` would raise it.
 
     Notes
     -----
@@ -76,23 +76,23 @@ def target_ranks(
     """
     table = read(scores)
     seen = read_excluded(exclude, table.shape)
-    true = read_relevant(targets, "targets", table.shape)
-    _, hidden = split_overlap(true, "targets", seen, overlap)
+    relevant = read_relevant(targets, "targets", table.shape)
+    _, is_excluded = split_overlap(relevant, "targets", seen, overlap)
     rule = RULES[_check.choice(ties, "ties", TIES)]
     bits = random_bits(seed)
-    ranks = np.empty(hidden.size)
+    ranks = np.empty(is_excluded.size)
     for start, block in table.blocks(table.block_size(block_size)):
         stop = start + block.shape[0]
         user, item = _kernels.target_ranks(
             block,
             table.limits.lowest,
             seen.block(start, stop),
-            true.block(start, stop),
+            relevant.block(start, stop),
             _kernels.Tie(rule, start, bits),
-            ranks[true.offsets[start] : true.offsets[stop]],
+            ranks[relevant.offsets[start] : relevant.offsets[stop]],
         )
         if user >= 0:
             table.refuse(start + user, item, block[user, item])
-    result = np.empty_like(ranks)
-    result[storage_order(targets)] = ranks
-    return result
+    in_storage_order = np.empty_like(ranks)
+    in_storage_order[storage_order(targets)] = ranks
+    return in_storage_order

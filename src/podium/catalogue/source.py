@@ -1,4 +1,4 @@
-"""Where scores come from: a matrix, two factors or a function, each read in blocks of users."""
+"""Sources of scores: a matrix, two factors or a function, each read in blocks of users."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from podium.errors import ArgumentError
 
 Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
 
-_EXACT = 2**53  # integers up to here are floats
-_BLOCK = 2**22  # scores of a block: small enough for a cache, large enough for a matrix product
-_LEAST_USERS = 16  # users of a block, so that a product reads the item factors seldom enough
-_MOST_BYTES = 2**26  # of a block, unless one user alone has more
+_EXACT = 2**53  # float64 represents all integers up to here
+_BLOCK = 2**22  # scores per block: small enough for a cache, large enough for a matrix product
+_LEAST_USERS = 16  # users per block, at least: each block reads all item factors once
+_MOST_BYTES = 2**26  # bytes per block, unless a single user needs more
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreFunction:
-    """Scores that a function gives for a block of users, where neither matrix nor factors exist.
+    """Scores that a function computes for a block of users, without a matrix or factors.
 
     Parameters
     ----------
     function : (users) -> (n, n_items)
-        Called with row numbers of users, int64, consecutive and never none. What it returns is
-        read before it is called again, so that it may write into one array each time.
+        A function of the row numbers of users: int64, consecutive and at least one. Its result is
+        read before the next call, so it may return the same array each time.
     n_users, n_items : int
+        The number of users and of items.
     dtype : {float32, float64}
-        What scores are ranked in. A block of a type whose values it does not hold is an error.
+        The type in which scores are ranked. A block of a type that it cannot represent is an error.
 
     Examples
     --------
@@ -57,7 +58,7 @@ Scores: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike] | ScoreFunction"
 
 @dataclass(frozen=True, eq=False)
 class Source(abc.ABC):
-    """Scores of n_users x n_items, float32 or float64, that are made a block at a time."""
+    """Scores of n_users x n_items, float32 or float64, computed one block at a time."""
 
     n_users: int
     n_items: int
@@ -65,9 +66,9 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        """Yield (first user, contiguous scores); a block is overwritten by the next one.
+        """Yield (first user, contiguous scores). Each block may overwrite the previous one.
 
-        There is a block even where there are no users: one of no rows.
+        Without users, there is one block without rows.
         """
 
     @property
@@ -76,19 +77,22 @@ class Source(abc.ABC):
 
     @property
     def limits(self) -> Limits:
-        """The least finite number and minus infinity, in the scores' type."""
+        """The smallest finite number and minus infinity, in the scores' type."""
         return Limits(np.finfo(self.dtype).min, self.dtype.type(-np.inf))
 
     def block_size(self, asked: int | None) -> int:
-        """Return the users of a block: as asked, or what the shape (never the machine) tells."""
+        """Return the number of users per block: the argument, or a number chosen from the shape.
+
+        The default does not depend on the machine.
+        """
         if asked is not None:
             return _check.cutoff(asked, name="block_size")
         n_items = max(self.n_items, 1)
-        fits = _MOST_BYTES // (n_items * self.dtype.itemsize)
-        return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), fits))
+        max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
+        return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
 
     def refuse(self, user: int, item: int, score: Any) -> None:
-        """Raise for a score that is not finite."""
+        """Raise an error for a score that is not finite."""
         raise ArgumentError(
             f"scores must be finite, got {score:g} for user {user} and item {item}. Name items "
             "that are not to be ranked in exclude; give others a low finite score."
@@ -146,19 +150,19 @@ class _Function(Source):
 
 
 def read(scores: Scores) -> Source:
-    """Check scores, in any of their forms."""
+    """Check scores of any form."""
     if isinstance(scores, tuple) and len(scores) == 2:
         return read_factors(*scores)
     return read_whole(scores)
 
 
 def read_whole(scores: ArrayLike | ScoreFunction) -> Source:
-    """Check scores that are no factors."""
+    """Check scores that are a matrix or a function."""
     return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
 
 
 def read_function(scores: ScoreFunction) -> Source:
-    """Check what a function is said to return; its blocks are checked as they come."""
+    """Check a ScoreFunction; its blocks are checked when they are computed."""
     if not callable(scores.function):
         raise ArgumentError(f"function must be callable, got {scores.function!r}.")
     dtype: np.dtype[Any] = np.dtype(scores.dtype)
@@ -172,13 +176,13 @@ def read_function(scores: ScoreFunction) -> Source:
 
 
 def read_matrix(scores: ArrayLike) -> Source:
-    """Check a matrix of scores; its values are checked where they are ranked."""
+    """Check a matrix of scores; its values are checked when they are ranked."""
     values = _matrix(scores, "scores", "users x items")
     return _Matrix(values.shape[0], values.shape[1], _float_type(values.dtype), values)
 
 
 def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
-    """Check a pair of factors and bring them to one type."""
+    """Check a pair of factors and convert them to one type."""
     users = _matrix(user_factors, "user_factors", "users x factors")
     items = _matrix(item_factors, "item_factors", "items x factors")
     if users.shape[1] != items.shape[1]:
@@ -189,10 +193,10 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
     dtype = _float_type(users.dtype, items.dtype)
     users, items = (np.ascontiguousarray(factor, dtype=dtype) for factor in (users, items))
     for name, factor in (("user_factors", users), ("item_factors", items)):
-        good = np.isfinite(factor).all(axis=1)
-        if not good.all():
+        is_finite = np.isfinite(factor).all(axis=1)
+        if not is_finite.all():
             raise ArgumentError(
-                f"{name} has a non-finite value, first in row {int(np.argmin(good))}. "
+                f"{name} has a non-finite value, first in row {int(np.argmin(is_finite))}. "
                 "Fit the model anew, or drop that row."
             )
     return _Factors(users.shape[0], items.shape[0], dtype, users, items)
@@ -201,8 +205,8 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
     array = _check.array(values, name)
     if array.dtype.kind not in "fiub":
-        got = type(values).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
-        raise ArgumentError(f"{name} must be a dense matrix of numbers, got {got}.")
+        received = type(values).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
+        raise ArgumentError(f"{name} must be a dense matrix of numbers, got {received}.")
     if array.ndim != 2:
         raise ArgumentError(f"{name} must have two dimensions ({axes}), got shape {array.shape}.")
     if array.dtype.kind in "iu":
@@ -211,7 +215,7 @@ def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:
 
 
 def _refuse_rounded(array: NDArray[Any], name: str) -> None:
-    """Raise for integers that float64 would round, so that different ones could become equal."""
+    """Raise if float64 would round integers, because different ones could become equal."""
     if array.size and max(-int(array.min()), int(array.max())) > _EXACT:
         n = int(((array > _EXACT) | (array < -_EXACT)).sum())
         raise ArgumentError(
@@ -221,6 +225,6 @@ def _refuse_rounded(array: NDArray[Any], name: str) -> None:
 
 
 def _float_type(*types: np.dtype[Any]) -> np.dtype[Any]:
-    """Return float32 where it holds the values exactly, else float64."""
-    single = np.result_type(*types, np.float32) == np.float32
-    return np.dtype(np.float32 if single else np.float64)
+    """Return float32 if it represents all values exactly, else float64."""
+    fits_float32 = np.result_type(*types, np.float32) == np.float32
+    return np.dtype(np.float32 if fits_float32 else np.float64)

@@ -1,6 +1,6 @@
-"""Sparse user x item matrices: checked once, handed on in blocks of users.
+"""Sparse user x item matrices: checked once, then read in blocks of users.
 
-SciPy's matrices are read by their attributes, so that nothing here imports SciPy.
+SciPy's matrices are read through their attributes, so that this module does not import SciPy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from podium.errors import ArgumentError
 
 Overlap: TypeAlias = Literal["error", "drop"]
 
-_SLICE = 2**14  # users whose overlap is looked for at a time
+_SLICE = 2**14  # users whose overlap is searched at a time
 
 
 class Rows(NamedTuple):
-    """Items of each user, rising and distinct within a user, and a value of each."""
+    """Items of each user, increasing and distinct within a user, with a value each."""
 
     offsets: NDArray[Any]
     items: NDArray[Any]
@@ -29,11 +29,11 @@ class Rows(NamedTuple):
 
     @classmethod
     def none(cls, n_users: int) -> Rows:
-        """Return rows that hold nothing."""
+        """Return rows without any entry."""
         return cls(np.zeros(n_users + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
     def block(self, start: int, stop: int) -> Rows:
-        """Return the rows of some users, in the types that the kernels want."""
+        """Return the rows of some users, in the types that the kernels take."""
         offsets = self.offsets[start : stop + 1].astype(np.int64)
         part = slice(int(offsets[0]), int(offsets[-1]))
         return Rows(
@@ -51,17 +51,17 @@ class Rows(NamedTuple):
         return int(np.searchsorted(self.offsets, entry, side="right")) - 1
 
     def without(self, entries: NDArray[np.bool_]) -> Rows:
-        """Return the rows without some of their entries."""
-        kept = np.concatenate([[0], np.cumsum(~entries)])
+        """Return the rows without the marked entries."""
+        n_remaining = np.concatenate([[0], np.cumsum(~entries)])
         return self._replace(
-            offsets=kept[self.offsets],
+            offsets=n_remaining[self.offsets],
             items=self.items[~entries],
             values=self.values[~entries],
         )
 
 
 def read_excluded(matrix: Any, shape: tuple[int, int], name: str = "exclude") -> Rows:
-    """Read the items that each user is not shown: all stored entries, whatever their values."""
+    """Read the items that are excluded for each user: all stored entries, whatever their values."""
     if matrix is None:
         return Rows.none(shape[0])
     csr = _csr(matrix, name, shape)
@@ -72,13 +72,13 @@ def read_excluded(matrix: Any, shape: tuple[int, int], name: str = "exclude") ->
 
 
 def read_relevant(matrix: Any, name: str, shape: tuple[int, int]) -> Rows:
-    """Read relevances of user-item pairs, each pair once, finite and >= 0."""
+    """Read the relevances of user-item pairs: distinct pairs, finite values >= 0."""
     csr = _csr(matrix, name, shape)
-    twice = csr.nnz < matrix.nnz  # some formats add duplicates up when they become rows
+    has_duplicates = csr.nnz < matrix.nnz  # some formats sum duplicates in the conversion to CSR
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    if twice or csr.nnz < matrix.nnz:
+    if has_duplicates or csr.nnz < matrix.nnz:
         raise ArgumentError(
             f"{name} must hold each user-item pair once, got {matrix.nnz - csr.nnz} repeated. "
             f"Call {name}.sum_duplicates() if their relevances are to be added."
@@ -89,36 +89,36 @@ def read_relevant(matrix: Any, name: str, shape: tuple[int, int]) -> Rows:
 
 
 def storage_order(matrix: Any) -> NDArray[np.int64]:
-    """Return the place of each entry, in order of user and item, in the CSR form's data."""
-    probe = matrix.tocsr().copy()
-    places: NDArray[np.int64] = np.arange(int(probe.nnz))
-    probe.data = places
-    probe.sort_indices()  # in place, data too
-    return places
+    """Return the position of each entry, sorted by user and item, in the data of the CSR form."""
+    csr = matrix.tocsr().copy()
+    positions: NDArray[np.int64] = np.arange(int(csr.nnz))
+    csr.data = positions
+    csr.sort_indices()  # sorts the data too, in place
+    return positions
 
 
 def split_overlap(
     truth: Rows, name: str, exclude: Rows, overlap: Overlap
 ) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return the truth without excluded items, and which entries those were; or refuse them."""
+    """Return the truth without excluded items and a mask of these items, or raise."""
     _check.choice(overlap, "overlap", ("error", "drop"))
-    common = np.zeros(truth.items.size, np.bool_)
+    is_common = np.zeros(truth.items.size, np.bool_)
     if not exclude.items.size:
-        return truth, common
+        return truth, is_common
     for start, stop in _slices(truth.offsets.size - 1):
-        seen, true = exclude.block(start, stop), truth.block(start, stop)
-        part = common[truth.offsets[start] : truth.offsets[stop]]
-        _kernels.common_items(seen, true, part)
-    if not common.any():
-        return truth, common
+        seen, relevant = exclude.block(start, stop), truth.block(start, stop)
+        is_common_in_slice = is_common[truth.offsets[start] : truth.offsets[stop]]
+        _kernels.common_items(seen, relevant, is_common_in_slice)
+    if not is_common.any():
+        return truth, is_common
     if overlap == "error":
-        first = int(np.argmax(common))
+        first = int(np.argmax(is_common))
         raise ArgumentError(
-            f"exclude holds {int(common.sum())} of the pairs in {name}, first user "
+            f"exclude holds {int(is_common.sum())} of the pairs in {name}, first user "
             f"{truth.user(first)} and item {truth.items[first]}. Pass overlap='drop' to leave "
             f"them out of {name}, or take them out of exclude to have them ranked."
         )
-    return truth.without(common), common
+    return truth.without(is_common), is_common
 
 
 def _slices(n_users: int) -> Iterator[tuple[int, int]]:
@@ -140,9 +140,9 @@ def _csr(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
 
 
 def _refuse_negative(rows: Rows, name: str) -> None:
-    good = np.isfinite(rows.values) & (rows.values >= 0)
-    if not good.all():
-        first = int(np.argmin(good))
+    is_valid = np.isfinite(rows.values) & (rows.values >= 0)
+    if not is_valid.all():
+        first = int(np.argmin(is_valid))
         raise ArgumentError(
             f"{name} must hold finite relevances >= 0, got {rows.values[first]:g} for user "
             f"{rows.user(first)} and item {rows.items[first]}."

@@ -20,24 +20,25 @@ def top_k(
     exclude: Any = None,
     block_size: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Find the k best-scored items of each user, best first.
+    """Return the k best-scored items of each user, best first.
 
     Parameters
     ----------
     scores : (n_users, n_items), or ScoreFunction
-        Higher is better. float32 and float64 are read as they are, other numbers converted.
+        The scores, higher is better. float32 and float64 are used as they are; other numbers are
+        converted.
     k : int
-        Items per user, at least 1.
+        The number of items per user, at least 1.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
-        Items that are not to be shown: every stored entry, whatever its value. Their scores
-        are not looked at and may be anything.
+        The items that are not returned for a user: all stored entries, whatever their values. Their
+        scores are not used and can have any value.
     block_size : int, optional
-        Users whose scores are read at a time, as in `top_k_factors`.
+        The number of users whose scores are read at a time, see `top_k_factors`.
 
     Returns
     -------
     items : int64, (n_users, k)
-        Column numbers; -1 where a user has fewer than k items to show.
+        Column numbers; -1 if a user has fewer than k items.
     scores : float32 or float64, (n_users, k)
         Their scores; -inf where items is -1.
 
@@ -48,9 +49,9 @@ def top_k(
 
     Notes
     -----
-    Equal scores: the lower item number first.
-    Cost: two passes over the scores and a sort of the k best; never a sort of all items,
-    unless all have equal scores.
+    Ties: the lower item number ranks first.
+    Cost: two passes over the scores and a sort of the k best. All items are sorted only if all
+    scores are equal.
 
     Examples
     --------
@@ -70,31 +71,32 @@ def top_k_factors(
     exclude: Any = None,
     block_size: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Find the k items of each user with the greatest product of factors, best first.
+    """Return the k items of each user with the largest products of factors, best first.
 
-    The scores ``user_factors @ item_factors.T`` exist for one block of users at a time.
+    The scores ``user_factors @ item_factors.T`` are computed for one block of users at a time.
 
     Parameters
     ----------
     user_factors, item_factors : (n_users, n_factors), (n_items, n_factors)
-        Products are taken in float32 where that holds both exactly, else in float64.
+        The factors. Products are computed in float32 if it represents both exactly, else in
+        float64.
     k : int
-        Items per user, at least 1.
+        The number of items per user, at least 1.
     exclude : scipy.sparse matrix, (n_users, n_items), optional
-        Items that are not to be shown, as in `top_k`.
+        The items that are not returned, see `top_k`.
     block_size : int, optional
-        Users whose scores are in memory at a time. Chosen from the shape without it: at most
-        64 MiB, or one user. It may change the last bits of a product.
+        The number of users whose scores are in memory at a time. By default it is chosen from the
+        shape: at most 64 MiB, or one user. It can change the last bits of a product.
 
     Returns
     -------
     items, scores
-        As in `top_k`.
+        The items and their scores, see `top_k`.
 
     Raises
     ------
     ArgumentError
-        As `top_k`; for a factor that is not finite (first row), or widths that differ.
+        If `top_k` would raise it, a factor is not finite (first row), or the widths differ.
 
     Examples
     --------

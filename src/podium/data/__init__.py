@@ -1,10 +1,10 @@
-"""Data in and out: tables of any kind, joined by columns, never row by row.
+"""Data in and out: tables of any kind, read as columns and joined by columns.
 
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, TREC run or qrels, svmlight with qid;
 text also .gz), a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of
-arrays, or a sparse matrix with users as rows. Ids are integers or strings; document ids of TREC
-files are always strings, as in trec_eval. Lines without any value are no rows. Columns are
-recognised by their usual names, in any case:
+arrays, or a sparse matrix with users as rows. Ids are integers or strings. Document ids of TREC
+files are always strings, as in trec_eval. Lines without any value are skipped. Columns are
+recognised by their usual names, in upper or lower case:
 
 ========== ============================================
 user       user, user_id, qid, query_id, q_id
@@ -84,7 +84,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name's module when it is first asked for: polars takes its time."""
+    """Load the module of a public name at first use, because importing Polars is slow."""
     if name == "splits":
         return import_module("podium.data.splits")
     if name not in _MODULE:

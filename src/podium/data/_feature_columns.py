@@ -1,4 +1,4 @@
-"""Which columns of a table are features, and their numbers."""
+"""The feature columns of a table and their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.data.convert import one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
 
-# Not watch_time, which is how long, nor valid.
+# These match neither watch_time, which is a duration, nor valid.
 _TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
 _ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
@@ -24,7 +24,7 @@ _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 def chosen_columns(
     table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
 ) -> list[str]:
-    """Return the columns that are wanted; unless they are named, all that may be features."""
+    """Return the columns named in `features`, or else all columns that may be features."""
     for name in [*(features or ()), *ignore]:
         if name not in table.names:
             raise DataError(
@@ -33,13 +33,13 @@ def chosen_columns(
             )
     if features is not None:
         return _distinct(table, found, list(features))
-    others = {*found.values(), *ignore}
-    others |= {*times_and_ids(table.names, others)}
-    return [name for name in table.names if name not in others]
+    excluded = {*found.values(), *ignore}
+    excluded |= {*times_and_ids(table.names, excluded)}
+    return [name for name in table.names if name not in excluded]
 
 
 def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
-    """Return the columns that are no features by their names, where they are not among others.
+    """Return the columns, other than `others`, whose names are those of times or ids.
 
     Examples
     --------
@@ -50,25 +50,25 @@ def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, .
 
 
 def _is_time_or_id(name: str) -> bool:
-    usual = name.lower() in (*USER.usual, *ITEM.usual)
-    return usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
+    is_usual = name.lower() in (*USER.usual, *ITEM.usual)
+    return is_usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
 
 
 def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
     roles = {column: role for role, column in found.items()}
-    for place, name in enumerate(features):
+    for position, name in enumerate(features):
         if name in roles:
             raise DataError(
                 f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
                 f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
             )
-        if name in features[:place]:
+        if name in features[:position]:
             raise DataError(f"features names {name!r} twice. Keep one.")
     return features
 
 
 def is_feature(column: Column, name: str, table: Source) -> bool:
-    """Tell numbers from text; refuse text where some of it is numbers, and a slip the rest."""
+    """Return whether a column contains numbers; raise if only some of its texts are numbers."""
     if _is_number(column):
         return True
     series = pl.Series(column)
@@ -76,7 +76,7 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
         return False
     POLARS.enter()
     numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
-    if not numbers.is_finite().any():  # "inf" and "nan" are words as well
+    if not numbers.is_finite().any():  # "inf" and "nan" may be words
         return False
     row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
     raise DataError(
@@ -91,8 +91,8 @@ def _is_number(column: Column) -> bool:
 
 
 def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
-    """Return a column's numbers, nan where there is none."""
+    """Return a column's numbers, nan for missing values."""
     series = pl.Series(column)
     if not _is_number(series):
-        return to_numbers(series, name, table)  # raises, with what is wrong
-    return one_chunk(series.cast(pl.Float64))  # nan where there is a null
+        return to_numbers(series, name, table)  # raises an error
+    return one_chunk(series.cast(pl.Float64))  # nulls become nan

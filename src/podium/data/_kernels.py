@@ -1,7 +1,8 @@
 """Compiled loops of the data layer: the join of a run with its truth, and the top of a run.
 
-All are serial and visit groups in order. The join's hash table is sized by the group at hand, so
-that it stays in the first-level cache, and is emptied by raising a stamp, never by clearing.
+All are serial and visit groups in order. The join's hash table has the size that the current
+group needs, so that it stays in the first-level cache. Each group has its own number in the marks
+of the slots, so that the table need not be cleared.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ import numpy as np
 
 from podium._kernels import kernel, mix
 
-NEGATIVE, SKIP, ERROR = 0, 1, 2  # what to do with items outside the truth
+NEGATIVE, SKIP, ERROR = 0, 1, 2  # the treatment of items that are not in the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
-_TRUTH, _BOTH, _RUN = 0, 1, 2  # where the item of a slot was seen
+_TRUTH, _BOTH, _RUN = 0, 1, 2  # the tables that contain the item of a slot
 
 
 @kernel
 def _bits(n):
-    """Return the bits of a table's slots: at least two slots for each of n items, and 8."""
+    """Return log2 of the table size: at least 8 slots, and at least two for each of n items."""
     bits = 3
     while (1 << bits) < 2 * n:
         bits += 1
@@ -30,10 +31,10 @@ def _bits(n):
 
 @kernel
 def _slot(item, generation, keys, marks, mask, shift):
-    """Return the slot of an item, or the free one where it goes; probing is linear.
+    """Return the slot of an item, or the free slot for it, by linear probing.
 
-    Fibonacci hashing (the upper bits of a product) spreads ids that follow each other, as codes
-    do. A slot that another group left is free: its mark has that group's number.
+    Fibonacci hashing (the upper bits of a product) distributes consecutive ids, such as codes,
+    well. A slot that another group used is free, because its mark contains another group number.
     """
     slot = np.int64((np.uint64(item) * _GOLDEN) >> shift)
     while marks[slot] >> 2 == generation and keys[slot] != item:
@@ -43,9 +44,9 @@ def _slot(item, generation, keys, marks, mask, shift):
 
 @kernel
 def collect_distinct(codes, shift, keys, taken):
-    """Enter each code in a hash table once; return whether half of its slots were enough.
+    """Insert each code once into a hash table; return whether half of the slots were sufficient.
 
-    Fuller than half, linear probing gets slow, and the caller takes a larger table.
+    Linear probing is slow in a fuller table, so the caller then uses a larger one.
     """
     mask, room = keys.size - 1, keys.size // 2
     for code in codes:
@@ -65,8 +66,8 @@ def collect_distinct(codes, shift, keys, taken):
 class Table(NamedTuple):
     """The rows of the run or of the truth, by group.
 
-    ``group[g]`` is the table's group that output group g is made of, -1 where it has none;
-    ``order`` are its rows in group order, and empty where they stand in that order.
+    ``group[g]`` is the table's group for output group g, -1 if there is none. `order` contains the
+    rows in group order; it is empty if the rows are already in this order.
     """
 
     group: Any
@@ -77,18 +78,18 @@ class Table(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Output: the run's rows in group order, and counts by group."""
+    """The output of a join: the run's rows in group order, and counts by group."""
 
     offsets: Any
-    score: Any  # empty where it is not wanted, as item is
+    score: Any  # empty if not needed, like item
     relevance: Any
     item: Any
-    n_distinct: Any  # items of the run and the truth together
-    n_whole: Any  # length of a list that holds all the truth's items and no others, or -1
+    n_distinct: Any  # number of distinct items in the run and the truth
+    n_whole: Any  # length of a list with exactly the truth's items, or -1
 
 
 class Ideal(NamedTuple):
-    """Output: the relevances above 0 of each group, in the truth's order."""
+    """The output of a join: the relevances above 0 of each group, in the truth's order."""
 
     offsets: Any
     relevance: Any
@@ -98,9 +99,10 @@ class Ideal(NamedTuple):
 def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     """Look up every row of the run in the truth of its group; return (rows, ideals) written.
 
-    A hash join, group by group: the group's rows of the truth build a table, those of its run
-    probe it. `names_negatives`: the truth says of some item of some group that it is not relevant.
-    `problem` becomes (kind, output group, row of the run or truth) where the join ends early.
+    This is a hash join, one group at a time: the group's rows of the truth are inserted into a
+    table, and its rows of the run are looked up in it. `names_negatives` states whether the truth
+    contains an item that is not relevant. If the join ends early, `problem` becomes (kind, output
+    group, row of the run or truth).
     """
     run_group, run_offsets, run_order, run_item, run_score = run
     truth_group, truth_offsets, truth_order, truth_item, truth_relevance = truth
@@ -115,7 +117,7 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     n_slots = 1 << _bits(largest)
     keys = np.empty(n_slots, np.int64)
     grades = np.empty(n_slots)
-    marks = np.full(n_slots, -1, np.int64)  # 4 * group + where its item was seen
+    marks = np.full(n_slots, -1, np.int64)  # 4 * group + the tables that contain the item
     n_rows = 0
     n_ideal = 0
     for g in range(run_group.size):
@@ -123,11 +125,11 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
         first, last = 0, 0
         if run_group[g] >= 0:
             first, last = run_offsets[run_group[g]], run_offsets[run_group[g] + 1]
-        # A small group uses the first slots alone, which stay in the cache.
+        # A small group uses only the first slots, which stay in the cache.
         bits = _bits(hi - lo + last - first)
         mask = (1 << bits) - 1
         shift = np.uint64(64 - bits)
-        # Build: the truth's items with their grades.
+        # Build the table from the truth's items with their grades.
         for i in range(lo, hi):
             row = truth_order[i] if truth_order.size else i
             slot = _slot(truth_item[row], g, keys, marks, mask, shift)
@@ -142,7 +144,7 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
                 ideal_relevance[n_ideal] = grade
                 n_ideal += 1
         ideal_offsets[g + 1] = n_ideal
-        # Probe: the run's items, which enter the table too, so that a second one is noticed.
+        # Look up the run's items. They are also inserted, so that duplicates are found.
         n_judged = 0
         start = n_rows
         for i in range(first, last):
@@ -173,7 +175,7 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
             n_rows += 1
         out_offsets[g + 1] = n_rows
         n_distinct[g] = (hi - lo) + (last - first) - n_judged
-        # A truth that names negatives lists all that there was to rank: a list of just its items
+        # If the truth contains negatives, it lists all items to rank. A list of exactly its items
         # is then the whole list.
         is_whole = names_negatives and n_judged == hi - lo and n_judged == n_rows - start
         n_whole[g] = n_judged if is_whole else -1
@@ -182,10 +184,10 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
 
 @kernel
 def top_rows(offsets, order, scores, keys, k, out_offsets, out):
-    """Write the rows of each group's k best scores, best first; equal scores by rising key.
+    """Write the rows of each group's k best scores, best first, equal scores by increasing key.
 
-    By insertion into the k best so far. Runs mostly come best first: a row is then compared with
-    the last of those and costs no more.
+    Each row is inserted into the k best so far. Most runs are sorted, best first. A row is then
+    only compared with the last of the k best.
     """
     end = 0
     for g in range(offsets.size - 1):
@@ -197,14 +199,16 @@ def top_rows(offsets, order, scores, keys, k, out_offsets, out):
                 last = out[end - 1]
                 if score < scores[last] or (score == scores[last] and keys[row] >= keys[last]):
                     continue
-                end -= 1  # the last one falls out, and the others move into its place
-            place = end
-            while place > start:
-                above = out[place - 1]
-                if scores[above] > score or (scores[above] == score and keys[above] <= keys[row]):
+                end -= 1  # the last row is dropped, and the others move
+            position = end
+            while position > start:
+                previous = out[position - 1]
+                if scores[previous] > score or (
+                    scores[previous] == score and keys[previous] <= keys[row]
+                ):
                     break
-                out[place] = above
-                place -= 1
-            out[place] = row
+                out[position] = previous
+                position -= 1
+            out[position] = row
             end += 1
         out_offsets[g + 1] = end

@@ -1,4 +1,4 @@
-"""Compiled loops for LETOR files: parsing their lines, and normalising features by query."""
+"""Compiled loops for LETOR files: parsing lines, and normalising features by query."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from podium._kernels import kernel
 NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID = 1, 2, 3, 4, 5, 6
 
 _POWERS = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
-_MOST_EXACT = 2**53  # below it, doubles hold every integer
+_MOST_EXACT = 2**53  # doubles represent every smaller integer
 
-_NO_NUMBER, _READ, _INEXACT = 0, 1, 2  # what became of a number
+_NO_NUMBER, _READ, _INEXACT = 0, 1, 2  # states of a number that was read
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _HASH, _COLON = 9, 10, 13, 32, 35, 58
 _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
@@ -34,10 +34,10 @@ def _after_blanks(data, i, stop):
 
 @kernel
 def _number(data, i, end):
-    """Return (value, where it ends, what became of it).
+    """Return (value, end, state) of the number at position i.
 
-    Clinger's fast path: digits * 10**power, where doubles hold both factors exactly, rounds once
-    and is the nearest double. Other numbers (_INEXACT) are left to Python.
+    Clinger's fast path: if doubles represent both factors of digits * 10**power exactly, their
+    product is rounded once and is the nearest double. Other numbers (_INEXACT) are left to Python.
     """
     sign = 1.0
     if i < end and (data[i] == _MINUS or data[i] == _PLUS):
@@ -55,11 +55,11 @@ def _number(data, i, end):
             has_digit = True
             if n_digits < 18:
                 mantissa = mantissa * 10 + np.int64(byte - _ZERO)
-                if mantissa > 0:  # zeros before the first digit count for nothing
+                if mantissa > 0:  # leading zeros are not significant
                     n_digits += 1
                 if has_point:
                     power -= 1
-            else:  # more than an int64 holds: the number is left to Python in any case
+            else:  # too large for int64: the number is left to Python
                 n_digits += 1
         elif byte == _POINT and not has_point:
             has_point = True
@@ -81,7 +81,7 @@ def _number(data, i, end):
             exponent = min(exponent * 10 + np.int64(data[i] - _ZERO), 100_000)  # no overflow
             i += 1
         power += -exponent if negative else exponent
-    if mantissa == 0 and n_digits == 0:  # zero, whatever its exponent
+    if mantissa == 0 and n_digits == 0:  # zero, with any exponent
         return sign * 0.0, i, _READ
     if n_digits > 18 or mantissa >= _MOST_EXACT or power > 22 or power < -22:
         return 0.0, i, _INEXACT
@@ -91,7 +91,7 @@ def _number(data, i, end):
 
 
 class Lines(NamedTuple):
-    """Output by row: its label, qid and line in the file (from 0), and where its values end."""
+    """The output by row: its label, qid, line in the file (from 0), and the end of its values."""
 
     labels: Any
     qids: Any
@@ -100,7 +100,7 @@ class Lines(NamedTuple):
 
 
 class Features(NamedTuple):
-    """Output by stored value: its feature, from 0, and itself."""
+    """The output by stored value: its feature, from 0, and the value."""
 
     indices: Any
     values: Any
@@ -108,10 +108,10 @@ class Features(NamedTuple):
 
 @kernel
 def parse_svmlight(data, rows, features, hard, problem):
-    """Read "label qid:n id:value … # comment" lines; return (rows, values, hard ones) written.
+    """Read lines "label qid:n id:value … # comment"; return counts of (rows, values, hard numbers).
 
-    `hard` lists numbers that one rounding can't give: (place in values, or -1 - row for a label;
-    first byte; byte after the last). `problem` becomes (kind, byte) at what is no such line.
+    `hard` lists numbers that need Python's conversion: (position in values, or -1 - row for a
+    label; first byte; byte after the last). At a malformed line `problem` becomes (kind, byte).
     """
     labels, qids, lines, ends = rows
     indices, values = features
@@ -120,7 +120,7 @@ def parse_svmlight(data, rows, features, hard, problem):
     line = -1
     while i < data.size:
         line += 1
-        # The line's end, and where its comment begins: nothing beyond `stop` is read.
+        # Find the line's end and the start of its comment; nothing beyond `stop` is read.
         end = i
         while end < data.size and data[end] != _NEWLINE:
             end += 1
@@ -131,7 +131,7 @@ def parse_svmlight(data, rows, features, hard, problem):
         if i == stop:
             i = end + 1
             continue
-        # The label.
+        # Read the label.
         begin = i
         labels[n_rows], i, state = _number(data, i, stop)
         if state == _NO_NUMBER or (i < stop and not _blank(data[i])):
@@ -140,21 +140,21 @@ def parse_svmlight(data, rows, features, hard, problem):
         if state == _INEXACT:
             hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = -1 - n_rows, begin, i
             n_hard += 1
-        # "qid:" and a whole number, which must end at a blank.
+        # Read "qid:" and an integer, which must end at a blank.
         i = _after_blanks(data, i, stop)
         begin = i
-        good = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
-        good = good and data[i + 3] == _COLON
+        is_valid = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
+        is_valid = is_valid and data[i + 3] == _COLON
         qid = np.int64(0)
         i += 4
         n_digits = 0
-        while good and i < stop and not _blank(data[i]):
-            good = _ZERO <= data[i] <= _NINE
-            if n_digits < 18:  # the digits that an int64 holds, whichever they are
+        while is_valid and i < stop and not _blank(data[i]):
+            is_valid = _ZERO <= data[i] <= _NINE
+            if n_digits < 18:  # int64 represents all integers of 18 digits
                 qid = qid * 10 + np.int64(data[i] - _ZERO)
             n_digits += 1
             i += 1
-        if not good or n_digits == 0:
+        if not is_valid or n_digits == 0:
             problem[0], problem[1] = NO_QID, min(begin, end)
             return n_rows, n_values, n_hard
         if n_digits > 18:
@@ -162,7 +162,7 @@ def parse_svmlight(data, rows, features, hard, problem):
             return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line
-        # "id:value" until the line stops, ids rising: CSR form without a sort.
+        # Read "id:value" to the end of the line. Increasing ids give the CSR form without a sort.
         previous = np.int64(0)
         while True:
             i = _after_blanks(data, i, stop)
@@ -172,7 +172,7 @@ def parse_svmlight(data, rows, features, hard, problem):
             index = np.int64(0)
             n_digits = 0
             while i < stop and _ZERO <= data[i] <= _NINE:
-                if n_digits < 9:  # the digits that an int32 holds
+                if n_digits < 9:  # int32 represents all integers of 9 digits
                     index = index * 10 + np.int64(data[i] - _ZERO)
                 n_digits += 1
                 i += 1
@@ -204,7 +204,7 @@ def parse_svmlight(data, rows, features, hard, problem):
 
 @kernel
 def fill_rows(ends, indices, values, out):
-    """Write the stored values of each row into rows of zeros."""
+    """Write the stored values of each row into a matrix of zeros."""
     i = 0
     for row in range(ends.size):
         while i < ends[row]:
@@ -214,11 +214,11 @@ def fill_rows(ends, indices, values, out):
 
 @kernel
 def scale_groups(offsets, order, low, high, X):
-    """Bring each column of X to [0, 1] within each group, in place; a constant one becomes 0.
+    """Scale each column of X to [0, 1] within each group, in place; a constant column becomes 0.
 
-    (value - low) / (high - low), LETOR's normalisation by query. `low` and `high` are space for
-    one row: two passes over a group's rows read them as they lie in memory, where one pass per
-    column would not. nan takes no part and stays.
+    The formula is (value - low) / (high - low), LETOR's normalisation by query. `low` and `high`
+    are buffers for one row. There are two passes over a group's rows in memory order, which is
+    faster than one pass per column. nan is ignored and kept.
     """
     for g in range(offsets.size - 1):
         for column in range(X.shape[1]):
@@ -238,7 +238,7 @@ def scale_groups(offsets, order, low, high, X):
                 if value != value:  # nan
                     continue
                 span = high[column] - low[column]
-                if span == np.inf:  # of finite numbers: half of it is finite
+                if span == np.inf:  # finite numbers overflowed; half of their range is finite
                     span = 0.5 * high[column] - 0.5 * low[column]
                     X[row, column] = (0.5 * value - 0.5 * low[column]) / span
                 else:

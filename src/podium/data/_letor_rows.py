@@ -1,4 +1,4 @@
-"""Parsed lines of svmlight files: pieces that follow each other, and the matrix they make."""
+"""Parsed lines of svmlight files: consecutive pieces, and the matrix that they form."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from podium.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_DENSE = 0.25  # from this share of stored values on, a dense matrix takes less memory
-_WIDEST = 1 << 24  # feature ids beyond it are taken for a slip
+_DENSE = 0.25  # if at least this share of values is stored, a dense matrix needs less memory
+_WIDEST = 1 << 24  # larger feature ids are treated as an error
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some rows: labels, qids, lines in the file, and the features in CSR form, ids from 0.
+    """Some rows: labels, qids, lines in the file, and the features in CSR form, with ids from 0.
 
-    `ends` holds where each row's values end; `indices` have the smallest type that holds them;
-    `name` is the file's.
+    `ends` contains the end of each row's values. `indices` have the smallest sufficient integer
+    type. `name` is the name of the file.
     """
 
     labels: NDArray[np.float64]
@@ -37,21 +37,21 @@ class Piece:
 
     @property
     def highest(self) -> int:
-        """The highest feature id, from 1; 0 without one."""
+        """The highest feature id, from 1; 0 without features."""
         return int(self.indices.max()) + 1 if self.indices.size else 0
 
     @property
     def highest_at(self) -> tuple[str, int]:
-        """The file and line where the highest feature id first stands."""
+        """The file and line of the first occurrence of the highest feature id."""
         return self.name, line_of(self, int(np.argmax(self.indices)))
 
     def without_features(self) -> Piece:
-        """Return labels and qids alone."""
+        """Return only labels and qids, without features."""
         nothing = np.empty(0, np.uint8), np.empty(0, self.values.dtype)
         return Piece(self.labels, self.qids, self.lines, 0 * self.ends, *nothing, self.name)
 
     def cut(self, first: int, last: int) -> Piece:
-        """Return the rows from first up to last."""
+        """Return the rows from first to last, without last."""
         low = int(self.ends[first - 1]) if first else 0
         high = int(self.ends[last - 1]) if last else 0
         return Piece(
@@ -74,11 +74,12 @@ class Rows:
     labels : float64, (n_rows,)
     qids : int64, (n_rows,)
     highest : int
-        The highest feature id, from 1; 0 without one.
+        The highest feature id, from 1; 0 without features.
     n_values : int
-        Values that are stored.
+        The number of stored values.
     pieces : list of Piece
-        `matrix` empties it as it goes, so that features are never in memory twice.
+        The pieces. `matrix` removes each piece after use, so that features are never in memory
+        twice.
     """
 
     labels: NDArray[np.float64]
@@ -89,7 +90,7 @@ class Rows:
 
     @classmethod
     def of(cls, pieces: list[Piece]) -> Rows:
-        """Return the rows of pieces that follow each other."""
+        """Return the rows of consecutive pieces."""
         return cls(
             np.concatenate([piece.labels for piece in pieces]),
             np.concatenate([piece.qids for piece in pieces]),
@@ -100,11 +101,11 @@ class Rows:
 
     @property
     def highest_at(self) -> tuple[str, int]:
-        """The file and line where the highest feature id first stands; before `matrix`."""
+        """The file and line where the highest feature id first occurs, until `matrix` is called."""
         return next(p for p in self.pieces if p.highest == self.highest).highest_at
 
     def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
-        """Return the features, dense unless fewer than a quarter are stored; only once."""
+        """Return the features, dense unless less than a quarter is stored. It works only once."""
         if self.n_values < _DENSE * self.labels.size * width:
             return self._sparse(width, dtype)
         dense = np.zeros((self.labels.size, width), dtype)
@@ -133,7 +134,7 @@ class Rows:
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
-    """Return pieces of a file that follow each other as one."""
+    """Return consecutive pieces of a file as one piece."""
     if len(pieces) == 1:
         return pieces[0]
     starts = np.cumsum([0, *(piece.values.size for piece in pieces)])
@@ -149,17 +150,17 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 
 def check_piece(piece: Piece) -> None:
-    """Raise for a number that is too large for its type, a label below 0, or an absurd id."""
-    name, bad = piece.name, np.flatnonzero(~np.isfinite(piece.values))
-    if bad.size:
-        feature = int(piece.indices[bad[0]]) + 1
+    """Raise if a number is too large for its type, a label is negative, or an id is too large."""
+    name, infinite = piece.name, np.flatnonzero(~np.isfinite(piece.values))
+    if infinite.size:
+        feature = int(piece.indices[infinite[0]]) + 1
         raise DataError(
-            f"{name}, line {line_of(piece, int(bad[0]))}: the value of feature {feature} is too "
-            f"large for {piece.values.dtype}. Scale it, or drop the row."
+            f"{name}, line {line_of(piece, int(infinite[0]))}: the value of feature {feature} is "
+            f"too large for {piece.values.dtype}. Scale it, or drop the row."
         )
-    wrong = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
-    if wrong.size:
-        row = int(wrong[0])
+    bad_labels = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
+    if bad_labels.size:
+        row = int(bad_labels[0])
         raise DataError(
             f"{name}, line {piece.lines[row]}: the label must be finite and >= 0, got "
             f"{piece.labels[row]:g}. Use 0 for what is not relevant."
@@ -172,5 +173,5 @@ def check_piece(piece: Piece) -> None:
 
 
 def line_of(piece: Piece, place: int) -> int:
-    """Return the line of a stored value."""
+    """Return the line of the stored value at a position."""
     return int(piece.lines[int(np.searchsorted(piece.ends, place, side="right"))])

@@ -1,7 +1,7 @@
-"""What a pickle holds, told and not made: nothing that it names is imported or called.
+"""A reader of pickles that imports and calls nothing that a pickle names.
 
-Python's own reader calls what a file names, and a file can name what brings the process down.
-Here a call stays a record of the name and the arguments.
+Python's own reader calls the functions that a file names, and a file can name functions that do
+harm. This reader records each call with its name and arguments instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, cast
 
 
 class PickleError(Exception):
-    """A pickle is damaged, or holds what no plain table does."""
+    """A pickle is damaged, or contains something that pickled plain tables do not contain."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,7 +28,7 @@ class Name:
 
 @dataclass(eq=False, slots=True)
 class Made:
-    """What a call would have made: the name, the arguments, and the state given afterwards."""
+    """A recorded call: the name, the arguments, and the state that was set afterwards."""
 
     by: Name
     args: tuple[Any, ...]
@@ -36,32 +36,32 @@ class Made:
 
 
 def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
-    """Return what a pickle holds, with a `Made` in the place of each call.
+    """Return the content of a pickle, with a `Made` in place of each call.
 
     Parameters
     ----------
     content : bytes
     allowed : container of (module, name)
-        What may be named.
+        The names that may occur.
 
     Raises
     ------
     PickleError
-        If the pickle is damaged, names anything else, or calls what is no name.
+        If the pickle is damaged, contains another name, or calls something without a name.
     """
     machine = _Machine(allowed)
     try:
-        with warnings.catch_warnings(action="ignore"):  # of escapes in the text of old protocols
+        with warnings.catch_warnings(action="ignore"):  # about escapes in old text protocols
             for opcode, arg, _ in pickletools.genops(io.BytesIO(content)):
                 machine.step(opcode.name, arg)
         return machine.stack.pop()
     except (IndexError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-        why = str(error) if isinstance(error, ValueError) else "it is damaged"
-        raise PickleError(why) from None
+        reason = str(error) if isinstance(error, ValueError) else "it is damaged"
+        raise PickleError(reason) from None
 
 
 class _Machine:
-    """The stack and the memo of a pickle."""
+    """The stack and the memo of a pickle machine."""
 
     def __init__(self, allowed: Container[tuple[str, str]]) -> None:
         self.stack: list[Any] = []
@@ -70,7 +70,7 @@ class _Machine:
         self._allowed = allowed
 
     def step(self, name: str, arg: Any) -> None:
-        """Do what one instruction says."""
+        """Execute one instruction."""
         if name in _VALUES:
             self.stack.append(arg)
         elif name in _CONSTANTS:
@@ -93,7 +93,7 @@ class _Machine:
         self.stack = []
 
     def since_mark(self) -> list[Any]:
-        """Return what lies above the last mark, and take both away."""
+        """Remove the last mark and the values above it; return these values."""
         above, self.stack = self.stack, self._marks.pop()
         return above
 
@@ -123,7 +123,7 @@ class _Machine:
         self._set(above)
 
     def gather(self, n: int) -> None:
-        """Put the last n values into a tuple."""
+        """Replace the last n values by a tuple of them."""
         if len(self.stack) < n:
             raise IndexError
         self.stack[-n:] = [tuple(self.stack[-n:])]
@@ -160,10 +160,10 @@ class _Machine:
         self.stack.append(Made(by, cast("tuple[Any, ...]", args)))
 
     def give_state(self, _: Any) -> None:
-        state, made = self.stack.pop(), self.stack[-1]
-        if not isinstance(made, Made):
+        state, call = self.stack.pop(), self.stack[-1]
+        if not isinstance(call, Made):
             raise PickleError("it gives a state to what has none")
-        made.state = state
+        call.state = state
 
     def _name(self, module: Any, name: Any) -> None:
         if not isinstance(module, str) or not isinstance(name, str):
@@ -179,7 +179,7 @@ class _Machine:
 
     def _set(self, pairs: list[Any]) -> None:
         target, keys = self.stack[-1], pairs[::2]
-        # Of plain types only: the hash of deep tuples overflows the stack of the process.
+        # Only plain types: the hash of deeply nested tuples overflows the process's stack.
         if not isinstance(target, dict) or any(type(key) not in (str, int) for key in keys):
             raise TypeError
         cast("dict[Any, Any]", target).update(zip(keys, pairs[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""Files that hold little and unpack to what would fill memory."""
+"""Checks against small files that unpack to enough data to fill the memory."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from podium.errors import DataError
 
 SWELLS = 100
-"""Times that a file may swell as it is unpacked: tables take 3 to 50."""
+"""The largest accepted ratio of unpacked to packed size; tables have 3 to 50."""
 
 ROOM = 1 << 26
-"""Bytes that any packed file may unpack to; tables in memory may take eight times as many."""
+"""Unpacked bytes that are always accepted; for tables in memory, eight times as many."""
 
 
 def refuse_swollen(path: Path, n_values: int) -> None:
-    """Raise where a small file says that it holds what would fill memory."""
+    """Raise if a small file declares more values than fit in memory."""
     if 8 * n_values > _most(path):
         raise DataError(
             f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
@@ -26,9 +26,9 @@ def refuse_swollen(path: Path, n_values: int) -> None:
 
 
 def refuse_texts(path: Path, names: list[str]) -> None:
-    """Raise where a small parquet file holds texts that would fill memory.
+    """Raise if a small parquet file contains texts that would fill the memory.
 
-    It may hold a long text once and repeat it, or pack alike ones.
+    A file can store a long text once and repeat it, or compress similar texts.
     """
     parquet: Any = import_module("pyarrow.parquet")
     with parquet.ParquetFile(path, read_dictionary=names) as file:
@@ -38,29 +38,29 @@ def refuse_texts(path: Path, names: list[str]) -> None:
 
 
 def whole(path: Path, reader: Any) -> Any:
-    """Return an Arrow file's table, or raise where its batches would fill memory."""
+    """Return the table of an Arrow file, or raise if its batches would fill the memory."""
     arrow: Any = import_module("pyarrow")
     batches: list[Any] = []
-    taken = 0
+    n_bytes_read = 0
     for batch in _batches(reader):
-        taken += sum(n_bytes(arrow.chunked_array([column])) for column in batch.columns)
-        _check(path, taken)
+        n_bytes_read += sum(n_bytes(arrow.chunked_array([column])) for column in batch.columns)
+        _check(path, n_bytes_read)
         batches.append(batch)
     return arrow.Table.from_batches(batches, schema=reader.schema)
 
 
 def n_bytes(column: Any) -> int:
-    """Return the bytes that a column of Arrow takes, with each text as often as it is there."""
+    """Return the bytes of an Arrow column, with repeated texts counted each time."""
     arrow: Any = import_module("pyarrow")
     compute: Any = import_module("pyarrow.compute")
     if not arrow.types.is_dictionary(column.type) or not _is_text(column.type):
         return column.nbytes
     lengths = (compute.binary_length(c.dictionary).take(c.indices) for c in column.chunks)
-    return sum(compute.sum(each.cast("int64")).as_py() or 0 for each in lengths)
+    return sum(compute.sum(chunk_lengths.cast("int64")).as_py() or 0 for chunk_lengths in lengths)
 
 
 def texts(schema: Any) -> list[str]:
-    """Return the names of the columns of texts, numbered ones too."""
+    """Return the names of the text columns, including dictionary-encoded ones."""
     return [field.name for field in schema if _is_text(field.type)]
 
 
@@ -79,11 +79,11 @@ def _check(path: Path, n_bytes: int) -> None:
 def _batches(reader: Any) -> Iterator[Any]:
     if not hasattr(reader, "num_record_batches"):
         return iter(reader)
-    return (reader.get_batch(place) for place in range(reader.num_record_batches))
+    return (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
 def _longest(file: Any, names: list[str]) -> Iterator[int]:
-    """Yield, for each group of rows, the bytes that its texts take if all are as its longest."""
+    """Yield for each row group an upper bound of its texts' bytes: rows times the longest text."""
     compute: Any = import_module("pyarrow.compute")
     for group in range(file.num_row_groups):
         n_rows = file.metadata.row_group(group).num_rows
@@ -94,7 +94,7 @@ def _longest(file: Any, names: list[str]) -> Iterator[int]:
 
 
 def _unpacked(metadata: Any, names: list[str]) -> int:
-    """Return the bytes that the parts of columns take as they lie, once they are unpacked."""
+    """Return the size of the named columns' chunks after decompression, as stored."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     parts = (group.column(number) for group in groups for number in range(group.num_columns))
     return sum(part.total_uncompressed_size for part in parts if part.path_in_schema in names)
@@ -104,5 +104,5 @@ def _is_text(kind: Any) -> bool:
     arrow: Any = import_module("pyarrow")
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
-    known = ("is_string", "is_large_string", "is_binary", "is_large_binary")
-    return any(getattr(arrow.types, each)(kind) for each in known)
+    type_checks = ("is_string", "is_large_string", "is_binary", "is_large_binary")
+    return any(getattr(arrow.types, type_check)(kind) for type_check in type_checks)

@@ -1,4 +1,4 @@
-"""Tables that are written piece by piece, for results larger than memory."""
+"""Writing tables in parts, for results larger than memory."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ _Write: TypeAlias = Callable[[pl.DataFrame], None]
 
 @contextmanager
 def append_table(path: str | Path) -> Generator[Append]:
-    """Give a function that adds rows to a file; the file appears whole when the block succeeds.
+    """Yield a function that appends rows to a file, which is written if the block succeeds.
 
     Parameters
     ----------
     path : str or Path
-        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather. A device
-        or a pipe without a suffix, such as /dev/stdout, gets CSV.
+        The file. Its suffix is .parquet, .csv, .tsv (these two also with .gz), .arrow or .feather.
+        A device or pipe without a suffix, such as /dev/stdout, receives CSV.
 
     Yields
     ------
     function of a mapping of column name to (n_rows,)
-        Called with the same columns, of the same types and in the same order, each time.
+        The function. Each call must pass the same columns, of the same types and in the same order.
 
     Raises
     ------
     ArgumentError
-        For another suffix, columns that differ in length or from those of the first call, or a
-        block that never called the function: such a table has no columns.
+        If the suffix is another one, columns differ in length or from those of the first call, or
+        the function was never called, so that the table has no columns.
     DataError
         If the file can't be written.
 
     Notes
     -----
-    Rows may be none, with columns of arrays: then the file holds the names. Categorical columns
-    become strings in .parquet, .arrow and .feather, as later calls may bring other categories.
+    Columns may be arrays without rows; the file then contains their names. In .parquet, .arrow and
+    .feather files, categorical columns become strings, because later calls may have other
+    categories.
 
     Examples
     --------
@@ -70,17 +71,17 @@ def append_table(path: str | Path) -> Generator[Append]:
 
 
 def append_run(path: str | Path) -> AbstractContextManager[Append]:
-    """Give a function that adds rows of a run (users, items, scores), as `append_table` does.
+    """Yield a function that appends rows of a run (users, items, scores); see `append_table`.
 
-    A file whose name ends in .trec or .trec.gz has TREC's format. The rows of a user come at once,
-    best first.
+    A file with the suffix .trec or .trec.gz has TREC's format. All rows of a user must be passed in
+    one call, best first.
     """
     is_trec = Path(path).name.lower().endswith(TREC)
     return append_trec(Path(path)) if is_trec else append_table(path)
 
 
 class _Frames:
-    """Makes frames, all with the columns of the first."""
+    """Converts columns to frames; all must have the columns of the first frame."""
 
     def __init__(self) -> None:
         self.schema: list[tuple[str, pl.DataType]] | None = None
@@ -110,7 +111,7 @@ _COLUMNAR = (".parquet", ".arrow", ".feather")
 @contextmanager
 def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
     with place.open("wb") as raw:
-        # Without a name and a time in its header, equal tables give equal files.
+        # The gzip header contains no name and time, so that equal tables give equal files.
         file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
         yield _text_writer(cast("IO[bytes]", file), SEPARATORS[suffix])
         if packed:
@@ -118,7 +119,7 @@ def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
 
 
 def text_appender(file: IO[bytes], separator: str = ",") -> Append:
-    """Return a function that adds rows to an open file as text, with one header."""
+    """Return a function that appends rows as text to an open file, with one header."""
     frames, write = _Frames(), _text_writer(file, separator)
     return lambda columns: write(frames.of(columns))
 
@@ -144,11 +145,11 @@ def _columnar(place: Path, suffix: str) -> Generator[_Write]:
     def write(frame: pl.DataFrame) -> None:
         nonlocal writer
         POLARS.enter()
-        # The files have one dictionary for a column, from its first piece.
+        # A column has one dictionary in the file, that of its first part.
         table: Any = cast("Any", frame.cast({pl.Categorical: pl.String})).to_arrow()
         if writer is None:
-            kind = parquet.ParquetWriter if suffix == ".parquet" else arrow.ipc.new_file
-            writer = kind(str(place), table.schema)
+            make_writer = parquet.ParquetWriter if suffix == ".parquet" else arrow.ipc.new_file
+            writer = make_writer(str(place), table.schema)
         writer.write_table(table)
 
     try:

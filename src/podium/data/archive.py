@@ -1,4 +1,4 @@
-"""Publishers' data: a file in a folder, in a .zip archive, packed as .gz, or named itself."""
+"""Files of published data: in a folder, in a .zip archive, compressed as .gz, or given directly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.errors import DataError
 
 @dataclass(frozen=True)
 class Member:
-    """A file and how to open it; `name` is for messages."""
+    """A file and a function that opens it; `name` is its name in messages."""
 
     name: str
     path: str
@@ -24,12 +24,12 @@ class Member:
 
 
 def members(path: str | Path, what: str, url: str) -> list[Member]:
-    """Return the files of a folder or archive, or the one file that path is.
+    """Return the files of a folder or archive, or the single file at path.
 
     Raises
     ------
     DataError
-        If path does not exist (with the place to download it) or is no archive that opens.
+        If path does not exist (with the download address) or is not a readable archive.
     """
     place = Path(path)
     if not place.exists():
@@ -45,30 +45,30 @@ def members(path: str | Path, what: str, url: str) -> list[Member]:
 
 
 def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
-    """Return the file whose path ends in one of the tails (also with .gz), the first tail first.
+    """Return the first file whose path ends in one of the tails, also with .gz.
 
-    The shallowest file wins, then the first by name.
+    Earlier tails have priority, then files in fewer folders, then the order of names.
     """
-    listed = sorted(files, key=lambda file: (file.path.count("/"), file.path))
+    sorted_files = sorted(files, key=lambda file: (file.path.count("/"), file.path))
     for tail in tails:
         parts = PurePosixPath(tail.lower()).parts
-        for file in listed:
-            own = PurePosixPath(file.path.lower().removesuffix(".gz")).parts
-            if own[-len(parts) :] == parts:
+        for file in sorted_files:
+            file_parts = PurePosixPath(file.path.lower().removesuffix(".gz")).parts
+            if file_parts[-len(parts) :] == parts:
                 return file
     return None
 
 
 def required(files: Iterable[Member], tails: Iterable[str], path: str | Path, url: str) -> Member:
-    """Return `pick`'s file, or raise with what was looked for."""
-    wanted = list(tails)
-    found = pick(files, wanted)
-    if found is None:
+    """Return the file of `pick`, or raise with the names of the searched files."""
+    names = list(tails)
+    file = pick(files, names)
+    if file is None:
         raise DataError(
-            f"{path} holds no {_check.listed(wanted)}. Pass the folder or archive as it comes "
+            f"{path} holds no {_check.listed(names)}. Pass the folder or archive as it comes "
             f"from {url}."
         )
-    return found
+    return file
 
 
 def _plain(path: Path, inner: str) -> Member:
@@ -88,7 +88,7 @@ def _zipped(path: Path) -> list[Member]:
 
 def _inside(path: Path, info: zipfile.ZipInfo) -> Member:
     def open_member() -> IO[bytes]:
-        # The member keeps the file open after its archive is closed.
+        # The member keeps the file open after the archive is closed.
         with zipfile.ZipFile(path) as archive:
             member = archive.open(info)
         packed = info.filename.lower().endswith(".gz")

@@ -1,4 +1,4 @@
-"""(truth, run) -> Ranking: a join by columns, group by group."""
+"""Building a Ranking from a truth and a run: a join by columns, one group at a time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from podium.groups import Groups
 from podium.ranking import TIES, Ranking, count_between
 from podium.types import Labels, Ties
 
-_LEAST_USERS = 20  # fewer may all have their item in a short list by chance
-_OF_ONE_LENGTH = 0.9  # a few lists lose items that were drawn twice, or were the target
-_SHORT = 0.5  # of all items that a run names: longer lists may be a catalogue without seen items
+_LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
+_OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
+_SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 
 
 class RankingOptions(TypedDict, total=False):
-    """The keyword arguments of `ranking`, for those that pass them on."""
+    """The keyword arguments of `ranking`, for functions that pass them on."""
 
     ties: Ties
     min_relevance: float | None
@@ -57,54 +57,62 @@ def ranking(
     score: str | None = None,
     rank: str | None = None,
 ) -> Ranking:
-    """Rank what a run lists for each user of the truth, by what the truth says of it.
+    """Rank the items that a run lists for each user of the truth, with the truth's relevances.
 
-    The groups are the truth's users in rising order. Users whom only the run knows are left out.
+    The groups are the truth's users in increasing order. Users who are only in the run are left
+    out.
 
     Parameters
     ----------
     truth, run : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
-        See `read_truth` and `read_run`. Ids are integers or strings; if they are integers on one
-        side only, both are compared as strings.
+        The tables, see `read_truth` and `read_run`. Ids are integers or strings. If they are
+        integers in one table only, both are compared as strings.
     ties : {"worst", "best", "average", "id", "random"}
-        How equal scores are ordered, see `Ranking.from_scores`.
+        The order of equal scores, see `Ranking.from_scores`.
     min_relevance : float, optional
-        Relevance from which an item is positive: 1 unless given. A truth whose relevance comes
-        from a column named rating needs it, because every rating would be positive.
+        The smallest relevance of a positive item, 1 by default. It is required if the relevance
+        comes from a column named rating, because otherwise every rating would be positive.
     missing : {"error", "zero", "skip"}
-        Users of the truth whom the run lacks: refused, kept with the worst value there is, or
-        left out.
+        The treatment of users of the truth who are not in the run: raise an error, give them the
+        worst possible value, or leave them out.
     unjudged : {"negative", "skip", "error"}
-        Items of the run that the truth does not name for that user: relevance 0, taken out of
-        the list, or refused.
+        The treatment of items of the run that the truth does not contain for the user: relevance 0,
+        remove them from the list, or raise an error.
     n_items : int, optional
-        Items that each user could have been shown. Without it, a list is known to be whole only
-        where the truth names negatives too and the run lists exactly the truth's items.
+        The number of items that each user could have been shown. By default, a list is known to be
+        whole only if the truth contains negatives and the run lists exactly the truth's items.
     seed : int
-        For ties="random": the order of equal scores follows from seed, user and item alone.
+        The seed of ties="random". The order of equal scores depends only on seed, user and item.
     user, item, relevance, score, rank : str, optional
-        Names of columns that don't have their usual name; user and item in both tables.
+        The names of columns without a usual name; user and item apply to both tables.
+
+    Returns
+    -------
+    Ranking
+        The lists of the truth's users.
 
     Raises
     ------
     ArgumentError
-        If an option is unknown, users or items are missing where that is an error, a user has
-        more than n_items items, or a rating comes without min_relevance.
+        If an option is unknown, users are missing with missing="error", items are not judged with
+        unjudged="error", a user has more than n_items items, or relevances are ratings and
+        min_relevance is missing.
     DataError
-        If a file or table is wrong (see `read_run`), a (user, item) pair comes twice, or no user
-        or no item is in both.
+        If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, or the
+        tables have no user or no item in common.
 
     Warns
     -----
     PodiumWarning
-        If few items are in both, some ids are the same number written in two ways, or the lists
-        look like sampled candidates.
+        If the tables have few ids in common, some ids are the same number in two spellings, or the
+        lists look like sampled candidates.
 
     Notes
     -----
-    A list that unjudged="skip" empties stays, as an empty list. Rows in messages count from 0.
-    Cost: one pass over both tables where rows are grouped by user, a counting sort before it
-    where they are not; string ids are hashed first.
+    A list that unjudged="skip" empties is kept as an empty list. Rows in messages are counted from
+    0.
+    Cost: one pass over both tables if their rows are grouped by user, else a counting sort before
+    it. String ids are hashed first.
 
     Examples
     --------
@@ -114,15 +122,17 @@ def ranking(
     >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
     ([1, 2], [1.0, 0.0, 0.0], [2, 1])
     """
-    rule = _check.choice(ties, "ties", TIES)
-    absence = _check.choice(missing, "missing", MISSING)
-    outside = _check.choice(unjudged, "unjudged", UNJUDGED)
+    tie_rule = _check.choice(ties, "ties", TIES)
+    missing_rule = _check.choice(missing, "missing", MISSING)
+    unjudged_rule = _check.choice(unjudged, "unjudged", UNJUDGED)
     total = _check.cutoff(n_items, name="n_items", required=False)
     judged = read_truth(truth, user=user, item=item, relevance=relevance)
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
     positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
-    join = Join.of(judged, listed, absence, ids_ordered=rule == "id")
-    rows = join.look_up(judged, listed, positive, outside, wants_item=rule in ("id", "random"))
+    join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
+    rows = join.look_up(
+        judged, listed, positive, unjudged_rule, wants_item=tie_rule in ("id", "random")
+    )
     result = Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
         rows.score,
@@ -130,9 +140,9 @@ def ranking(
         ideal=rows.ideal,
         n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
         min_relevance=positive,
-        ties=rule,
-        item=join.drawn_from(rows.item) if rule == "random" else rows.item,
-        absent=join.run_group < 0 if absence == "zero" else None,
+        ties=tie_rule,
+        item=join.drawn_from(rows.item) if tie_rule == "random" else rows.item,
+        absent=join.run_group < 0 if missing_rule == "zero" else None,
         seed=seed,
     )
     _warn_of_samples(result, join.met.n_right, listed.name)
@@ -145,27 +155,28 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
     Parameters
     ----------
     run : path, frame, mapping or tuple of arrays, sparse matrix; or Run
-        See `read_run`.
+        The run, see `read_run`.
     k : int
-        At least 1; a shorter list is taken whole.
+        The cutoff in items, at least 1. Shorter lists are returned whole.
     **columns
-        Names of columns, as in `read_run`.
+        The names of columns, see `read_run`.
 
     Returns
     -------
     Groups, codes int64 (n_rows,), ids (n_distinct,)
-        Rows are grouped by user in rank order; ``ids[codes]`` are the items, and `ids` are all
-        the items that the run names anywhere, rising.
+        The rows, grouped by user in rank order. ``ids[codes]`` are their items; `ids` are all items
+        of the run, increasing.
 
     Raises
     ------
     DataError
-        If a file or table is wrong (see `read_run`), or an item is among a user's best twice.
+        If a file or table is wrong (see `read_run`), or an item is twice in a user's list of k
+        items.
 
     Notes
     -----
-    Equal scores: the lower id first, so that the result does not depend on row order.
-    Cost: one pass, with an insertion into the k best where a row belongs there.
+    Ties: the lower id ranks first, so that the result does not depend on row order.
+    Cost: one pass, with an insertion for each row that is among the k best so far.
 
     Examples
     --------
@@ -190,21 +201,21 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
 
 
 def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
-    """Raise if one list holds an item twice."""
+    """Raise if one list contains an item twice."""
     order = np.lexsort((codes, top.index))
     item, group = codes[order], top.index[order]
-    twice = np.flatnonzero((item[1:] == item[:-1]) & (group[1:] == group[:-1]))
-    if twice.size:
-        user = _check.label(top.labels[group[twice[0]]])
-        shown = _check.label(ids[item[twice[0]]])
-        raise DataError(f"{name} lists item {shown} twice for user {user}. Keep one.")
+    repeated = np.flatnonzero((item[1:] == item[:-1]) & (group[1:] == group[:-1]))
+    if repeated.size:
+        user = _check.label(top.labels[group[repeated[0]]])
+        item_label = _check.label(ids[item[repeated[0]]])
+        raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
 
 
 def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:
-    """Warn where lists look like a target among sampled items, as in 1 + 99.
+    """Warn if the lists look like one target among sampled items, for example 1 + 99.
 
-    That is: nine in ten lists are of one length, none is longer than half of the n_items that the
-    run names, and each holds the user's one positive.
+    This is the case if at least nine in ten lists have the same length, no list is longer than half
+    of the `n_items` items of the run, and each list contains the single positive of its user.
     """
     sizes = ranking.groups.sizes
     if sizes.size < _LEAST_USERS or not 1 < sizes.max() <= _SHORT * n_items:

@@ -1,6 +1,6 @@
-"""Column names: which column of a table plays which role.
+"""Column names: the role of each column of a table.
 
-A role is recognised by its usual names in any case, or named outright by the caller.
+A role is recognised by its usual names, in upper or lower case, or named by the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is for: the parameter that names it, and the names that it usually has."""
+    """The role of a column: the parameter that names it, and the usual names of such columns."""
 
     name: str
     usual: tuple[str, ...]
@@ -37,27 +37,32 @@ TIMESTAMP = Role("timestamp", ("timestamp", "time"), required=False)
 def resolve(
     names: Sequence[str], roles: Sequence[Role], explicit: Mapping[str, str | None], source: str
 ) -> dict[str, str]:
-    """Return the column of each role that the table has.
+    """Return the name of the column of each role that the table has.
 
     Raises
     ------
     DataError
-        If a named column is not there, a required role has no column, or two columns fit one.
+        If a named column does not exist, a required role has no column, or two columns match one
+        role.
     """
-    found: dict[str, str] = {}
+    column_of_role: dict[str, str] = {}
     for role in roles:
-        wanted = explicit.get(role.name)
-        column = _usual(names, role, source) if wanted is None else _named(names, wanted, source)
+        explicit_name = explicit.get(role.name)
+        column = (
+            _usual(names, role, source)
+            if explicit_name is None
+            else _named(names, explicit_name, source)
+        )
         if column is not None:
-            found[role.name] = column
+            column_of_role[role.name] = column
         elif role.required:
             raise missing(names, (role,), source)
-    _refuse_shared(found, source)
-    return found
+    _refuse_shared(column_of_role, source)
+    return column_of_role
 
 
 def _refuse_shared(found: Mapping[str, str], source: str) -> None:
-    """Refuse one column for two roles."""
+    """Raise if one column has two roles."""
     roles: dict[str, str] = {}
     for role, column in found.items():
         if column in roles:
@@ -69,24 +74,26 @@ def _refuse_shared(found: Mapping[str, str], source: str) -> None:
 
 
 def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
-    """Return the error for a table that has a column for none of these roles."""
-    usual = [name for role in roles for name in role.usual]
+    """Return the error for a table without a column for any of these roles."""
+    usual_names = [name for role in roles for name in role.usual]
     if any(_NUMBER.fullmatch(name.strip()) for name in names):
-        close = " If its first line is data, put the names of the columns above it."
+        hint_text = " If its first line is data, put the names of the columns above it."
     else:
-        close = next((hint for name in usual if (hint := _check.nearest(name, names))), "")
+        hint_text = next(
+            (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
+        )
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
-        f"{there(names)}. Name it {_check.listed(usual)}, "
-        f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{close}"
+        f"{there(names)}. Name it {_check.listed(usual_names)}, "
+        f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{hint_text}"
     )
 
 
 def there(names: Sequence[str]) -> str:
     """Return "it has 'a' and 'b'", the first 12 of them."""
-    shown = ", ".join(repr(name) for name in names[:12])
+    first_names = ", ".join(repr(name) for name in names[:12])
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"it has {shown}{more}" if names else "it has no columns"
+    return f"it has {first_names}{more}" if names else "it has no columns"
 
 
 def _named(names: Sequence[str], wanted: str, source: str) -> str:
@@ -98,40 +105,43 @@ def _named(names: Sequence[str], wanted: str, source: str) -> str:
 
 
 def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
-    fits = [name for name in names if name.strip().lower() in role.usual]
-    if len(fits) > 1:
+    matches = [name for name in names if name.strip().lower() in role.usual]
+    if len(matches) > 1:
         raise DataError(
-            f"{source} has {len(fits)} columns that could be the {role.name}: "
-            f"{', '.join(map(repr, fits))}. Say which by {role.name}=."
+            f"{source} has {len(matches)} columns that could be the {role.name}: "
+            f"{', '.join(map(repr, matches))}. Say which by {role.name}=."
         )
-    return fits[0] if fits else None
+    return matches[0] if matches else None
 
 
 def is_rating(column: str) -> bool:
-    """Tell by its name a column of ratings, each of which would be positive from 1."""
+    """Return whether a column is named rating; all ratings would be positive from relevance 1."""
     return column.strip().lower() == "rating"
 
 
 def threshold(name: str, min_relevance: float | None, *, ratings: bool) -> float:
-    """Return the relevance from which an item is positive: 1 unless given, which ratings need.
+    """Return the smallest relevance of a positive item: min_relevance, or 1 by default.
+
+    Ratings have no default.
 
     Parameters
     ----------
     name : str
-        What messages call the table.
+        The name of the table in messages.
     min_relevance : float, optional
+        The smallest relevance of a positive item.
     ratings : bool
-        Whether relevance comes from a column of ratings.
+        Whether the relevance comes from a column of ratings.
 
     Returns
     -------
     float
-        Above 0.
+        The threshold, > 0.
 
     Raises
     ------
     ArgumentError
-        If ratings come without min_relevance, or min_relevance is not above 0.
+        If ratings come without min_relevance, or min_relevance is not > 0.
 
     Examples
     --------

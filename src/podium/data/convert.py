@@ -1,4 +1,4 @@
-"""Columns of a source -> the forms that podium works with: ids, numbers, times."""
+"""Conversion of a source's columns to ids, numbers and times."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from podium.errors import DataError
 Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series
 
 _HIGHEST = np.iinfo(np.int64).max
-_EXACT = 2.0**53  # integers up to here are floats
+_EXACT = 2.0**53  # float64 represents all integers up to here
 
 
 def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> Ids:
-    """Return int64 ids (without a copy where they are int64 already) or a String Series.
+    """Return int64 ids (without a copy of int64 columns) or a String Series.
 
-    Text formats give strings; a column of them becomes integers only if every value is one as it
-    stands (no leading zero, sign or blank), so that "007" stays a string, or if every value is
-    one with ".0", as a table of floats is written. Without `guess` they stay strings.
+    Columns of text formats are strings. They are converted to integers only if every value is
+    written as a plain integer (without leading zeros, plus sign or blanks; "007" remains a string),
+    or if every value is such an integer followed by ".0", as in tables of floats. With guess=False
+    they remain strings.
     """
     series = pl.Series(column)
     _no_null(series, name, source)
@@ -31,7 +32,7 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
         series = series.cast(pl.String)
     if series.dtype == pl.String:
         return as_integers(series) if source.text and guess else series
-    if series.dtype == pl.Int128:  # Python's integers beyond 64 bits
+    if series.dtype == pl.Int128:  # Python integers of more than 64 bits
         return series.cast(pl.String)
     if series.dtype.is_float():
         return _whole_floats(series, name, source)
@@ -47,15 +48,15 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
 def to_numbers(
     column: Column, name: str, source: Source, user: Ids | None = None
 ) -> NDArray[np.float64]:
-    """Return float64 values, without a copy where they are float64 already.
+    """Return float64 values, without a copy of float64 columns.
 
-    `user` is for the message about a missing value.
+    `user` is used in the message about a missing value.
     """
     series = pl.Series(column)
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        text = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
+        first_value = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
-            f"{source.name}: {name} must hold numbers, got {series.dtype}{text}. "
+            f"{source.name}: {name} must hold numbers, got {series.dtype}{first_value}. "
             "Convert the column."
         )
     _no_null(series, name, source, user)
@@ -63,10 +64,10 @@ def to_numbers(
 
 
 def to_scores(table: Source, name: str, column: Column, user: Ids | None) -> NDArray[np.float64]:
-    """Return finite float64 values in the order of the column's.
+    """Return finite float64 values in the order of the column's values.
 
-    They are the column's own values, or, where it holds integers that float64 would round, each
-    one's place among the distinct integers: what ranks differently stays different.
+    These are the column's own values, or, if it contains integers that float64 would round, their
+    dense ranks among the distinct integers. Distinct integers therefore remain distinct.
     """
     values = finite(to_numbers(column, name, table, user), name, user, table)
     if not values.size or np.abs(values).max() < _EXACT:
@@ -81,9 +82,9 @@ def to_scores(table: Source, name: str, column: Column, user: Ids | None) -> NDA
 
 
 def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
-    """Return int64 or float64 as they are, and dates or times as datetime64 (UTC).
+    """Return int64 or float64 unchanged, and dates or times as datetime64 (UTC).
 
-    Text is read as ISO dates and times; those without a zone are taken for UTC.
+    Text is read as ISO dates and times. Times without a zone are interpreted as UTC.
     """
     series = pl.Series(column)
     _no_null(series, name, source)
@@ -99,11 +100,11 @@ def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
 def finite(
     values: NDArray[np.float64], name: str, user: Ids | None, source: Source
 ) -> NDArray[np.float64]:
-    """Return the values, or raise with how many are not finite and where the first is."""
-    good = np.isfinite(values)
-    if good.all():
+    """Return the values, or raise with the number of non-finite ones and the row of the first."""
+    is_finite = np.isfinite(values)
+    if is_finite.all():
         return values
-    bad = np.flatnonzero(~good)
+    bad = np.flatnonzero(~is_finite)
     raise DataError(
         f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
         f"first at {source.at(int(bad[0]))}{of_user(user, int(bad[0]))}. "
@@ -112,7 +113,7 @@ def finite(
 
 
 def as_integers(series: pl.Series) -> Ids:
-    """Return strings as int64 if all of them are integers as they stand, or all have ".0" more."""
+    """Return strings as int64 if all are plain integers, or all are plain integers with ".0"."""
     floats = bool(len(series)) and bool(series.str.ends_with(".0").all())
     texts = series.str.strip_suffix(".0") if floats else series
     numbers = texts.cast(pl.Int64, strict=False)
@@ -142,13 +143,13 @@ def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = No
 
 
 def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
-    """Read ISO dates and times; other orders of day and month are not guessed at."""
+    """Read ISO dates and times; no other order of day and month is accepted."""
     POLARS.enter()
-    shaped = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
+    iso_texts = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
     try:
-        times = shaped.str.to_datetime(strict=False, time_zone="UTC")
-    except pl.exceptions.PolarsError:  # not one of them has a form that it knows
-        times = pl.Series(name, [None] * len(shaped), pl.Datetime)
+        times = iso_texts.str.to_datetime(strict=False, time_zone="UTC")
+    except pl.exceptions.PolarsError:  # none of the values has a known form
+        times = pl.Series(name, [None] * len(iso_texts), pl.Datetime)
     if times.null_count():
         row = int(times.is_null().arg_max() or 0)
         raise DataError(
@@ -160,10 +161,10 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:
     values = one_chunk(series.cast(pl.Float64))
-    whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < _EXACT)
-    if whole.all():
+    is_whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < _EXACT)
+    if is_whole.all():
         return values.astype(np.int64)
-    row = int(np.argmin(whole))
+    row = int(np.argmin(is_whole))
     raise DataError(
         f"{source.name}: {name} must hold integers or strings, got {values[row]:g} at "
         f"{source.at(row)}."

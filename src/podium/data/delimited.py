@@ -1,4 +1,4 @@
-"""CSV and TSV: a header, then one row a line."""
+"""CSV and TSV files: a header, then one row per line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from podium.errors import DataError
 
 _SEPARATORS = {"\t": ("tabs", ".tsv"), ";": ("semicolons", ""), ",": ("commas", ".csv")}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_SHOWN = 20  # letters of what is no text
-_QUOTED = 80  # letters of what should be a number
-_PIECE = 1 << 20  # bytes of the text that are read again at a time
+_SHOWN = 20  # characters quoted from a file that is not text
+_QUOTED = 80  # characters quoted from a field that is not a number
+_PIECE = 1 << 20  # bytes per piece when a text is read again to find an error
 
 
 def open_delimited(path: Path, separator: str) -> Source:
-    """Open a text file whose first line names the columns."""
+    """Open a text file whose first line contains the column names."""
     names = _header(path, separator)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
@@ -33,28 +33,28 @@ def open_delimited(path: Path, separator: str) -> Source:
 
 
 def _header(path: Path, separator: str) -> tuple[str, ...]:
-    """Return the columns' names, or say what the first line is instead."""
-    head = first_line(path)
-    if _CONTROL.search(head):
+    """Return the column names, or raise if the first line is not a header."""
+    header = first_line(path)
+    if _CONTROL.search(header):
         raise DataError(
-            f"{path} is no text: it begins with {head[:_SHOWN]!r}. If it is parquet or Arrow, or "
+            f"{path} is no text: it begins with {header[:_SHOWN]!r}. If it is parquet or Arrow, or "
             "packed, name it so (.parquet, .arrow, .gz); else save it as text in UTF-8."
         )
-    if "\r" in head:
+    if "\r" in header:
         raise DataError(f"{path} ends lines by carriage returns alone. Save it with line feeds.")
-    _, fields = next(_rows([head], separator, path))
+    _, fields = next(_rows([header], separator, path))
     names = tuple(fields)
     if len(names) == 1:
         _refuse_separator(path, names[0], separator)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        what = "Put the names of the columns above it." if is_number(twice) else "Rename one."
-        raise DataError(f"{path} has two columns named {twice!r} in its first line. {what}")
+        repeated = next(name for name in names if names.count(name) > 1)
+        advice = "Put the names of the columns above it." if is_number(repeated) else "Rename one."
+        raise DataError(f"{path} has two columns named {repeated!r} in its first line. {advice}")
     return names
 
 
 def _refuse_separator(path: Path, name: str, separator: str) -> None:
-    """Tell a line that is divided by something else."""
+    """Raise if the first line is divided by another separator."""
     for other, (word, suffix) in _SEPARATORS.items():
         if other != separator and other in name:
             expected, _ = _SEPARATORS[separator]
@@ -66,7 +66,7 @@ def _refuse_separator(path: Path, name: str, separator: str) -> None:
 
 
 def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row ends, from 1, and its fields."""
+    """Yield the fields of each row with the line on which it ends, from 1."""
     reader = csv.reader(lines, delimiter=separator)
     try:
         for fields in reader:
@@ -88,10 +88,12 @@ def _read_delimited(
             content, separator=separator, columns=list(kinds), schema_overrides=types
         )
         blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        if blank.any():  # of the columns that are wanted; the others must be blank as well
+        if blank.any():  # blank in the requested columns; check the other columns too
             texts = dict.fromkeys(names, pl.String)
-            whole = pl.read_csv(content, separator=separator, schema_overrides=texts)
-            frame = frame.filter(~whole.select(pl.all_horizontal(pl.all().is_null())).to_series())
+            all_columns = pl.read_csv(content, separator=separator, schema_overrides=texts)
+            frame = frame.filter(
+                ~all_columns.select(pl.all_horizontal(pl.all().is_null())).to_series()
+            )
     except BROKEN as error:
         _explain_delimited(path, names, separator, kinds)
         raise unreadable(path, "text with a header", error) from error
@@ -101,28 +103,28 @@ def _read_delimited(
 
 
 def _typed(texts: pl.Series) -> pl.Series:
-    """Return whole numbers, numbers or truth values if all the texts are, else the texts."""
+    """Return integers, floats or truth values if all texts represent them, else the texts."""
     nulls = texts.null_count()
-    bare = texts.str.strip_chars()
+    stripped = texts.str.strip_chars()
     for kind in (pl.Int64, pl.Float64):
-        numbers = bare.cast(kind, strict=False)
+        numbers = stripped.cast(kind, strict=False)
         if numbers.null_count() == nulls:
             return numbers
-    flags = bare.str.to_lowercase().replace_strict(
+    flags = stripped.str.to_lowercase().replace_strict(
         {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
     )
     return flags if flags.null_count() == nulls else texts
 
 
 def _line_of(path: Path, separator: str, row: int) -> int:
-    """Return the line on which a row ends; blank lines are no rows, and quotes may hold breaks."""
+    """Return the line on which a row ends; blank lines are no rows, and quotes can span lines."""
     rows = _rows(_texts(read_bytes(path)), separator, path)
-    full = (line for line, fields in rows if any(fields))
-    return next(itertools.islice(full, row + 1, None), row + 2)
+    row_ends = (line for line, fields in rows if any(fields))
+    return next(itertools.islice(row_ends, row + 1, None), row + 2)
 
 
 def _texts(content: bytes) -> Iterable[str]:
-    """Return the lines of a text in UTF-8, without a copy of the whole."""
+    """Return the lines of a UTF-8 text, without a copy of the whole text."""
     return io.TextIOWrapper(
         io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline="\n"
     )
@@ -131,7 +133,7 @@ def _texts(content: bytes) -> Iterable[str]:
 def _explain_delimited(
     path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
 ) -> None:
-    """Find the first line that is why a file could not be read, and raise for it."""
+    """Find the first line that prevents reading a file, and raise an error for it."""
     content = read_bytes(path)
     try:
         content.decode("utf-8-sig")
@@ -144,11 +146,11 @@ def _explain_delimited(
     def read(piece: bytes) -> pl.DataFrame:
         return pl.read_csv(piece, separator=separator, has_header=False, schema=types)
 
-    head = re.match(rb"\s*[^\n]*\n?", content)
-    above = head[0].count(b"\n") if head else 0
-    for line, piece in _odd_pieces(content[len(head[0]) if head else 0 :], read):
+    header = re.match(rb"\s*[^\n]*\n?", content)
+    n_header_lines = header[0].count(b"\n") if header else 0
+    for line, piece in _odd_pieces(content[len(header[0]) if header else 0 :], read):
         for end, row in _rows(_texts(piece), separator, path):
-            _explain_row(row, f"{path}, line {above + line + end}", names, numbers)
+            _explain_row(row, f"{path}, line {n_header_lines + line + end}", names, numbers)
 
 
 def _explain_row(
@@ -164,24 +166,24 @@ def _explain_row(
 def _odd_pieces(
     content: bytes, read: Callable[[bytes], pl.DataFrame], *, full: bool = False
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the pieces that can't be read, or not in full, and how many lines lie before each.
+    """Yield each piece that can't be read (with `full`, not completely) and the lines before it.
 
-    Only their lines are then looked at one by one, which takes a hundred times as long.
+    Only these pieces are then examined line by line, which takes a hundred times as long.
     """
     line = 0
     for piece in _pieces(content):
         try:
             nulls = read(piece).null_count().row(0)
-            odd = full and any(nulls)
+            is_odd = full and any(nulls)
         except BROKEN:
-            odd = True
-        if odd:
+            is_odd = True
+        if is_odd:
             yield line, piece
         line += piece.count(b"\n")
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
-    """Cut a text at ends of lines that lie outside of quotes."""
+    """Divide a text at line ends outside quotes."""
     start = 0
     while start < len(content):
         stop = min(start + _PIECE, len(content))
@@ -206,17 +208,19 @@ def explain_lines(
     numbers: set[str],
     skip: int = 0,
 ) -> None:
-    """Find the first malformed line of a text without a header, and raise for it.
+    """Find the first malformed line of a text without a header, and raise an error for it.
 
-    `read` reads a part of the text as the whole is read. A separator of None is any run of
-    blanks; `skip` lines at the top are passed over.
+    `read` reads part of the text in the same way as the whole text. If `separator` is None, any run
+    of blanks separates fields. The first `skip` lines are ignored.
     """
-    wanted = [columns.index(number) for number in columns if number in numbers]
-    for before, piece in _odd_pieces(content, read, full=True):
-        for count, line in enumerate(piece.split(b"\n"), start=before + 1):
-            if count > skip and line.strip():
-                fields = [text.decode("utf-8", "replace") for text in line.strip().split(separator)]
-                _explain_fields(fields, f"{name}, line {count}", columns, wanted)
+    number_columns = [columns.index(number) for number in columns if number in numbers]
+    for n_before, piece in _odd_pieces(content, read, full=True):
+        for line_number, line in enumerate(piece.split(b"\n"), start=n_before + 1):
+            if line_number > skip and line.strip():
+                fields = [
+                    field.decode("utf-8", "replace") for field in line.strip().split(separator)
+                ]
+                _explain_fields(fields, f"{name}, line {line_number}", columns, number_columns)
 
 
 def _explain_fields(

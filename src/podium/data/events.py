@@ -1,4 +1,4 @@
-"""Events of users and items whose values are weights: checked where the table names the line."""
+"""Events of users and items with values as weights; errors name the line of the table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import DataError
 
-_LARGEST_GRADE = 60  # of gain="exp2"
+_LARGEST_GRADE = 60  # the limit with gain="exp2"
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """A row for each event, and its value where there is one.
+    """A table with one row per event, and optionally its value.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Events:
     value : float64, (n_rows,), or None
         The weight of the pair.
     name : str
-        What messages call the table.
+        The name of the table in messages.
     value_name : str
-        The column of values.
+        The name of the column of values.
     """
 
     user: Ids
@@ -45,17 +45,17 @@ class Events:
         return len(self.user)
 
     def columns(self) -> dict[str, Any]:
-        """Return a table that `podium.data.read_interactions` reads."""
+        """Return a table that `podium.data.read_interactions` accepts."""
         pair = {"user": self.user, "item": self.item}
         return pair if self.value is None else {**pair, "value": self.value}
 
     def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
-        """Divide rows into those of a value >= min_relevance, and the others where there are any.
+        """Return the rows with a value >= min_relevance, and the other rows or None.
 
         Raises
         ------
         DataError
-            If the table has no values, or none is that high.
+            If the table has no values, or no value is high enough.
         """
         if min_relevance is None:
             return self, None
@@ -73,27 +73,27 @@ class Events:
         return self._keep(high), None if high.all() else self._keep(~high)
 
     def known_to(self, learned: Events) -> tuple[Events, int]:
-        """Leave out pairs of users or items that others lack; also return how many.
+        """Return the pairs whose user and item are in `learned`, and the number of the other pairs.
 
         Raises
         ------
         DataError
-            If none is left.
+            If there are no such pairs.
         """
         users, items = _among(self.user, learned.user), _among(self.item, learned.item)
-        both = users & items
-        if not both.any():
+        is_known = users & items
+        if not is_known.any():
             raise DataError(
                 f"{self.name} has no pair whose user and item are both in user_items: "
-                f"{int(users.sum())} of {both.size} users are, and {int(items.sum())} items. Split "
-                "one table into the two."
+                f"{int(users.sum())} of {is_known.size} users are, and {int(items.sum())} items. "
+                "Split one table into the two."
             )
-        return self._like(both, learned), int(both.size - both.sum())
+        return self._like(is_known, learned), int(is_known.size - is_known.sum())
 
     def seen_in(self, learned: Events) -> Events | None:
-        """Return the pairs, without values, whose user and item others have; None without any."""
-        both = _among(self.user, learned.user) & _among(self.item, learned.item)
-        return replace(self._like(both, learned), value=None) if both.any() else None
+        """Return the pairs, without values, whose user and item are in `learned`, or None."""
+        is_known = _among(self.user, learned.user) & _among(self.item, learned.item)
+        return replace(self._like(is_known, learned), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Events:
         value = None if self.value is None else self.value[rows]
@@ -102,10 +102,12 @@ class Events:
         )
 
     def _like(self, rows: NDArray[np.bool_], others: Events) -> Events:
-        """Return some rows, with ids of the type of those of others."""
-        kept = self if rows.all() else self._keep(rows)
+        """Return some rows, with ids of the same type as those of others."""
+        selected = self if rows.all() else self._keep(rows)
         return replace(
-            kept, user=_typed(kept.user, others.user), item=_typed(kept.item, others.item)
+            selected,
+            user=_typed(selected.user, others.user),
+            item=_typed(selected.item, others.item),
         )
 
 
@@ -117,22 +119,22 @@ def read_events(
     value: str | None = None,
     gain: str = "value",
 ) -> Events:
-    """Read users, items and the values that weigh them; times are not read.
+    """Read users, items and the values that are their weights; times are not read.
 
     Parameters
     ----------
     source : path, frame or mapping of columns
-        See `podium.data`.
+        The table, see `podium.data`.
     user, item, value : str, optional
-        Names of columns that don't have their usual name.
+        The names of columns without a usual name.
     gain : {"value", "exp2", "one"}
-        How values will be weighed: "exp2" takes grades up to 60.
+        The gain that will be applied to the values. "exp2" accepts grades up to 60.
 
     Raises
     ------
     DataError
-        For a file that is missing, empty, no table or without these columns, values that are
-        negative or not finite (line of the first), or none above 0.
+        If the file is missing, empty, not a table or lacks these columns, or values are negative or
+        not finite (with the line of the first), or no value is > 0.
 
     Examples
     --------
@@ -142,17 +144,23 @@ def read_events(
     """
     roles = (USER, ITEM, VALUE)
     table = open_table(source, "interactions", roles)
-    found = resolve(table.names, roles, {"user": user, "item": item, "value": value}, table.name)
+    column_of_role = resolve(
+        table.names, roles, {"user": user, "item": item, "value": value}, table.name
+    )
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
-    got = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
-    users = to_ids(got[found["user"]], found["user"], table)
-    items = to_ids(got[found["item"]], found["item"], table, guess=not table.text_ids)
+    columns = table.fetch(
+        {column_of_role[role]: kind for role, kind in kinds.items() if role in column_of_role}
+    )
+    users = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
+    items = to_ids(
+        columns[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
+    )
     if not len(users):
         raise DataError(f"{table.name} has no rows.")
-    if "value" not in found:
+    if "value" not in column_of_role:
         return Events(users, items, name=table.name)
-    name = found["value"]
-    values = finite(to_numbers(got[name], name, table, users), name, users, table)
+    name = column_of_role["value"]
+    values = finite(to_numbers(columns[name], name, table, users), name, users, table)
     _check_values(values, name, users, table, gain)
     return Events(users, items, values, table.name, name)
 
@@ -181,13 +189,13 @@ def _check_values(
 
 
 def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
-    """Tell which ids are among others; where one side is text, as text."""
-    both = share(ids, others, ordered=False)
-    return np.isin(both.left, both.right)
+    """Return which ids are among others; if one side is text, both are compared as text."""
+    shared = share(ids, others, ordered=False)
+    return np.isin(shared.left, shared.right)
 
 
 def _typed(ids: Ids, others: Ids) -> Ids:
-    """Return ids that others have too in the type of these."""
+    """Return ids, all of which are among others, in the type of others."""
     if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
         return ids.to_numpy().astype(np.int64)
     return ids

@@ -1,6 +1,7 @@
-"""Checks of feature rows that name the source, the row and the feature, before a ranker is fitted.
+"""Checks of feature rows before a ranker is fitted.
 
-`source` is what messages call the table: a path, or a name.
+Errors name the source, the row and the feature. `source` is a path, or the name of the table in
+messages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from podium.data.normalize import normalize_by_query
 from podium.errors import ArgumentError, DataError
 from podium.types import PerRow
 
-_LARGEST = 1e140  # sums of squares of as many rows as fit in memory stay below 1e308
+_LARGEST = 1e140  # the sum of squares of all rows that fit in memory stays below 1e308
 
 
 def labels(source: str | Path, rows: Features) -> PerRow:
@@ -26,7 +27,7 @@ def labels(source: str | Path, rows: Features) -> PerRow:
     Raises
     ------
     DataError
-        If the table has none.
+        If the table has no relevance.
     """
     if rows.y is None:
         raise DataError(
@@ -37,7 +38,7 @@ def labels(source: str | Path, rows: Features) -> PerRow:
 
 
 def check_finite(source: str | Path, rows: Features) -> None:
-    """Raise a DataError where a feature is missing or infinite: how many, and the first one."""
+    """Raise a DataError if features are missing or infinite, with the number and the first one."""
     X = rows.X
     if isinstance(X, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(X))
@@ -56,7 +57,7 @@ def check_finite(source: str | Path, rows: Features) -> None:
 
 
 def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
-    """Raise a DataError where a feature has no standard deviation: its squares overflow."""
+    """Raise a DataError if the squares of a feature overflow: it can't be standardised."""
     values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
     if not values.size or max(values.max(), -values.min()) <= _LARGEST:
         return
@@ -71,7 +72,7 @@ def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
 
 
 def normalized(rows: Features, source: str | Path) -> Features:
-    """Return rows with their features brought to [0, 1] within each query, where they may be.
+    """Return rows with features scaled to [0, 1] within each query.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Feature tables: a row for each user and item, with numbers that describe the pair."""
+"""Feature tables: one row per user and item, with numbers that describe the pair."""
 
 from __future__ import annotations
 
@@ -27,27 +27,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What a ranker is trained on, or ranks.
+    """Rows on which a ranker is trained, or that it ranks.
 
     Attributes
     ----------
     X : float64 or float32, (n_rows, n_features)
-        A dense array, or of svmlight a scipy.sparse CSR array where less than a quarter is stored.
+        A dense array, or for svmlight files of which less than a quarter is stored, a scipy.sparse
+        CSR array.
     y : float64, (n_rows,), or None
-        Relevance, where the source has it.
+        The relevance, None if the source has none.
     qid : (n_rows,)
-        int64 array, or Polars String Series: the user or query of each row.
+        The user or query of each row: an int64 array or a Polars String Series.
     item : (n_rows,)
-        As qid; the row's position within its query, from 0, where the source names no items.
+        The item of each row, of the same types as qid. If the source has no items, the row's
+        position within its query, from 0.
     feature_names : tuple of str
-        "1", "2", … for svmlight.
+        The names of the features; "1", "2", … for svmlight.
     names_items : bool
-        Whether the source names items, so that equal ones in two queries are one item.
+        Whether the source has items, so that equal ids in two queries are the same item.
     is_rating : bool
-        Whether y comes from a column named rating: what learns from positives must then be told
-        the rating from which a row is one (`podium.data.columns`).
+        Whether y comes from a column named rating. A model that learns from positives then needs
+        the smallest rating of a positive row (`podium.data.columns`).
     left_out : tuple of str
-        Columns of times and ids, which are no features unless they are named.
+        Columns of times and ids, which are features only if they are named.
     """
 
     X: NDArray[Any] | csr_array
@@ -67,18 +69,24 @@ class Features:
         Parameters
         ----------
         scores : (n_rows,)
-            Equal ones stay in row order.
+            The scores. Rows of equal scores stay in row order.
         k : int, optional
-            The number of items of each user that are kept; all without it.
+            The number of items per user. By default, all items are returned.
         keep_order : bool
-            Whether users are in the order of their rows, which lie together, instead of rising.
+            Whether users keep the order of their rows, which must be adjacent, instead of being
+            sorted.
+
+        Returns
+        -------
+        dict of str to array
+            The columns of the run.
         """
         labels = np.asarray(self.qid)
         groups = _adjacent(labels) if keep_order else Groups.from_qid(labels)
         order = np.lexsort((-scores, groups.index))
         if k is not None:
-            place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
-            order = order[place < k]
+            position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
+            order = order[position < k]
         return {
             "user": groups.labels[groups.index[order]],
             "item": np.asarray(self.item)[order],
@@ -87,7 +95,7 @@ class Features:
 
 
 def _adjacent(labels: NDArray[Any]) -> Groups:
-    """Group rows whose groups lie together, in their order."""
+    """Group adjacent rows of equal labels, in their order."""
     starts = np.concatenate([[0], np.flatnonzero(labels[1:] != labels[:-1]) + 1])
     return Groups(labels[starts], np.append(starts, labels.size))
 
@@ -109,38 +117,47 @@ def read_features(
     Parameters
     ----------
     source : path, list of paths, frame, or mapping of arrays; or Features
-        See `podium.data`; also svmlight with qid (LETOR), whose columns cannot be named and whose
-        features are "1", "2", …. A list is of svmlight files, read one after the other as if they
-        were one.
+        The table, see `podium.data`. It may also be an svmlight file with qid (LETOR), whose
+        columns cannot be named and whose features are "1", "2", …. The svmlight files of a list are
+        read as one table.
     user, item, relevance : str, optional
-        Names of columns that don't have their usual name.
+        The names of columns without a usual name.
     features : sequence of str, optional
-        Feature columns, in this order; all other numeric columns unless given. Columns of text
-        are left out, but in a text file only those in which nothing is a number. So are times
-        and ids, by their names: time, date, timestamp, id and what ends in _id or _date, as
-        movie_id; name them here to learn from them.
+        The feature columns, in this order. By default, all other numeric columns. The default does
+        not include text columns; in a text file, a column counts as text if none of its values is a
+        number. It also excludes times and ids, which are recognised by their names: time, date,
+        timestamp, id and names that end in _id or _date, such as movie_id. To learn from such
+        columns, name them here.
     ignore : sequence of str
-        Columns that are no features.
+        Columns that are not features.
     n_features : int, optional
-        Width of X: for svmlight, where a file may lack the last features, at least the highest
-        id; for a table, what must be there.
+        The width of X. For svmlight, at least the highest id; a file may lack the last features.
+        For a table, the number of features that it must have.
     dtype : float64 or float32
-        Of X.
+        The type of X.
     format : {"parquet", "csv", "tsv", "arrow", "svmlight"}, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    Features
+        The table; the source itself if it is Features.
 
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column, no feature at all, a feature that
-        is named twice or is the user, item or relevance, a malformed line, a text file's column
-        of numbers with something else in it, or a relevance that is negative or not finite.
+        If a file is missing, empty or malformed, a column is missing, there is no feature, a
+        feature is named twice or is also the user, item or relevance, a line is malformed, a
+        numeric column of a text file contains another text, or a relevance is negative or not
+        finite.
+    ArgumentError
+        If arguments contradict each other or the format.
 
     Notes
     -----
-    Missing values of features become nan: whether that is an error is the ranker's to say. What
-    a line of svmlight leaves out is 0. Rows of a query need not lie together, and queries may come
-    in any order. `stream_features` reads files that do not fit in memory.
+    Missing feature values become nan; the ranker decides whether this is an error. Features that an
+    svmlight line omits are 0. Rows of a query need not be adjacent, and queries can have any order.
+    `stream_features` reads files that do not fit in memory.
 
     Examples
     --------
@@ -170,14 +187,22 @@ def read_features(
     roles = (USER, ANY_ITEM, RELEVANCE)
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    found = resolve(table.names, roles, explicit, table.name)
-    chosen = chosen_columns(table, found, features, ignore)
-    kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
+    column_of_role = resolve(table.names, roles, explicit, table.name)
+    feature_columns = chosen_columns(table, column_of_role, features, ignore)
+    kinds: dict[str, Kind] = dict.fromkeys(feature_columns, "any" if features is None else "number")
     roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
-    kinds.update({found[role]: kind for role, kind in roles_kinds.items() if role in found})
+    kinds.update(
+        {column_of_role[role]: kind for role, kind in roles_kinds.items() if role in column_of_role}
+    )
     columns = table.fetch(kinds)
     rows = _of_columns(
-        table, found, columns, chosen, kind, named=features is not None, ignored=ignore
+        table,
+        column_of_role,
+        columns,
+        feature_columns,
+        kind,
+        named=features is not None,
+        ignored=ignore,
     )
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
@@ -189,14 +214,14 @@ def read_features(
 def of_svmlight(
     rows: Rows, name: str, n_features: int | None = None, dtype: Any = np.float64
 ) -> Features:
-    """Return what svmlight files hold as Features; the rows can be used only once."""
+    """Return the rows of svmlight files as Features; the rows can be used only once."""
     width = width_of(name, rows, n_features)
     items = svmlight.positions(rows.qids)
     return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
 
 
 def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
-    """Return how many features there are: as given, or as the highest id says."""
+    """Return the number of features: the argument, or the highest id."""
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
         raise DataError(f"{name} has no feature: its lines end after the qid.")
@@ -211,18 +236,18 @@ def _beyond(rows: Rows | Piece) -> str:
 
 
 def numbered(width: int) -> tuple[str, ...]:
-    """Return the names of features that have none, "1", "2", …."""
+    """Return the names "1", "2", … of features without names."""
     return tuple(str(i + 1) for i in range(width))
 
 
 def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
-    """Return the svmlight files that a source names; none for another source."""
+    """Return the svmlight files that a source names; an empty list for another source."""
     if not isinstance(source, list | str | Path):
         return []
-    listed = cast("list[Any]", source) if isinstance(source, list) else [source]
-    if not all(isinstance(path, str | Path) for path in listed):
+    sources = cast("list[Any]", source) if isinstance(source, list) else [source]
+    if not all(isinstance(path, str | Path) for path in sources):
         raise ArgumentError(f"A list must hold paths of svmlight files, got {source!r}.")
-    paths = [Path(path) for path in listed]
+    paths = [Path(path) for path in sources]
     formats = [format_of(path, "features", format) for path in paths]
     if isinstance(source, list) and set(formats) != {"svmlight"}:
         raise ArgumentError(
@@ -233,7 +258,7 @@ def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
 
 
 def check_dtype(dtype: Any) -> Any:
-    """Return float64 or float32."""
+    """Return dtype if it is float64 or float32, else raise."""
     for kind in (np.float64, np.float32):
         if dtype in (kind, np.dtype(kind), np.dtype(kind).name):
             return np.dtype(kind)
@@ -241,7 +266,7 @@ def check_dtype(dtype: Any) -> Any:
 
 
 def check_numbered(wanted: Sequence[str] | None, name: str) -> None:
-    """Raise unless the features that are wanted are the numbers from 1."""
+    """Raise unless the requested features are the numbers from 1."""
     if wanted is not None and tuple(wanted) != numbered(len(wanted)):
         raise DataError(f"{name} has numbered features, where {_few(wanted)} are wanted.")
 
@@ -256,8 +281,8 @@ def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
 
 
 def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} … ({len(names)} in all)"
+    first_names = ", ".join(names[:3])
+    return first_names if len(names) <= 3 else f"{first_names} … ({len(names)} in all)"
 
 
 def _of_columns(
@@ -286,14 +311,14 @@ def _of_columns(
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
     left_out = () if named else times_and_ids(table.names, [*found.values(), *ignored])
     if not used:
-        last = ", or name a time or id among the features" if left_out else ""
+        hint = ", or name a time or id among the features" if left_out else ""
         raise DataError(
-            f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{last}."
+            f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{hint}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
-    with np.errstate(over="ignore"):  # infinite, as the ranker will say
-        for place, name in enumerate(used):
-            matrix[:, place] = feature(columns[name], name, table)
+    with np.errstate(over="ignore"):  # overflow gives inf, for which the ranker raises
+        for position, name in enumerate(used):
+            matrix[:, position] = feature(columns[name], name, table)
     items = (
         to_ids(columns[found["item"]], found["item"], table)
         if "item" in found

@@ -1,4 +1,4 @@
-"""Files: telling their format, reading their bytes, and opening parquet and Arrow."""
+"""Files: detecting their format, reading their bytes, and opening parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from podium.data._swelling import ROOM, SWELLS, refuse_swollen, refuse_texts, te
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source
 from podium.errors import DataError
 
-# Polars panics, which is no PolarsError, on some damaged files.
+# On some damaged files Polars panics; a PanicException is not a PolarsError.
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# What gzip, zip and Arrow raise for damage, encryption, and kinds that they don't know.
+# The errors of gzip, zip and Arrow about damage, encryption and unknown formats.
 DAMAGED = (
     ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError,
     ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
 )  # fmt: skip
 
-_LONGEST = 300  # letters of another library's error
+_LONGEST = 300  # characters quoted from another library's error
 
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
@@ -42,33 +42,33 @@ _SUFFIXES = {
 
 
 def check_file(path: Path, what: str) -> str | None:
-    """Raise unless the file is there and has content; return the format that its name tells."""
+    """Raise unless the file exists and is not empty; return the format of its suffix, or None."""
     if not path.exists():
         raise DataError(f"{path} does not exist. Pass the path of the {what}.")
     if path.is_dir():
         raise DataError(f"{path} is a folder. Pass the path of the {what} file in it.")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return _SUFFIXES.get(plain.suffix.lower())
+    unpacked_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return _SUFFIXES.get(unpacked_path.suffix.lower())
 
 
 def sniff(path: Path) -> str:
-    """Return the format that the content tells: magic bytes, else the first line's shape.
+    """Return the format of the content, from its magic bytes or else from its first line.
 
-    Lines of svmlight may be preceded by comments, which begin with "#"; a table's header may too.
+    Comments, which begin with "#", may precede svmlight lines. A table's header may also begin so.
     """
-    head = first_line(path)
-    if head.startswith("PAR1"):
+    line = first_line(path)
+    if line.startswith("PAR1"):
         return "parquet"
-    if head.startswith("ARROW1"):
+    if line.startswith("ARROW1"):
         return "arrow"
-    if _is_svmlight(_uncommented(path) if head.startswith("#") else head):
+    if _is_svmlight(_uncommented(path) if line.startswith("#") else line):
         return "svmlight"
-    if _is_trec(head.split()):
+    if _is_trec(line.split()):
         return "trec"
     for format, separator in (("tsv", "\t"), ("csv", ",")):
-        if separator in head:
+        if separator in line:
             return format
     raise DataError(
         f"{path} has no format that its name or first line tells. Pass format= as "
@@ -77,7 +77,7 @@ def sniff(path: Path) -> str:
 
 
 def _uncommented(path: Path) -> str:
-    """Return the first line that is no comment of svmlight; nothing where all are."""
+    """Return the first line that is not an svmlight comment, or an empty text."""
     return next((line for line in _lines(path) if not line.startswith("#")), "")
 
 
@@ -86,21 +86,24 @@ def _is_svmlight(line: str) -> bool:
 
 
 def _is_trec(fields: list[str]) -> bool:
-    """Tell a run's or qrels' line; an unused second field keeps headless tables out."""
+    """Return whether the fields are those of a run or qrels, of which the second is unused.
+
+    The check of the second field excludes tables without a header.
+    """
     if len(fields) not in (4, 6) or fields[1].upper() not in ("0", "Q0"):
         return False
     return is_number(fields[4] if len(fields) == 6 else fields[3])
 
 
 def first_line(path: Path) -> str:
-    """Return the first line that is not blank, unpacking .gz."""
+    """Return the first line that is not blank; .gz files are unpacked."""
     for line in _lines(path):
         return line
     raise DataError(f"{path} is empty.")
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines that are not blank, unpacking .gz."""
+    """Yield the lines that are not blank; .gz files are unpacked."""
     try:
         with open_bytes(path) as file:
             for line in file:
@@ -111,7 +114,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the whole content, unpacking .gz."""
+    """Return the whole content; .gz files are unpacked."""
     try:
         with open_bytes(path) as file:
             return file.read()
@@ -120,23 +123,23 @@ def read_bytes(path: Path) -> bytes:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacking .gz."""
+    """Open a file; .gz files are unpacked."""
     if path.suffix.lower() == ".gz":
         return unpacked(lambda: cast("IO[bytes]", gzip.open(path)), path, path.stat().st_size)
     return path.open("rb")
 
 
 def unpacked(opening: Callable[[], IO[bytes]], name: str | Path, n_packed: int) -> IO[bytes]:
-    """Open what is packed; reading it raises a DataError where it is damaged or swells too far.
+    """Open a packed stream; reading raises a DataError if it is damaged or unpacks to too much.
 
     Parameters
     ----------
     opening : function without arguments
-        Opens the stream of what was packed.
+        The function that opens the unpacking stream.
     name : str or path
-        How messages call it.
+        The name of the file in messages.
     n_packed : int
-        Bytes that it takes packed.
+        The packed size in bytes.
     """
     with _unpacking(name):
         return io.BufferedReader(_Unpacked(opening(), name, n_packed), 1 << 17)
@@ -153,7 +156,7 @@ def _unpacking(name: str | Path) -> Generator[None]:
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream that counts its bytes; its own errors are DataErrors."""
+    """A stream that limits the number of its bytes and converts errors to DataErrors."""
 
     def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
         super().__init__()
@@ -182,36 +185,38 @@ class _Unpacked(io.RawIOBase):
 
 
 def broken(path: str | Path, error: Exception) -> DataError:
-    """Return the error for a file that can't be read to its end."""
-    why = error_line(error)
-    return DataError(f"{path} can't be read: {why}. It may be damaged: get it again, or unpack it.")
+    """Return the error for a file that can't be read completely."""
+    reason = error_line(error)
+    return DataError(
+        f"{path} can't be read: {reason}. It may be damaged: get it again, or unpack it."
+    )
 
 
 def open_parquet(path: Path) -> Source:
-    """Open a parquet file; only the columns that are wanted are read."""
+    """Open a parquet file; only the requested columns are read."""
     POLARS.enter()
     parquet: Any = import_module("pyarrow.parquet")
     with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
         names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
-        of_text = texts(file.schema_arrow)
+        text_columns = texts(file.schema_arrow)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         refuse_swollen(path, n_rows * len(kinds))
         with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
-            refuse_texts(path, [name for name in of_text if name in kinds])
+            refuse_texts(path, [name for name in text_columns if name in kinds])
             return _frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
 
     return Source(str(path), names, fetch)
 
 
 def open_arrow(path: Path) -> Source:
-    """Open an Arrow file (.feather is one too), or an Arrow stream under the same suffix."""
+    """Open an Arrow file (.feather is one too), or an Arrow stream with the same suffix."""
     POLARS.enter()
     arrow: Any = import_module("pyarrow")
     ipc: Any = import_module("pyarrow.ipc")
-    opened = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
+    open_reader = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
     with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        frame = _frame(whole(path, opened(file)))
+        frame = _frame(whole(path, open_reader(file)))
     return Source(
         str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
     )
@@ -219,9 +224,10 @@ def open_arrow(path: Path) -> Source:
 
 @contextmanager
 def _reading(path: Path, format: str) -> Generator[None]:
-    """Raise a DataError for what Arrow says of a damaged file.
+    """Convert Arrow's errors about a damaged file to a DataError.
 
-    Arrow reads, not Polars: Polars panics on damaged files, which prints a page of its own.
+    Arrow is used instead of Polars, because Polars panics on damaged files and prints a long
+    message.
     """
     try:
         yield
@@ -232,7 +238,7 @@ def _reading(path: Path, format: str) -> Generator[None]:
 
 
 def _frame(table: Any) -> pl.DataFrame:
-    """Return Arrow's table as a frame, once its offsets and texts are known to be some."""
+    """Return an Arrow table as a frame, after a check of its offsets and texts."""
     table.validate(full=True)
     for field in table.schema:
         metadata: dict[bytes, bytes] = field.metadata or {}
@@ -242,7 +248,7 @@ def _frame(table: Any) -> pl.DataFrame:
 
 
 def unreadable(path: Path, format: str, error: BaseException) -> DataError:
-    """Return the error for a file that its format's reader rejects."""
+    """Return the error for a file that the reader of its format rejects."""
     return DataError(
         f"{path} can't be read as {format} ({error_line(error)}). "
         "It may be truncated or another format: write it again, or pass format=."
@@ -250,13 +256,13 @@ def unreadable(path: Path, format: str, error: BaseException) -> DataError:
 
 
 def error_line(error: BaseException) -> str:
-    """Return the first line of another library's error, cut where it is long."""
+    """Return the first line of another library's error, shortened if it is long."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
 
 
 def is_number(text: str) -> bool:
-    """Tell whether Python reads the text as a number."""
+    """Return whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Lists of users or items: a column of a table, or a text file with one id a line."""
+"""Lists of users or items: a column of a table, or a text file with one id per line."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ def read_ids(path: Path, what: Literal["user", "item"], column: str | None = Non
     Parameters
     ----------
     path : Path
-        A table with a column of them, or a .txt file with one a line.
+        A table with a column of ids, or a .txt file with one id per line.
     what : {"user", "item"}
+        The kind of the ids.
     column : str, optional
-        Of a table, where it does not have a usual name.
+        The name of the column, if it is not a usual one.
 
     Raises
     ------
     DataError
-        For a file that is missing, empty, no table or no text, or without the column.
+        If the file is missing, empty, not a table or text, or lacks the column.
     """
     role = USER if what == "user" else ITEM
     if check_file(path, f"list of {what}s") is None and path.name.lower().endswith(".txt"):
@@ -46,21 +47,21 @@ def read_ids(path: Path, what: Literal["user", "item"], column: str | None = Non
 
 
 def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find ids among labels: those that are there, in the labels' type, and those that are not.
+    """Return the ids that are among labels, in the labels' type, and those that are not.
 
-    Each is returned once, where it was first. Numbers match their text.
+    Each id is returned once, in the order of first occurrence. Numbers match their text.
     """
-    given = np.asarray(ids)
-    given = given.astype(np.str_) if given.dtype.kind == "O" else given
-    if (given.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        known = np.isin(given.astype(np.str_), labels.astype(np.str_))
+    id_array = np.asarray(ids)
+    id_array = id_array.astype(np.str_) if id_array.dtype.kind == "O" else id_array
+    if (id_array.dtype.kind == "U") != (labels.dtype.kind == "U"):
+        is_known = np.isin(id_array.astype(np.str_), labels.astype(np.str_))
     else:
-        known = np.isin(given, labels)
-    return _once(given[known]).astype(labels.dtype), _once(given[~known])
+        is_known = np.isin(id_array, labels)
+    return _once(id_array[is_known]).astype(labels.dtype), _once(id_array[~is_known])
 
 
 def _read_lines(path: Path, header: Sequence[str]) -> Ids:
-    """Read one id a line; blank lines are none, nor is a first line that names the column."""
+    """Read one id per line, without blank lines and without a first line that is a column name."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:

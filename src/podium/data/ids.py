@@ -1,4 +1,4 @@
-"""Ids: one set of integer codes for two id columns that are to be compared."""
+"""Common integer codes for two columns of ids that are compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium._kernels import read_only
 from podium.data.convert import Ids, as_integers, one_chunk
 from podium.data.source import POLARS
 
-_FIRST_BITS = 16  # of the first table that distinct codes are collected in
+_FIRST_BITS = 16  # log2 of the size of the first hash table for distinct codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class Shared:
     Attributes
     ----------
     left, right : int64
-        A code for each row of the two columns. Integer ids are their own codes.
+        The code of each row of the two columns. Integer ids are their own codes.
     names : Series or None
-        The string that each code from 0 stands for; None where ids are integers.
+        The string of each code, from 0; None if ids are integers.
     """
 
     left: NDArray[np.int64]
@@ -33,15 +33,15 @@ class Shared:
     names: pl.Series | None
 
     def label(self, code: Any) -> Any:
-        """Return the id that a code stands for."""
+        """Return the id of a code."""
         return int(code) if self.names is None else self.names[int(code)]
 
     def labels(self, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the ids that codes stand for, as an array of integers or strings."""
+        """Return the ids of codes, as an array of integers or strings."""
         return codes if self.names is None else as_text(self.names.gather(codes))
 
     def by_value(self) -> Shared:
-        """Return codes that rise with the numbers, where every id is one as it stands."""
+        """Return codes in numeric order, if every id is a plain integer; else the same codes."""
         numbers = None if self.names is None else as_integers(self.names)
         if not isinstance(numbers, np.ndarray):
             return self
@@ -51,22 +51,23 @@ class Shared:
 def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     """Give the ids of two columns common codes.
 
-    Integers stay as they are. If one column holds strings, both are compared as strings.
+    Integers are not changed. If one column contains strings, both are compared as strings.
 
     Parameters
     ----------
     left, right : int64 array or String Series
-        Ids.
+        The ids.
     ordered : bool
-        Whether codes must rise with the ids; without it, strings are numbered as they appear.
+        Whether codes must increase with the ids. Otherwise strings are numbered in the order of
+        appearance.
 
     Notes
     -----
-    Cost: nothing for integers; a hash of every string otherwise, and a sort of the distinct ones.
+    Cost: none for integers; otherwise a hash of every string, and a sort of the distinct ones.
     """
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         return Shared(left, right, None)
-    # Categories of their own: the dictionary lives as long as the two columns and no longer.
+    # Separate categories, so that the dictionary is freed together with the two columns.
     categories = pl.Categories.random()
     columns = [strings(column).cast(pl.Categorical(categories)) for column in (left, right)]
     names = categories.to_series()
@@ -75,13 +76,13 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
         return Shared(first, second, names)
     POLARS.enter()
     order = names.arg_sort().to_numpy()
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    return Shared(place[first], place[second], names.gather(order))
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    return Shared(rank[first], rank[second], names.gather(order))
 
 
 def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct codes, rising."""
+    """Return the distinct codes, increasing."""
     from podium.data import _kernels
 
     if not codes.size:
@@ -92,17 +93,17 @@ def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
         present[codes - low] = True
         return np.flatnonzero(present) + low
     bits = _FIRST_BITS
-    while 4 << bits < codes.size:  # most columns name each id often, so a small table does
-        keys, taken = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.bool_)
-        if _kernels.collect_distinct(read_only(codes), np.uint64(64 - bits), keys, taken):
-            return np.sort(keys[taken])
+    while 4 << bits < codes.size:  # in most columns each id occurs often: a small table suffices
+        keys, is_used = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.bool_)
+        if _kernels.collect_distinct(read_only(codes), np.uint64(64 - bits), keys, is_used):
+            return np.sort(keys[is_used])
         bits += 2
-    ordered = np.sort(codes)  # np.unique takes ten times as long where most codes differ
+    ordered = np.sort(codes)  # np.unique takes ten times as long if most codes differ
     return ordered[np.append(True, ordered[1:] != ordered[:-1])]
 
 
 def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return codes from 0 and the distinct ids, rising, with ``distinct[codes] == ids``."""
+    """Return codes from 0 and the distinct ids, increasing, with ``distinct[codes] == ids``."""
     if isinstance(ids, np.ndarray):
         from podium.groups import encode
 
@@ -117,10 +118,10 @@ def strings(ids: Ids) -> pl.Series:
 
 
 def as_text(names: pl.Series) -> NDArray[np.str_]:
-    """Return strings as a NumPy array of fixed width, the form of group labels."""
+    """Return strings as a NumPy array of fixed width, the type of group labels."""
     return names.to_numpy().astype(np.str_)
 
 
 def label_array(ids: Ids) -> NDArray[Any]:
-    """Return ids as an array of integers or strings, the form of group labels."""
+    """Return ids as an array of integers or strings, the type of group labels."""
     return ids if isinstance(ids, np.ndarray) else as_text(ids)

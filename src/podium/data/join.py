@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Join:
-    """Which groups of the run and the truth belong together."""
+    """The matched groups of the run and the truth."""
 
     users: Shared
     items: Shared
@@ -56,49 +56,49 @@ class Join:
 
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
-        """Match the users; `ids_ordered` asks for item codes that rise with the ids."""
+        """Match the users. With `ids_ordered`, item codes increase with the ids."""
         users = share(truth.user, run.user)
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
-        place = np.searchsorted(runs.labels, truths.labels)
-        place[place == runs.n_groups] = 0
-        there = runs.labels[place] == truths.labels
+        run_position = np.searchsorted(runs.labels, truths.labels)
+        run_position[run_position == runs.n_groups] = 0
+        is_in_run = runs.labels[run_position] == truths.labels
         check_met(users, "user", *_sides(truth, run, "user"))
-        if missing == "error" and not there.all():
-            raise _lacks(users, truths, there)
-        # In the order of the truth's own ids: which groups there are, what they are called and how
-        # they are ordered must not depend on what kind of ids the run has.
-        kept = np.argsort(_own_labels(truth, users, truths.labels), kind="stable")
+        if missing == "error" and not is_in_run.all():
+            raise _lacks(users, truths, is_in_run)
+        # The groups, their labels and their order must not depend on the type of the run's ids.
+        # Therefore the groups are in the order of the truth's own ids.
+        truth_group = np.argsort(_own_labels(truth, users, truths.labels), kind="stable")
         if missing == "skip":
-            kept = kept[there[kept]]
-        found: NDArray[np.int64] = np.where(there, place, -1)[kept]
+            truth_group = truth_group[is_in_run[truth_group]]
+        run_group: NDArray[np.int64] = np.where(is_in_run, run_position, -1)[truth_group]
         items = share(truth.item, run.item, ordered=ids_ordered)
         met = check_met(items, "item", *_sides(truth, run, "item"))
-        labels = _own_labels(truth, users, truths.labels[kept])
-        return cls(users, items, met, runs, truths, found, kept, labels)
+        labels = _own_labels(truth, users, truths.labels[truth_group])
+        return cls(users, items, met, runs, truths, run_group, truth_group, labels)
 
     @property
     def whole_run(self) -> bool:
-        """Whether the run's rows, as they stand, are the rows of the result."""
-        listed = self.run_group[self.run_group >= 0]
-        rising = bool(np.all(listed[1:] > listed[:-1]))
-        return self.runs.order is None and rising and listed.size == self.runs.n_groups
+        """Whether the run's rows, in their given order, are the rows of the result."""
+        run_groups = self.run_group[self.run_group >= 0]
+        is_increasing = bool(np.all(run_groups[1:] > run_groups[:-1]))
+        return self.runs.order is None and is_increasing and run_groups.size == self.runs.n_groups
 
     def look_up(
         self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, wants_item: bool
     ) -> Rows:
-        """Find the relevance of each of the run's rows."""
+        """Look up the relevance of each row of the run."""
         n_groups = self.run_group.size
-        listed = self.run_group[self.run_group >= 0]
-        n_rows = int(self.runs.sizes[listed].sum())
-        as_it_stands = self.whole_run and unjudged != "skip"
+        run_groups = self.run_group[self.run_group >= 0]
+        n_rows = int(self.runs.sizes[run_groups].sum())
+        keeps_rows = self.whole_run and unjudged != "skip"
         offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
         counts = np.empty((2, n_groups), np.int64)
-        score = np.empty(0 if as_it_stands else n_rows)
+        score = np.empty(0 if keeps_rows else n_rows)
         relevance = np.empty(n_rows)
         item = np.empty(n_rows if wants_item else 0, np.int64)
         ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
         problem = np.zeros(3, np.int64)
-        written, positives = _kernels.join_groups(
+        n_written, n_positives = _kernels.join_groups(
             _table(self.run_group, self.runs, self.items.right, run.score),
             _table(self.truth_group, self.truths, self.items.left, truth.relevance),
             bool((truth.relevance < threshold).any()),
@@ -112,28 +112,28 @@ class Join:
         self._complete_absent(counts[1])
         return Rows(
             offsets,
-            read_only(run.score) if as_it_stands else read_only(score[:written]),
-            relevance[:written],
-            item[:written] if wants_item else None,
-            (ideal_offsets, ideal[:positives]),
+            read_only(run.score) if keeps_rows else read_only(score[:n_written]),
+            relevance[:n_written],
+            item[:n_written] if wants_item else None,
+            (ideal_offsets, ideal[:n_positives]),
             counts[0],
             counts[1],
         )
 
     def drawn_from(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """Return what an order of items is drawn from: the same for 7 and '7'."""
+        """Return the values that determine a random order of items; 7 and '7' have equal values."""
         if item is None or self.items.names is None:
             return item
         return label_keys(self.items.names.to_numpy())[item].view(np.int64)
 
     def _complete_absent(self, n_whole: Counts) -> None:
-        """Where all lists that there are hold just the truth's items, so would the absent ones."""
+        """Set the whole length of absent lists if all others contain exactly the truth's items."""
         absent = self.run_group < 0
         if (n_whole[~absent] >= 0).all():
             n_whole[absent] = self.truths.sizes[self.truth_group][absent]
 
     def check_total(self, n_distinct: Counts, total: int) -> Counts:
-        """Return n_items of each group, or raise where a user has more items than there are."""
+        """Return n_items of each group, or raise if a user has more items than that."""
         over = np.flatnonzero(n_distinct > total)
         if over.size:
             raise ArgumentError(
@@ -154,10 +154,10 @@ class Join:
                 "unjudged='skip' to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
-        same = np.flatnonzero((users == users[row]) & (codes == codes[row]))
+        duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
         return DataError(
             f"{table.name} lists item {item} twice for user {user} "
-            f"(rows {same[0]} and {same[1]}). Keep one."
+            f"(rows {duplicates[0]} and {duplicates[1]}). Keep one."
         )
 
 
@@ -176,15 +176,15 @@ def _sides(truth: Truth, run: Run, what: Literal["user", "item"]) -> tuple[Side,
 
 
 def _own_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
-    """Return the truth's users that codes stand for, integers if they are integers there."""
+    """Return the truth's users of the codes, as integers if they are integers in the truth."""
     labels = users.labels(codes)
     return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
 
 
 def _lacks(users: Shared, truths: Groups, there: Mask) -> ArgumentError:
-    lost = np.flatnonzero(~there)
-    first = _check.label(users.label(truths.labels[lost[0]]))
+    missing_groups = np.flatnonzero(~there)
+    first = _check.label(users.label(truths.labels[missing_groups[0]]))
     return ArgumentError(
-        f"The run lacks {lost.size} of {there.size} users, first {first}. "
+        f"The run lacks {missing_groups.size} of {there.size} users, first {first}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )

@@ -1,4 +1,4 @@
-"""Features brought to one scale within each query, as LETOR's QueryLevelNorm files have them."""
+"""Features scaled within each query, as in LETOR's QueryLevelNorm files."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ _ALL = np.empty(0, np.int64)
 def normalize_by_query(
     X: Any, qid: ArrayLike, *, copy: bool = True
 ) -> NDArray[np.floating] | csr_array:
-    """Bring each feature to [0, 1] within each query: ``(x - min) / (max - min)``.
+    """Scale each feature to [0, 1] within each query: ``(x - min) / (max - min)``.
 
     Parameters
     ----------
     X : (n_rows, n_features)
-        A dense array, or a scipy.sparse matrix. float32 stays so; other numbers become float64.
+        A dense array, or a scipy.sparse matrix. float32 is kept; other numbers become float64.
     qid : (n_rows,)
         The query (or user) of each row, in any order.
     copy : bool
-        False may overwrite X where it is a dense float array.
+        Whether X is copied. With False, a dense float array may be overwritten.
 
     Returns
     -------
     float64 or float32, (n_rows, n_features)
-        Dense, or CSR where X is sparse.
+        The scaled features, dense, or CSR if X is sparse.
 
     Raises
     ------
     ArgumentError
-        For lengths that differ, an infinite value, or a copy that is neither True nor False.
+        If lengths differ, a value is infinite, or copy is neither True nor False.
 
     Notes
     -----
-    A feature that is constant within a query is 0 there, also in a query of one row. nan takes
-    no part and stays nan. A sparse X holds zeros where nothing is stored, and these take part: the
-    result is the dense one's, without its zeros. It stays sparse where a feature's least value in
-    a query is 0, as counts have it; below that, what was not stored is stored.
+    A feature that is constant within a query becomes 0, also in a query of one row. nan is ignored
+    and remains nan. The values that a sparse X does not store count as zeros: the result is that of
+    the dense matrix. It remains sparse if the minimum of each feature in each query is 0, as for
+    counts. If a minimum is negative, values that were not stored become nonzero and are stored.
 
-    Cost: two passes over X; of a sparse one, for each query a dense array of the columns that it
-    stores.
+    Cost: two passes over X. For a sparse X, each query also needs a dense array of the columns that
+    it stores.
 
     References
     ----------
@@ -62,11 +62,11 @@ def normalize_by_query(
     >>> normalize_by_query([[1.0, 5.0], [3.0, 5.0], [2.0, 7.0]], [7, 7, 8]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
-    own = _check.flag(copy, "copy")
+    needs_copy = _check.flag(copy, "copy")
     groups = Groups.from_qid(codes_of(_labels(qid))[0])
     if _check.is_sparse(X):
         return _sparse(_floats(X.tocsr(), copy=False), groups)
-    dense = _floats(_check.array(X, "X"), copy=own)
+    dense = _floats(_check.array(X, "X"), copy=needs_copy)
     if dense.ndim != 2:
         raise ArgumentError(f"X must have two dimensions, got shape {dense.shape}.")
     _check_rows(dense, groups, dense)
@@ -75,13 +75,13 @@ def normalize_by_query(
 
 
 def _labels(qid: Any) -> Any:
-    """Return ids as an array; a Polars Series of strings stays one."""
+    """Return ids as an array; a Polars Series of strings is returned unchanged."""
     is_text = hasattr(qid, "to_physical") and not qid.dtype.is_numeric()
     return qid if is_text else _check.array(qid, "qid")
 
 
 def _floats(X: Any, *, copy: bool) -> Any:
-    """Return float64 or float32; of a dense array, C-ordered and, if asked for, a copy."""
+    """Return float64 or float32; a dense array is C-ordered and, with `copy`, copied."""
     if X.dtype.kind == "c":
         raise ArgumentError("X must hold real numbers, got complex ones.")
     dtype = np.float32 if X.dtype == np.float32 else np.float64
@@ -112,7 +112,7 @@ def _scale(X: NDArray[Any], offsets: NDArray[np.int64], order: NDArray[np.int64]
 
 
 def _sparse(X: Any, groups: Groups) -> csr_array:
-    """Scale query by query, each with the columns that it stores."""
+    """Scale each query as a dense array of the columns that it stores."""
     from scipy import sparse
 
     _check_rows(X, groups, X.data)
@@ -131,6 +131,6 @@ def _scaled(rows: Any) -> Any:
     columns = np.unique(rows.indices)
     dense = np.ascontiguousarray(rows[:, columns].toarray())
     _scale(dense, np.array([0, dense.shape[0]]), _ALL)
-    found = sparse.csr_array(dense)
-    indices = columns[found.indices]
-    return sparse.csr_array((found.data, indices, found.indptr), shape=rows.shape)
+    scaled = sparse.csr_array(dense)
+    indices = columns[scaled.indices]
+    return sparse.csr_array((scaled.data, indices, scaled.indptr), shape=rows.shape)

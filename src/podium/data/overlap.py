@@ -1,4 +1,4 @@
-"""How the ids of two tables meet: not at all, hardly, or written in two ways."""
+"""The overlap of the ids of two tables: none, little, or hidden by different spellings."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from podium.data.ids import Shared, distinct
 from podium.errors import DataError, PodiumWarning
 
 _FEW = 0.05
-"""Of the table with fewer ids, the share in both from which two tables are of the same ids."""
+"""The smallest share of common ids, in the table with fewer ids, that gives no warning."""
 
 _NUMBER = re.compile(r"^(-?)\+?0*(\d+)(?:\.0*)?$")
 
 
 class Side(NamedTuple):
-    """A table whose ids are compared: what it is to a reader, its name in messages, its ids."""
+    """A table whose ids are compared: its role in messages, its name, and its ids."""
 
     role: str
     name: str
     ids: Ids
 
     def label(self, text: Any) -> str:
-        """Return an id as it stands in this table."""
+        """Return an id as it is written in this table."""
         return str(text) if isinstance(self.ids, np.ndarray) else _check.label(text)
 
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Codes that are in both columns, in the left one only and in the right one only."""
+    """The codes that are in both columns, only in the left one and only in the right one."""
 
     both: NDArray[np.int64]
     left: NDArray[np.int64]
@@ -51,41 +51,52 @@ class Met:
 
 
 def meet(shared: Shared) -> Met:
-    """Tell which ids are in both columns."""
+    """Return which ids are in both columns and which in one only."""
     left, right = distinct(shared.left), distinct(shared.right)
     in_both = np.isin(left, right)
     return Met(left[in_both], left[~in_both], right[~np.isin(right, left)])
 
 
 def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float = _FEW) -> Met:
-    """Refuse two columns without an id in common; warn where the ids hardly meet.
+    """Raise if two columns have no id in common; warn if they have few in common.
 
     Parameters
     ----------
     shared : Shared
+        The codes of the ids.
     what : str
-        What an id is of: "user" or "item".
+        The kind of the ids: "user" or "item".
     left, right : Side
         The tables.
     few : float
-        Share of the ids of the table with fewer of them below which their number in both is
-        told. A short run of popular items, or a truth of few users, is far above a twentieth.
+        The threshold of the warning, as a share of the ids of the table with fewer ids. The default
+        is far below the share of a short run of popular items, or of a truth of few users.
+
+    Returns
+    -------
+    Met
+        The common and the other codes.
 
     Raises
     ------
     DataError
         If no id is in both.
+
+    Warns
+    -----
+    PodiumWarning
+        If few ids are in both, or ids of the two tables are the same number in two spellings.
     """
     met = meet(shared)
     twins = _twins(shared, met)
     if not met.both.size:
         raise DataError(_no_common(shared, what, left, right, twins))
     if twins:
-        n, one, other = twins
+        n, left_id, right_id = twins
         warnings.warn(
             f"{n} {what} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} under "
-            f"another form of the same number, as {left.label(one)} and {right.label(other)}, "
-            f"which count as two {what}s. Write ids alike.",
+            f"another form of the same number, as {left.label(left_id)} and "
+            f"{right.label(right_id)}, which count as two {what}s. Write ids alike.",
             PodiumWarning,
             stacklevel=4,
         )
@@ -102,24 +113,31 @@ def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float 
 def _no_common(
     shared: Shared, what: str, left: Side, right: Side, twins: tuple[int, str, str] | None
 ) -> str:
-    one, other = twins[1:] if twins else (shared.label(c[0]) for c in (shared.left, shared.right))
+    left_id, right_id = (
+        twins[1:] if twins else (shared.label(c[0]) for c in (shared.left, shared.right))
+    )
     return (
-        f"No {what} is in both: {left.role} has {left.label(one)}, {right.role} "
-        f"{right.label(other)}. Check that {left.name} and {right.name} use the same {what} ids, "
-        "written alike."
+        f"No {what} is in both: {left.role} has {left.label(left_id)}, {right.role} "
+        f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {what} "
+        "ids, written alike."
     )
 
 
 def _twins(shared: Shared, met: Met) -> tuple[int, str, str] | None:
-    """Return how many ids of the left are numbers that the right writes otherwise, and a pair."""
+    """Return the number of left ids that the right table spells differently, and one such pair.
+
+    Only numbers are compared. None means that there are no such ids.
+    """
     if shared.names is None or not (met.left.size and met.right.size):
         return None
     left, right = (shared.names.gather(codes).to_list() for codes in (met.left, met.right))
-    known = {_bare(text): text for text in reversed(right)}
-    pairs = [(text, known[bare]) for text in left if (bare := _bare(text)) in known]
+    text_of_number = {_bare(text): text for text in reversed(right)}
+    pairs = [
+        (text, text_of_number[bare]) for text in left if (bare := _bare(text)) in text_of_number
+    ]
     return (len(pairs), *pairs[0]) if pairs else None
 
 
 def _bare(text: str) -> str:
-    """Leave out blanks around an id, and leading zeros and a fraction of 0 of a number."""
+    """Remove blanks around an id, and leading zeros and a zero fraction of a number."""
     return _NUMBER.sub(r"\1\2", text.strip())

@@ -1,4 +1,4 @@
-"""Tables that pandas pickled, read without letting the file run or make anything of its own."""
+"""Tables that pandas pickled, read without running or constructing anything that the file names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium.data._pickle import Made, Name, PickleError, read_pickle
 from podium.errors import DataError
 
-# All that a pickled frame of plain columns names; a pickle may name any function there is.
+# The names in a pickled frame of plain columns. A pickle could name any other function.
 _NUMPY = {
     (f"numpy.{core}.{module}", name)
     for core in ("core", "_core")
@@ -43,27 +43,32 @@ _ALLOWED = {
     ("pandas.core.internals.managers", "BlockManager"),
 }
 _KINDS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O8", "O")
-_PLAIN = (str, int, float, bool, type(None))  # in a column of objects
+_PLAIN = (str, int, float, bool, type(None))  # the types of values in a column of objects
 _MOST = 2**31  # rows
-_MOST_COLUMNS = 2**16  # an empty table may name any number of them in a few bytes
+_MOST_COLUMNS = 2**16  # an empty table can declare any number of columns in a few bytes
 
 
 def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
     """Return the columns of a pickled pandas DataFrame of numbers and texts.
 
-    A pickle can call any function that it names. None is called here: the arrays are made from
-    the bytes and lists of the file once their sizes agree.
+    A pickle can call any function that it names. This function calls none of them: it makes arrays
+    from the bytes and lists of the file after it has checked their sizes.
 
     Parameters
     ----------
     stream : binary file
     name : str
-        How messages call it.
+        The name of the file in messages.
+
+    Returns
+    -------
+    dict of str to (n_rows,)
+        The columns.
 
     Raises
     ------
     DataError
-        If it is no pickled DataFrame of plain columns.
+        If the file is not a pickled DataFrame of plain columns.
     """
     try:
         table = _columns(read_pickle(stream.read(), _ALLOWED))
@@ -76,7 +81,7 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
 
 
 def _columns(table: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a DataFrame by their names."""
+    """Return the columns of a DataFrame by name."""
     if not _is_made(table, "DataFrame"):
         raise PickleError(f"it holds a {_kind(table)}, not a table of pandas")
     state = _mapping(table.state)
@@ -85,8 +90,8 @@ def _columns(table: Any) -> dict[str, NDArray[Any]]:
         raise PickleError("its table has no blocks of columns")
     axes, blocks = _parts(manager)
     columns: dict[int, NDArray[Any]] = {}
-    for values, places in blocks:
-        columns |= _block(values, places)
+    for values, positions in blocks:
+        columns |= _block(values, positions)
         if len(columns) > _MOST_COLUMNS:
             raise PickleError(f"it says that it has over {_MOST_COLUMNS} columns")
     names = _labels(axes, len(columns))
@@ -94,30 +99,30 @@ def _columns(table: Any) -> dict[str, NDArray[Any]]:
         raise PickleError("its blocks are not the columns that it names")
     if len({column.size for column in columns.values()}) > 1:
         raise PickleError("its columns differ in length")
-    return {name: columns[place] for place, name in enumerate(names)}
+    return {name: columns[position] for position, name in enumerate(names)}
 
 
 def _parts(manager: Made) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Return the axes, and the values and places of each block."""
+    """Return the axes, and the values and positions of each block."""
     if manager.state is None:
         blocks, axes = _tuple(manager.args, 2)
-        made = [each for each in blocks if _is_made(each, "_unpickle_block", "new_block")]
-        return axes, [_tuple(each.args[:2], 2) for each in made]
-    # Before pandas 1.3; the first three parts of the state were for pandas 0.13.
+        calls = [block for block in blocks if _is_made(block, "_unpickle_block", "new_block")]
+        return axes, [_tuple(block.args[:2], 2) for block in calls]
+    # pandas < 1.3; the first three parts of the state were for pandas 0.13.
     stored = _mapping(_mapping(_tuple(manager.state, 4)[3]).get("0.14.1"))
-    parts = [_mapping(each) for each in _list(stored.get("blocks"))]
+    parts = [_mapping(block) for block in _list(stored.get("blocks"))]
     return stored.get("axes"), [(part.get("values"), part.get("mgr_locs")) for part in parts]
 
 
 def _block(values: Any, places: Any) -> dict[int, NDArray[Any]]:
-    """Return the columns of a block by their places."""
+    """Return the columns of a block by position."""
     block = _array(values)
-    where = _slice(places) if _is_made(places, "slice") else _numbered(places)
-    if block.ndim != 2 or len(block) != len(where):
-        raise PickleError(f"a block of {len(where)} columns has the shape {block.shape}")
-    if len(where) > _MOST_COLUMNS:
-        raise PickleError(f"it says that it has {len(where)} columns")
-    return dict(zip(where, block, strict=True))
+    positions = _slice(places) if _is_made(places, "slice") else _numbered(places)
+    if block.ndim != 2 or len(block) != len(positions):
+        raise PickleError(f"a block of {len(positions)} columns has the shape {block.shape}")
+    if len(positions) > _MOST_COLUMNS:
+        raise PickleError(f"it says that it has {len(positions)} columns")
+    return dict(zip(positions, block, strict=True))
 
 
 def _slice(places: Made) -> range:
@@ -128,7 +133,7 @@ def _slice(places: Made) -> range:
 
 
 def _numbered(places: Any) -> list[int]:
-    """Return the places of a block that are no slice."""
+    """Return the column positions of a block that are not a slice."""
     numbers = _array(places)
     if numbers.ndim != 1 or numbers.dtype.kind != "i":
         raise PickleError("the places of a block are no integers")
@@ -140,19 +145,19 @@ def _labels(axes: Any, n_columns: int) -> list[str]:
     index = _list(axes)[0] if _list(axes) else None
     if not _is_made(index, "_new_Index"):
         raise PickleError("its columns have no names")
-    of, stored = _tuple(index.args, 2)
-    if isinstance(of, Name) and of.name == "RangeIndex":
-        return [str(place) for place in range(n_columns)]
+    index_type, stored = _tuple(index.args, 2)
+    if isinstance(index_type, Name) and index_type.name == "RangeIndex":
+        return [str(position) for position in range(n_columns)]
     return [str(label) for label in _array(_mapping(stored).get("data")).reshape(-1).tolist()]
 
 
 def _array(made: Any) -> NDArray[Any]:
-    """Return an array of numbers from its bytes, or of texts from a list of them."""
+    """Return an array of numbers from its bytes, or of texts from their list."""
     if _is_made(made, "_frombuffer"):
         content, kind, shape, order = _tuple(made.args, 4)
     elif _is_made(made, "_reconstruct"):
-        _, shape, kind, of_fortran, content = _tuple(made.state, 5)
-        order = "F" if of_fortran else "C"
+        _, shape, kind, is_fortran, content = _tuple(made.state, 5)
+        order = "F" if is_fortran else "C"
     else:
         raise PickleError(f"it has a {_kind(made)} where an array must be")
     dtype, sizes = _dtype(kind), _tuple(shape)
@@ -165,7 +170,7 @@ def _array(made: Any) -> NDArray[Any]:
 
 
 def _dtype(made: Any) -> np.dtype[Any]:
-    """Return a type of numbers, or that of objects."""
+    """Return the type of numbers or objects that a dtype call describes."""
     kind = made.args[0] if _is_made(made, "dtype") and made.args else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise PickleError("an array is neither of numbers nor of texts")
@@ -182,19 +187,21 @@ def _numbers(content: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _objects(content: Any) -> NDArray[Any]:
-    """Return an array of objects, from a list alone: bytes would be taken for addresses."""
-    listed = [_scalar(value) if isinstance(value, Made) else value for value in _list(content)]
-    odd = {type(value).__name__ for value in listed if not isinstance(value, _PLAIN)}
-    odd |= {"number of many digits" for value in listed if type(value) is int and abs(value) >> 64}
-    if odd:
-        raise PickleError(f"a column holds a {min(odd)}, neither number nor text")
-    values = np.empty(len(listed), object)
-    values[:] = listed
+    """Return an array of objects from a list; bytes would be interpreted as addresses."""
+    objects = [_scalar(value) if isinstance(value, Made) else value for value in _list(content)]
+    bad_types = {type(value).__name__ for value in objects if not isinstance(value, _PLAIN)}
+    bad_types |= {
+        "number of many digits" for value in objects if type(value) is int and abs(value) >> 64
+    }
+    if bad_types:
+        raise PickleError(f"a column holds a {min(bad_types)}, neither number nor text")
+    values = np.empty(len(objects), object)
+    values[:] = objects
     return values
 
 
 def _scalar(made: Made) -> Any:
-    """Return one number of NumPy."""
+    """Return a NumPy scalar as a Python number."""
     if made.by.name != "scalar":
         raise PickleError(f"a column holds a {_kind(made)}, neither number nor text")
     kind, content = _tuple(made.args, 2)
@@ -205,7 +212,7 @@ def _scalar(made: Made) -> Any:
 
 
 def _bytes(content: Any) -> bytes | bytearray:
-    """Return bytes, which old protocols hold as text of Latin-1."""
+    """Return bytes, which old protocols store as Latin-1 text."""
     if _is_made(content, "encode") and content.args:
         content = content.args[0]
     elif _is_made(content, "bytes"):
@@ -228,10 +235,10 @@ def _kind(value: Any) -> str:
 
 
 def _tuple(value: Any, length: int | None = None) -> tuple[Any, ...]:
-    found = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
-    if length is not None and len(found) != length:
+    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+    if length is not None and len(items) != length:
         raise PickleError("its table is not as pandas writes one")
-    return found
+    return items
 
 
 def _list(value: Any) -> list[Any]:

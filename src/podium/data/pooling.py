@@ -1,4 +1,4 @@
-"""Targets that borrow from a user's and an item's other rows: partially pooled relevance."""
+"""Partially pooled relevance: targets that use the other rows of a user and an item."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from podium.groups import encode
 from podium.types import PerRow, RowIndex
 
 _MAX_ITER = 2000
-_TOL = 1e-5  # change of an effect, or of their standard deviation, that no longer matters
-_LEAST = 1e-6  # a variance below which the effects are nothing: they tend to 0 and never arrive
+_TOL = 1e-5  # tolerance for the change of an effect, or of their standard deviation
+_LEAST = 1e-6  # the smallest variance; without any effect it would tend to 0 without end
 
 
 def pooled_relevance(
@@ -26,41 +26,42 @@ def pooled_relevance(
     min_relevance: float = 1.0,
     share: float = 1.0,
 ) -> PerRow:
-    """Return soft targets: a row's label mixed with its probability given its user and item.
+    """Return soft targets: each row's label, mixed with its probability given its user and item.
 
-    One row's label is a noisy draw; that its item was liked by most who met it is known far
-    better. A model learns more from the probability than from the draw, if the same items (or
-    users) recur in many rows and its features tell something of them.
+    The label of a single row is noisy. The share of users who like an item is known much better. A
+    model learns more from the probability than from the label if the same items (or users) occur in
+    many rows and the features are informative about them.
 
     Parameters
     ----------
     relevance : (n_rows,)
-        Graded, >= 0.
+        Grades >= 0.
     user, item : (n_rows,)
-        Integers or strings, in any order; an item recurs across users.
+        Integer or string ids, in any order. An item occurs with several users.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The smallest relevance of a positive row.
     share : float
-        Of the probability in the target, in [0, 1]; 0 gives the labels, 0.0 and 1.0.
+        The weight of the probability in the target, in [0, 1]. With 0 the targets are the labels,
+        0.0 and 1.0.
 
     Returns
     -------
     float64, (n_rows,)
-        In [0, 1]; targets for a loss that takes probabilities, as
+        Targets in [0, 1], for a loss that accepts probabilities, such as
         `podium.losses.GroupLogistic` with soft=True.
 
     Raises
     ------
     ArgumentError
-        For lengths that differ, rows of one class, or ids that are no integers or strings.
+        If lengths differ, all rows are of one class, or ids are neither integers nor strings.
 
     Notes
     -----
-    Give it training rows only. A target holds what *all* the rows given say of an item: with
-    validation or test rows among them, their labels leak into training, and nothing measured on
-    them afterwards is true.
+    Pass only training rows. A target depends on *all* passed rows of its user and item. If these
+    include validation or test rows, their labels leak into training, and measures on them are
+    biased.
 
-    The probability is that of `pool`: see there.
+    The probability is that of `pool`.
 
     References
     ----------
@@ -72,26 +73,27 @@ def pooled_relevance(
     >>> targets[0] == targets[2] > 0.5 > targets[1] == targets[3]
     np.True_
     """
-    mixed = _check.number(share, "share", low=0.0, high=1.0)
+    weight = _check.number(share, "share", low=0.0, high=1.0)
     label = _labels(relevance, min_relevance)
     probability = _pooling(label, user, item).probability
-    return (1.0 - mixed) * label + mixed * probability
+    return (1.0 - weight) * label + weight * probability
 
 
 @dataclass(frozen=True, eq=False)
 class Pooling:
-    """A fitted model of users and items, as `pool` returns it.
+    """A fitted model of users and items, the result of `pool`.
 
     Attributes
     ----------
     probability : float64, (n_rows,)
-        Of a positive, in (0, 1).
+        The probability that a row is positive, in (0, 1).
     user_variance, item_variance : float
-        Of the effects, in squared log-odds; 1e-6 stands for none.
+        The variances of the effects, in squared log-odds. The smallest value is 1e-6, which means
+        no effect.
     n_iter : int
-        Sweeps over the rows.
+        The number of sweeps over the rows.
     converged : bool
-        Whether the last sweep changed nothing that matters.
+        Whether the changes of the last sweep were below the tolerance.
     """
 
     probability: PerRow
@@ -106,30 +108,36 @@ def pool(
 ) -> Pooling:
     """Fit ``P(positive) = sigmoid(mean + user effect + item effect)`` by partial pooling.
 
-    Effects have normal priors around 0, one variance for users and one for items, both
-    estimated from the same rows: an item of many rows gets what its rows say, an item of one
-    row stays near the mean.
+    The effects have normal priors around 0, with one variance for users and one for items. Both
+    variances are estimated from the same rows. The effect of an item with many rows is determined
+    by its rows; the effect of an item with one row stays near 0.
 
     Parameters
     ----------
     relevance : (n_rows,)
-        Graded, >= 0.
+        Grades >= 0.
     user, item : (n_rows,)
-        Integers or strings, in any order.
+        Integer or string ids, in any order.
     min_relevance : float
-        Relevance from which a row is a positive.
+        The smallest relevance of a positive row.
+
+    Returns
+    -------
+    Pooling
+        The fitted probabilities and variances.
 
     Raises
     ------
     ArgumentError
-        For lengths that differ, rows of one class, or ids that are no integers or strings.
+        If lengths differ, all rows are of one class, or ids are neither integers nor strings.
 
     Notes
     -----
-    Empirical Bayes: a normal (Laplace) approximation of each effect around its most probable
-    value, the others held, and the variances at which expectation-maximisation comes to rest.
-    They come out somewhat small where users and items have few rows. Deterministic; row order
-    matters to rounding only. Cost: some tens of passes over the rows, no matrix.
+    The method is empirical Bayes. It uses a normal (Laplace) approximation of each effect around
+    its most probable value, with the other effects fixed, and the variances at the fixed point of
+    expectation-maximisation. The variances are somewhat too small if users and items have few rows.
+    The result is deterministic; row order affects only rounding. Cost: some tens of passes over the
+    rows, without a matrix.
 
     References
     ----------
@@ -146,7 +154,7 @@ def pool(
 
 @dataclass(frozen=True, eq=False)
 class _Effects:
-    """One side of the model: which rows an effect is in, its values and their variance."""
+    """The effects of users or of items: the effect of each row, the values and their variance."""
 
     of_row: RowIndex
     values: NDArray[np.float64]
@@ -156,24 +164,25 @@ class _Effects:
         return np.asarray(np.bincount(self.of_row, by_row, self.values.size), np.float64)
 
     def moved(self, label: PerRow, chance: PerRow) -> _Effects:
-        """Take one step of Newton's for every effect by itself.
+        """Take one Newton step for each effect separately.
 
-        Shortened to log(1 + step): the second derivative changes at most by a factor
-        exp(step) on the way, so that no step leads upwards, however far off the start is.
+        The step is shortened to log(1 + step). The second derivative changes by at most a factor
+        exp(step) along the step, so that no step increases the objective, wherever it starts.
         """
         slope = self.sums(chance - label) + self.values / self.variance
         step = slope / (self.sums(chance * (1.0 - chance)) + 1.0 / self.variance)
         return replace(self, values=self.values - np.sign(step) * np.log1p(np.abs(step)))
 
     def reestimated(self, chance: PerRow) -> _Effects:
-        """Set the variance to the sum of squares over the number of effects the rows determine.
+        """Set the variance to the sum of squares divided by the effective number of effects.
 
-        At rest it is the mean expected square of an effect, as expectation-maximisation has it;
-        but where there is nothing to find it falls by a factor each time, not ever more slowly.
+        At the fixed point this is the mean expected square of an effect, as in
+        expectation-maximisation. Without any effect, the variance decreases by a constant factor
+        per sweep, whereas expectation-maximisation becomes slower and slower.
         """
-        known = self.sums(chance * (1.0 - chance))
-        determined = float((known / (known + 1.0 / self.variance)).sum())
-        variance = float((self.values**2).sum()) / determined
+        information = self.sums(chance * (1.0 - chance))
+        n_effective = float((information / (information + 1.0 / self.variance)).sum())
+        variance = float((self.values**2).sum()) / n_effective
         return replace(self, variance=max(variance, _LEAST))
 
 
@@ -185,23 +194,23 @@ def _pooling(label: PerRow, user: ArrayLike, item: ArrayLike) -> Pooling:
     sides = [_Effects(rows, np.zeros(int(rows.max()) + 1)) for rows in codes.values()]
     n_iter, change = 0, np.inf
     while change > _TOL and n_iter < _MAX_ITER:
-        before, mean_before = sides, mean
+        old_sides, old_mean = sides, mean
         mean, sides = _sweep(label, mean, sides)
-        change = max(abs(mean - mean_before), *map(_change, before, sides))
+        change = max(abs(mean - old_mean), *map(_change, old_sides, sides))
         n_iter += 1
     chance = _chance(mean, sides)
     return Pooling(chance, sides[0].variance, sides[1].variance, n_iter, change <= _TOL)
 
 
 def _sweep(label: PerRow, mean: float, sides: list[_Effects]) -> tuple[float, list[_Effects]]:
-    """Update the mean and both sides' effects once, then both variances."""
+    """Update the mean and the effects of both sides once, then both variances."""
     chance = _chance(mean, sides)
     step = float((chance - label).sum() / (chance * (1.0 - chance)).sum())
     mean -= float(np.sign(step) * np.log1p(abs(step)))
     sides = list(sides)
     for i in range(len(sides)):
         moved = sides[i].moved(label, _chance(mean, sides))
-        # What all effects have in common is the mean's: there it costs nothing.
+        # The common part of all effects is moved to the mean, which has no penalty.
         common = float(moved.values.mean())
         mean += common
         sides[i] = replace(moved, values=moved.values - common)
@@ -231,9 +240,9 @@ def _labels(relevance: ArrayLike, min_relevance: float) -> PerRow:
 def _share_of_positives(label: PerRow) -> float:
     share = float(label.mean()) if label.size else 0.0
     if not 0.0 < share < 1.0:
-        found = "no rows" if not label.size else f"{label.size} rows of one class"
+        description = "no rows" if not label.size else f"{label.size} rows of one class"
         raise ArgumentError(
-            f"relevance must have positives and negatives to pool, got {found}. Check "
+            f"relevance must have positives and negatives to pool, got {description}. Check "
             "min_relevance."
         )
     return share

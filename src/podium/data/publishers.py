@@ -1,6 +1,6 @@
-"""Public data sets as their publishers pack them: MovieLens and LETOR, from a path.
+"""Readers of public data sets in their published form: MovieLens, LETOR and Online Retail.
 
-Neither may be passed on with a library, so the readers take what the user downloaded.
+MovieLens and LETOR may not be distributed with a library; their readers take downloaded files.
 """
 
 from __future__ import annotations
@@ -56,25 +56,26 @@ class Letor:
 
 
 def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
-    """Read MovieLens ratings: the folder, the .zip archive, or the ratings file itself.
+    """Read MovieLens ratings from the folder, the .zip archive, or the ratings file.
 
     Parameters
     ----------
     path : str or Path
-        What GroupLens publishes, as it is, or its u.data, ratings.dat or ratings.csv, also .gz.
+        The files as GroupLens publishes them, or u.data, ratings.dat or ratings.csv, also .gz.
     name : {"100k", "1m", "latest-small"}, optional
-        Which collection; the file that is there tells without it. Larger collections of the same
-        form read as well: "1m" also 10M, "latest-small" also 20M to 32M.
+        The collection. By default it is determined by the files. Larger collections of the same
+        form can also be read: 10M as "1m", and 20M to 32M as "latest-small".
 
     Returns
     -------
     Interactions
-        value is the rating, timestamp in seconds (UTC, from 1970), rows in the file's order.
+        The ratings in the file's order. value is the rating, timestamp is in seconds from 1970
+        (UTC).
 
     Raises
     ------
     DataError
-        If the path is missing (with the place to download it), or a line is malformed.
+        If the path is missing (with the download address), or a line is malformed.
 
     Examples
     --------
@@ -97,12 +98,13 @@ def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
 
 
 def _header(content: bytes, name: str) -> tuple[str, ...]:
-    """Return what the columns of a ratings.csv are, in the order of its header."""
-    head = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
-    names = [field.strip().strip('"') for field in head.split(",")]
+    """Return the roles of the columns of a ratings.csv, in the order of its header."""
+    header = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    names = [field.strip().strip('"') for field in header.split(",")]
     if sorted(names) != sorted(_HEADER):
         raise DataError(
-            f"{name}, line 1: the header must name {', '.join(_HEADER)}, got {head.strip()[:80]!r}."
+            f"{name}, line 1: the header must name {', '.join(_HEADER)}, got "
+            f"{header.strip()[:80]!r}."
         )
     return tuple(_HEADER[field] for field in names)
 
@@ -115,8 +117,10 @@ def _ratings(
     types["rating"] = pl.Float64
 
     def read(part: bytes, skip: int = 0) -> pl.DataFrame:
-        plain = part.replace(separator, b"\t")
-        return pl.read_csv(plain, separator="\t", has_header=False, skip_rows=skip, schema=types)
+        tab_separated = part.replace(separator, b"\t")
+        return pl.read_csv(
+            tab_separated, separator="\t", has_header=False, skip_rows=skip, schema=types
+        )
 
     try:
         frame = read(content, skip)
@@ -130,16 +134,21 @@ def _ratings(
 
 
 def letor(path: str | Path, fold: int = 1) -> Letor:
-    """Read one fold of LETOR (OHSUMED, MQ2007, MSLR-WEB10K, …): the folder or .zip archive.
+    """Read one fold of LETOR (OHSUMED, MQ2007, MSLR-WEB10K, …) from the folder or .zip archive.
 
     Parameters
     ----------
     path : str or Path
-        The folder or archive that holds Fold1 … Fold5 (with train, vali and test files), or the
-        five parts S1.txt … S5.txt that they are made of; files may be .gz.
+        The folder or archive with Fold1 to Fold5 (each with train, vali and test files), or with
+        the five parts S1.txt to S5.txt from which these are made. The files may be .gz.
     fold : int
-        From 1. Of parts, fold f trains on S(f), S(f+1) and S(f+2), and validates and tests on
-        the two that follow, counted round.
+        The number of the fold, from 1. If there are only parts, fold f has S(f), S(f+1) and S(f+2)
+        for training and the two following parts for validation and test, cyclically.
+
+    Returns
+    -------
+    Letor
+        The three parts of the fold.
 
     Raises
     ------
@@ -175,35 +184,37 @@ _FOLD_NAMES = (
 
 
 def _fold_files(files: list[archive.Member], fold: int) -> list[list[archive.Member]] | None:
-    found = [archive.pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_NAMES]
-    return None if any(file is None for file in found) else [[file] for file in found if file]
+    members = [
+        archive.pick(files, [f"Fold{fold}/{name}" for name in names]) for names in _FOLD_NAMES
+    ]
+    return None if any(file is None for file in members) else [[file] for file in members if file]
 
 
 def _part_files(files: list[archive.Member], fold: int) -> list[list[archive.Member]] | None:
-    found = [archive.pick(files, [f"S{number}.txt"]) for number in range(1, 6)]
-    parts = [file for file in found if file is not None]
+    members = [archive.pick(files, [f"S{number}.txt"]) for number in range(1, 6)]
+    parts = [file for file in members if file is not None]
     if len(parts) < 5:
         return None
     if fold > 5:
         raise ArgumentError(f"fold must be 1 to 5, got {fold}.")
-    turned = [parts[i] for i in np.roll(np.arange(5), 1 - fold)]
-    return [turned[:3], turned[3:4], turned[4:]]
+    rotated = [parts[i] for i in np.roll(np.arange(5), 1 - fold)]
+    return [rotated[:3], rotated[3:4], rotated[4:]]
 
 
 @dataclass(frozen=True, eq=False)
 class OnlineRetail:
-    """Events of the shop: rows sorted by user, minute and item.
+    """Events of an online shop, sorted by user, minute and item.
 
     Attributes
     ----------
     user, item : int64, (n_events,)
-        From 0; positions in the arrays below.
+        Positions in the arrays below, from 0.
     minute : int64, (n_events,)
         Minutes since epoch0.
     quantity : int64, (n_events,)
-        Pieces; negative for what was cancelled or returned.
+        The number of pieces, negative for cancellations and returns.
     epoch0 : int
-        Seconds from 1970 of minute 0 (2010-12-01 08:26; the source names no time zone).
+        The time of minute 0 in seconds from 1970 (2010-12-01 08:26; the source names no time zone).
     stock_code, description : str, (n_items,)
     customer_id : int64, (n_users,)
     country : str, (n_users,)
@@ -221,20 +232,25 @@ class OnlineRetail:
 
     @property
     def n_users(self) -> int:
-        """Customers; a few have cancellations only."""
+        """The number of customers; a few have only cancellations."""
         return self.customer_id.size
 
     @property
     def n_items(self) -> int:
-        """Products; a few were never bought."""
+        """The number of products; a few were never bought."""
         return self.stock_code.size
 
 
 def load_onlineretail() -> OnlineRetail:
-    """Load the Online Retail events that come with podium.
+    """Load the Online Retail events, which are part of podium.
 
-    404,909 purchases and cancellations of 4,363 customers and 3,676 products, 2010-12-01 to
-    2011-12-09. Customers are in the UK mostly, many of them wholesalers.
+    They are 404,909 purchases and cancellations of 4,363 customers and 3,676 products, from
+    2010-12-01 to 2011-12-09. Most customers are in the UK, and many are wholesalers.
+
+    Returns
+    -------
+    OnlineRetail
+        The events.
 
     References
     ----------

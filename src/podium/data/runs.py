@@ -1,4 +1,4 @@
-"""Runs and truths: what was recommended, and what turned out to be relevant."""
+"""Runs (recommended items), truths (relevant items) and interactions, read from tables."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from podium.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a recommender listed: a row for each user and item, in any order.
+    """The lists of a recommender: one row per user and item, in any order.
 
     Attributes
     ----------
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     score : float64, (n_rows,)
-        Finite; higher is better. In the order of the source's values, see `read_run`.
+        Finite scores, higher is better, in the order of the source's values; see `read_run`.
     name : str
-        How messages call it.
+        The name of the run in messages.
     """
 
     user: Ids
@@ -58,19 +58,19 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is relevant: a row for each judged user and item, in any order.
+    """The relevant items: one row per judged user and item, in any order.
 
     Attributes
     ----------
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     relevance : float64, (n_rows,)
-        Finite and >= 0.
+        Finite relevances >= 0.
     name : str
-        How messages call it.
+        The name of the truth in messages.
     is_rating : bool
-        True if relevance comes from a column named rating: a threshold must then be given,
-        or every rating would be positive.
+        Whether the relevance comes from a column named rating. A threshold is then required,
+        because otherwise every rating would be positive.
     """
 
     user: Ids
@@ -82,15 +82,16 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """What users did: a row for each event, in the source's order.
+    """Events of users: one row per event, in the source's order.
 
     Attributes
     ----------
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     value : float64, (n_rows,), or None
-        Rating, count or the like.
+        A rating, a count or a similar value.
     timestamp : int64, float64 or datetime64, (n_rows,), or None
+        The time of the event.
     """
 
     user: Ids
@@ -113,25 +114,31 @@ def read_run(
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, sparse matrix, or Run
-        See `podium.data`. A tuple is (user, item, score); a sparse matrix has users as rows and
-        scores as stored values, zeros included.
+        The table, see `podium.data`. A tuple is (user, item, score). A sparse matrix has users as
+        rows and scores as stored values, including zeros.
     user, item, score, rank : str, optional
-        Names of columns that don't have their usual name.
+        The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    Run
+        The rows; the source itself if it is a Run.
 
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column, a missing id, a non-finite score,
-        a rank that is no integer >= 1, or ranks and scores that order a user's items
-        differently; it names the file and the line or row.
+        If a file is missing, empty or malformed, a column or an id is missing, a score is not
+        finite, a rank is not an integer >= 1, or ranks and scores order a user's items differently.
+        The message names the file and the line or row.
 
     Notes
     -----
-    Where a table has both, the score counts, as in trec_eval, and the rank must agree with it,
-    unless `score` is named; naming only `rank` chooses the rank, and its score is -rank.
-    Integers that float64 would round (beyond 2 ** 53) become their places in rising order.
+    If a table has both, the score is used, as in trec_eval, and the rank must agree with it. With
+    an explicit `score`, the rank is ignored. With only an explicit `rank`, the rank is used, and
+    the score is -rank. Integers that float64 would round (beyond 2 ** 53) are replaced by their
+    dense ranks.
 
     Examples
     --------
@@ -142,27 +149,27 @@ def read_run(
         return source
     roles = (USER, ITEM, SCORE, RANK)
     table = open_table(source, "run", roles, format)
-    found = resolve(
+    column_of_role = resolve(
         table.names, roles, {"user": user, "item": item, "score": score, "rank": rank}, table.name
     )
-    by = "rank" if rank is not None and score is None else "score"
-    by = by if by in found else "rank"
-    if by not in found:
+    score_role = "rank" if rank is not None and score is None else "score"
+    score_role = score_role if score_role in column_of_role else "rank"
+    if score_role not in column_of_role:
         raise missing(table.names, (SCORE, RANK), table.name)
-    # Where neither is named, the one that counts must not say otherwise than the other.
-    both = by == "score" and score is None and "rank" in found
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", by: "number"}
-    columns = fetch(table, found, {**kinds, "rank": "any"} if both else kinds)
-    users = to_ids(columns["user"], found["user"], table)
-    values = to_scores(table, found[by], columns[by], users)
-    if by == "rank":
-        values = scores_of_ranks(values, found[by], users, table)
-    elif both:
-        names = (found["score"], found["rank"])
+    # If neither is named, the score is used and the rank must not contradict it.
+    has_both = score_role == "score" and score is None and "rank" in column_of_role
+    kinds: dict[str, Kind] = {"user": "id", "item": "id", score_role: "number"}
+    columns = fetch(table, column_of_role, {**kinds, "rank": "any"} if has_both else kinds)
+    users = to_ids(columns["user"], column_of_role["user"], table)
+    values = to_scores(table, column_of_role[score_role], columns[score_role], users)
+    if score_role == "rank":
+        values = scores_of_ranks(values, column_of_role[score_role], users, table)
+    elif has_both:
+        names = (column_of_role["score"], column_of_role["rank"])
         refuse_contradiction(values, columns["rank"], users, names, table)
     return Run(
         users,
-        to_ids(columns["item"], found["item"], table, guess=not table.text_ids),
+        to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids),
         values,
         table.name,
     )
@@ -176,22 +183,27 @@ def read_truth(
     relevance: str | None = None,
     format: str | None = None,
 ) -> Truth:
-    """Read a truth: user, item, and relevance; without a relevance, every row counts 1.
+    """Read a truth: user, item, and relevance; without a relevance column, all rows have 1.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, sparse matrix, or Truth
-        See `podium.data`. A tuple is (user, item) or (user, item, relevance).
+        The table, see `podium.data`. A tuple is (user, item) or (user, item, relevance).
     user, item, relevance : str, optional
-        Names of columns that don't have their usual name.
+        The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec", "svmlight"}, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    Truth
+        The rows; the source itself if it is a Truth.
 
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column, a missing id, or a relevance that
-        is negative or not finite; and for a table that has scores but no relevance.
+        If a file is missing, empty or malformed, a column or an id is missing, a relevance is
+        negative or not finite, or a table has scores but no relevance.
 
     Examples
     --------
@@ -203,15 +215,15 @@ def read_truth(
     roles = (USER, ITEM, RELEVANCE)
     table = open_table(source, "truth", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    found = resolve(table.names, roles, explicit, table.name)
-    if "relevance" not in found:
+    column_of_role = resolve(table.names, roles, explicit, table.name)
+    if "relevance" not in column_of_role:
         _all_positive(table)
-    columns = fetch(table, found, {"user": "id", "item": "id", "relevance": "number"})
-    users = to_ids(columns["user"], found["user"], table)
-    items = to_ids(columns["item"], found["item"], table, guess=not table.text_ids)
-    if "relevance" not in found:
+    columns = fetch(table, column_of_role, {"user": "id", "item": "id", "relevance": "number"})
+    users = to_ids(columns["user"], column_of_role["user"], table)
+    items = to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids)
+    if "relevance" not in column_of_role:
         return Truth(users, items, np.ones(len(users)), table.name)
-    name = found["relevance"]
+    name = column_of_role["relevance"]
     values = finite(to_numbers(columns["relevance"], name, table, users), name, users, table)
     _not_negative(values, name, users, table)
     return Truth(users, items, values, table.name, is_rating(name))
@@ -226,27 +238,33 @@ def read_interactions(
     timestamp: str | None = None,
     format: str | None = None,
 ) -> Interactions:
-    """Read interactions: user, item, and where they are there value and timestamp.
+    """Read interactions: user, item, and optionally value and timestamp.
 
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, or sparse matrix
-        See `podium.data`. A tuple is (user, item), with value and timestamp after them.
+        The table, see `podium.data`. A tuple is (user, item), optionally followed by value and
+        timestamp.
     user, item, value, timestamp : str, optional
-        Names of columns that don't have their usual name; value is usually "value", "rating",
-        "relevance" or "label", timestamp "timestamp" or "time".
+        The names of columns without a usual name. The usual names are "value", "rating",
+        "relevance" and "label" for value, and "timestamp" and "time" for timestamp.
     format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
-        Of a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
+
+    Returns
+    -------
+    Interactions
+        The rows.
 
     Raises
     ------
     DataError
-        For a missing, empty or broken file, a missing column or a missing value.
+        If a file is missing, empty or malformed, or a column or a value is missing.
 
     Notes
     -----
-    Times given as text are read if they are ISO dates or times, "2020-01-31T12:00:00"; without a
-    zone they are taken for UTC.
+    Times in text are read if they are ISO dates or times, such as "2020-01-31T12:00:00". Times
+    without a zone are interpreted as UTC.
 
     Examples
     --------
@@ -257,17 +275,19 @@ def read_interactions(
     roles = (USER, ITEM, VALUE, TIMESTAMP)
     table = open_table(source, "interactions", roles, format)
     explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
-    found = resolve(table.names, roles, explicit, table.name)
+    column_of_role = resolve(table.names, roles, explicit, table.name)
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
-    columns = fetch(table, found, kinds)
+    columns = fetch(table, column_of_role, kinds)
     values, times = columns.get("value"), columns.get("timestamp")
     return Interactions(
-        to_ids(columns["user"], found["user"], table),
-        to_ids(columns["item"], found["item"], table, guess=not table.text_ids),
+        to_ids(columns["user"], column_of_role["user"], table),
+        to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids),
         None
         if values is None
-        else finite(to_numbers(values, found["value"], table), found["value"], None, table),
-        None if times is None else to_times(times, found["timestamp"], table),
+        else finite(
+            to_numbers(values, column_of_role["value"], table), column_of_role["value"], None, table
+        ),
+        None if times is None else to_times(times, column_of_role["timestamp"], table),
     )
 
 
@@ -281,9 +301,9 @@ def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Sour
 
 
 def _all_positive(table: Source) -> None:
-    """Raise where a table without relevance looks like a run, or like a misspelt truth."""
-    lower = [name.strip().lower() for name in table.names]
-    if any(name in SCORE.usual + RANK.usual for name in lower):
+    """Raise if a table without relevance looks like a run, or has a misspelt relevance."""
+    lower_names = [name.strip().lower() for name in table.names]
+    if any(name in SCORE.usual + RANK.usual for name in lower_names):
         raise DataError(
             f"{table.name} has no relevance column, but scores or ranks: "
             f"{there(table.names)}. The truth comes first, then the run; if this is the "

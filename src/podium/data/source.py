@@ -1,4 +1,4 @@
-"""Source: a table that is open, and how to read columns from it."""
+"""Source: an open table, and how to read columns from it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from podium._forks import Pool, thread_named
 from podium.errors import DataError
 
-# Polars' threads. What uses them calls `POLARS.enter` first: see `podium._forks`. They read and
-# write files, collect lazy frames, sort, filter and look into texts. Types of columns are
-# converted, and strings are numbered, without them.
-# A thread gets its name when it first runs, so on a busy machine the first may come last.
+# Code that uses Polars' threads calls `POLARS.enter` first, see `podium._forks`. The threads read
+# and write files, collect lazy frames, sort, filter and examine texts. Conversions of column types
+# and the numbering of strings do not use them. A thread gets its name when it first runs, so on a
+# busy machine the first thread may be named last.
 POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
@@ -27,11 +27,11 @@ FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight")
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is open: how messages name it, its columns, and how to read some of them.
+    """An open table: its name in messages, its columns, and functions that read it.
 
-    line is there for a text format, where numbers and ids are both text: it finds the line of a
-    row, from 1. Elsewhere it is None and types are the source's own. text_ids says that items'
-    ids are text whatever they look like.
+    `line` exists for text formats, in which numbers and ids are both text. It returns the line of a
+    row, from 1. For other formats it is None and the columns have the source's types. `text_ids`
+    states that ids of items are text even if they look like integers.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Source:
         return self.line is not None
 
     def at(self, row: int) -> str:
-        """Return where a row stands: its line in a text file, its number (from 0) elsewhere."""
+        """Return the place of a row: its line in a text file, or else its number from 0."""
         return f"row {row}" if self.line is None else f"line {self.line(row)}"
 
 
 def as_column(values: Any, name: str, source: Source) -> Column:
-    """Return one column as a Series, or as an array where its type is plain.
+    """Return one column as a Series, or as an array if its type is plain.
 
     Raises
     ------
     DataError
-        If it has another number of axes, a mask, or values of no common type.
+        If it does not have one axis, has a mask, or has values without a common type.
     """
     if isinstance(values, pl.Series):
         return values
@@ -72,23 +72,23 @@ def as_column(values: Any, name: str, source: Source) -> Column:
         )
     if array is not None and array.dtype.kind in "mM":
         return _times(array, name, source)
-    # Objects, byte strings and variable strings have no columnar form of their own.
+    # Arrays of objects, byte strings and variable strings are converted to Series.
     if array is not None and array.dtype.kind not in "OST":
         return array
-    listed = cast("list[Any]", values) if array is None else array.tolist()
-    return _series(listed, name, source)
+    value_list = cast("list[Any]", values) if array is None else array.tolist()
+    return _series(value_list, name, source)
 
 
 def _series(values: list[Any], name: str, source: Source) -> pl.Series:
-    plain = [None if _is_missing(value) else value for value in values]
-    kinds = set(map(type, plain)) - {type(None)}
+    with_nulls = [None if _is_missing(value) else value for value in values]
+    kinds = set(map(type, with_nulls)) - {type(None)}
     try:
-        series = pl.Series(name, plain, strict=False)
-        mixed = series.dtype == pl.Object or series.null_count() > plain.count(None)
-        mixed = mixed or (len(kinds) > 1 and bool(kinds & {list, tuple, dict, np.ndarray}))
+        series = pl.Series(name, with_nulls, strict=False)
+        is_mixed = series.dtype == pl.Object or series.null_count() > with_nulls.count(None)
+        is_mixed = is_mixed or (len(kinds) > 1 and bool(kinds & {list, tuple, dict, np.ndarray}))
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        series, mixed = pl.Series(name, [], pl.Null), True
-    if mixed:
+        series, is_mixed = pl.Series(name, [], pl.Null), True
+    if is_mixed:
         raise DataError(
             f"{source.name}: {name} must hold numbers, strings or times of one kind, "
             f"got {' and '.join(sorted(kind.__name__ for kind in kinds))}. Convert the column."
@@ -97,7 +97,7 @@ def _series(values: list[Any], name: str, source: Source) -> pl.Series:
 
 
 def _times(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
-    """Return times in a unit that Polars holds: microseconds, unless theirs is one."""
+    """Return times in a unit that Polars has: the given one if possible, else microseconds."""
     if np.datetime_data(array.dtype)[0] in ("D", "ms", "us", "ns") and array.dtype.kind == "M":
         return array
     times = array.astype(f"{array.dtype.kind}8[us]")
@@ -110,5 +110,5 @@ def _times(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, and what pandas puts in its place."""
+    """Return whether a value is None or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")

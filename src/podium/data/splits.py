@@ -1,7 +1,7 @@
-"""Splits: which rows are for training, for validation and for testing.
+"""Splits: the rows for training, for validation and for testing.
 
-All return positions of rows, rising. Shares are rounded down to whole rows, so that training
-always keeps something; everything random is drawn from the seed alone.
+All functions return positions of rows, increasing. Shares are rounded down to whole rows, so that
+training always has rows. Random draws depend only on the seed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from podium.data.source import Source, as_column
 from podium.errors import ArgumentError
 from podium.types import RowIndex
 
-_ROWS, _GROUPS = 1, 2  # purpose numbers in the seeds of draws
+_ROWS, _GROUPS = 1, 2  # parts of the seeds that separate the draws of rows and of groups
 _SPLIT = Source("The split", (), lambda kinds: {})
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Positions of rows, int64 and rising; every row is in exactly one part.
+    """Positions of rows, int64 and increasing; every row is in exactly one part.
 
     Attributes
     ----------
     train, test : int64
+        The rows for training and for testing.
     valid : int64
-        Empty where none was asked for.
+        The rows for validation, empty if none were requested.
     """
 
     train: RowIndex
@@ -50,23 +51,28 @@ def by_time(
     at: Any = None,
     valid_at: Any = None,
 ) -> Split:
-    """Test on the last of all rows, and validate on those before them.
+    """Test on the latest rows, and validate on the rows before them.
 
     Parameters
     ----------
     timestamp : (n_rows,)
-        Numbers or dates and times; those with a zone count by their moment, in UTC.
+        Numbers, or dates and times. Times with a zone are converted to UTC.
     test, valid : float
-        Share of rows, in [0, 1). Rows of one time stay together: all of the time where a part
-        would begin belong to it, so that a part may be larger than its share.
+        The shares of rows, in [0, 1). Rows of equal time stay together: all rows with the first
+        time of a part belong to this part, so that it can be larger than its share.
     at, valid_at : number, or date or time, optional
-        Where the test and validation parts begin, instead of shares.
+        The times at which the test and validation parts begin, used instead of shares.
+
+    Returns
+    -------
+    Split
+        The positions of the rows.
 
     Raises
     ------
     ArgumentError
-        If no row is left for training, none for testing (unless test is 0), a time is missing,
-        or valid_at is not before at.
+        If no row remains for training, no row remains for testing (unless test is 0), a time is
+        missing, or valid_at is not before at.
 
     Examples
     --------
@@ -78,18 +84,18 @@ def by_time(
     """
     times = _times(timestamp)
     n_test, n_valid = _shares(np.array([times.size]), test, valid)
-    in_order = np.sort(times)
+    sorted_times = np.sort(times)
     if at is not None:
         is_test = times >= _moment(at, "at", times)
     else:
-        is_test = _from(times, in_order, int(n_test[0]))
+        is_test = _from(times, sorted_times, int(n_test[0]))
     if valid_at is not None:
         is_valid = times >= _moment(valid_at, "valid_at", times)
         if (is_test & ~is_valid).any():
             raise ArgumentError(f"valid_at must come before at, got {valid_at!r} and {at!r}.")
     else:
         n_last = int(is_test.sum()) if at is not None else int(n_test[0])
-        is_valid = _from(times, in_order, n_last + int(n_valid[0])) if n_valid[0] else is_test
+        is_valid = _from(times, sorted_times, n_last + int(n_valid[0])) if n_valid[0] else is_test
     split = _split(is_test, is_valid & ~is_test)
     return _filled(split, times, wants_test=at is not None or test > 0)
 
@@ -97,14 +103,20 @@ def by_time(
 def by_time_per_user(
     user: ArrayLike, timestamp: ArrayLike, *, test: float = 0.2, valid: float = 0.0
 ) -> Split:
-    """Test on each user's last rows, and validate on those before them.
+    """Test on each user's latest rows, and validate on the rows before them.
 
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or dates and times. Equal times of a user count in row order.
+        Ids, and numbers or dates and times. Rows of a user with equal times are in row order.
     test, valid : float
-        Share of each user's rows, in [0, 1), rounded down: few rows all stay in training.
+        The shares of each user's rows, in [0, 1), rounded down. If a user has few rows, all stay in
+        training.
+
+    Returns
+    -------
+    Split
+        The positions of the rows.
 
     Examples
     --------
@@ -120,14 +132,20 @@ def by_time_per_user(
 
 
 def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid: int = 0) -> Split:
-    """Test on each user's last n rows, and validate on the n_valid before them.
+    """Test on each user's last n rows, and validate on the n_valid rows before them.
 
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or dates and times. Equal times of a user count in row order.
+        Ids, and numbers or dates and times. Rows of a user with equal times are in row order.
     n, n_valid : int
-        Rows of each user. A user without a row left for training stays there altogether.
+        The numbers of rows per user. If no row of a user would remain for training, all stay in
+        training.
+
+    Returns
+    -------
+    Split
+        The positions of the rows.
 
     Examples
     --------
@@ -137,10 +155,12 @@ def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid
     codes, sizes = _users(user, "user")
     times = _times(timestamp)
     _check.equal_length(user=codes, timestamp=times)
-    last = _check.cutoff(n, name="n")
-    before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid")
-    enough = sizes > last + before
-    return _last(codes, sizes, times, np.where(enough, last, 0), np.where(enough, before, 0))
+    n_test = _check.cutoff(n, name="n")
+    n_before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid")
+    has_enough = sizes > n_test + n_before
+    return _last(
+        codes, sizes, times, np.where(has_enough, n_test, 0), np.where(has_enough, n_before, 0)
+    )
 
 
 def random(
@@ -151,17 +171,23 @@ def random(
     valid: float = 0.0,
     seed: int = 0,
 ) -> Split:
-    """Test on rows drawn at random, of all or of each user.
+    """Test on rows drawn at random, from all rows or per user.
 
     Parameters
     ----------
     n_rows : int
-        Rows there are.
+        The number of rows.
     user : (n_rows,), optional
-        Ids: the shares are then of each user's rows.
+        Ids. If given, the shares apply to each user's rows.
     test, valid : float
-        Share of rows, in [0, 1), rounded down.
+        The shares of rows, in [0, 1), rounded down.
     seed : int
+        The seed of the draw.
+
+    Returns
+    -------
+    Split
+        The positions of the rows.
 
     Examples
     --------
@@ -186,10 +212,16 @@ def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int
     Parameters
     ----------
     qid : (n_rows,)
-        Ids: rows of one stay together.
+        Ids; rows of one group stay together.
     test, valid : float
-        Share of groups, in [0, 1), rounded down.
+        The shares of groups, in [0, 1), rounded down.
     seed : int
+        The seed of the draw.
+
+    Returns
+    -------
+    Split
+        The positions of the rows.
 
     Examples
     --------
@@ -200,11 +232,11 @@ def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int
     codes, sizes = _users(qid, "qid")
     n_test, n_valid = _shares(np.array([sizes.size]), test, valid)
     draw = np.random.default_rng([_check.seed(seed), _GROUPS]).random(sizes.size)
-    turn = np.argsort(draw, kind="stable")
-    part = np.zeros(sizes.size, np.int64)
-    part[turn[: n_test[0]]] = 1
-    part[turn[n_test[0] : n_test[0] + n_valid[0]]] = 2
-    return _split(part[codes] == 1, part[codes] == 2)
+    group_order = np.argsort(draw, kind="stable")
+    part_of_group = np.zeros(sizes.size, np.int64)
+    part_of_group[group_order[: n_test[0]]] = 1
+    part_of_group[group_order[n_test[0] : n_test[0] + n_valid[0]]] = 2
+    return _split(part_of_group[codes] == 1, part_of_group[codes] == 2)
 
 
 def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
@@ -214,7 +246,7 @@ def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
 
 
 def _filled(split: Split, times: NDArray[Any], *, wants_test: bool) -> Split:
-    """Raise where a split by time has nothing to train on, or to test on though it should."""
+    """Raise if a split by time has no rows for training, or lacks requested rows for testing."""
     if not split.train.size:
         raise ArgumentError(
             f"by_time leaves no rows for training: all {times.size} are in the later parts, and "
@@ -235,17 +267,17 @@ def _last(
     n_test: NDArray[np.int64],
     n_valid: NDArray[np.int64],
 ) -> Split:
-    """Take each user's rows of highest key for the test, and the next for validation."""
+    """Use each user's rows with the highest keys for testing, and the next ones for validation."""
     order = np.lexsort((keys, codes))
     ends = np.cumsum(sizes)
-    behind = np.empty(codes.size, np.int64)  # rows of the same user that come later
-    behind[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)
-    is_test = behind < n_test[codes]
-    return _split(is_test, ~is_test & (behind < (n_test + n_valid)[codes]))
+    n_later = np.empty(codes.size, np.int64)  # number of later rows of the same user
+    n_later[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)
+    is_test = n_later < n_test[codes]
+    return _split(is_test, ~is_test & (n_later < (n_test + n_valid)[codes]))
 
 
 def _from(times: NDArray[Any], in_order: NDArray[Any], n_last: int) -> NDArray[np.bool_]:
-    """Mark the last n rows by time, and all that share the first one's time."""
+    """Mark the last n rows by time, and all rows with the time of the first of them."""
     if n_last == 0:
         return np.zeros(times.size, np.bool_)
     return times >= in_order[times.size - n_last]
@@ -254,27 +286,27 @@ def _from(times: NDArray[Any], in_order: NDArray[Any], n_last: int) -> NDArray[n
 def _shares(
     sizes: NDArray[np.int64], test: float, valid: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    first = _check.number(test, "test", low=0.0, high=1.0)
-    second = _check.number(valid, "valid", low=0.0, high=1.0)
-    if first + second >= 1:
-        raise ArgumentError(f"test + valid must be < 1, got {first:g} + {second:g}.")
-    return _rounded(sizes, first), _rounded(sizes, second)
+    test_share = _check.number(test, "test", low=0.0, high=1.0)
+    valid_share = _check.number(valid, "valid", low=0.0, high=1.0)
+    if test_share + valid_share >= 1:
+        raise ArgumentError(f"test + valid must be < 1, got {test_share:g} + {valid_share:g}.")
+    return _rounded(sizes, test_share), _rounded(sizes, valid_share)
 
 
 def _rounded(sizes: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    # 0.29 * 100 is 28.999…: a share that means a whole number of rows must give it.
+    # 0.29 * 100 is 28.999…, so a small number is added before rounding down.
     return np.floor(sizes * share + 1e-9).astype(np.int64)
 
 
 def _users(user: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a code for each row, and the rows of each code."""
+    """Return a code for each row, and the number of rows of each code."""
     codes = codes_of(to_ids(as_column(user, name, _SPLIT), name, _SPLIT))[0]
     return codes, np.bincount(codes)
 
 
 def _times(timestamp: Any) -> NDArray[Any]:
     """Return finite numbers, or datetime64 in UTC."""
-    if getattr(getattr(timestamp, "dtype", None), "tz", None) is not None:  # of pandas
+    if getattr(getattr(timestamp, "dtype", None), "tz", None) is not None:  # from pandas
         timestamp = np.asarray(timestamp, "datetime64[ns]")
     column = as_column(timestamp, "timestamp", _SPLIT)
     if isinstance(column, pl.Series) or column.dtype.kind == "U":
@@ -293,7 +325,7 @@ def _times(timestamp: Any) -> NDArray[Any]:
 
 
 def _moment(at: Any, name: str, times: NDArray[Any]) -> Any:
-    """Return a moment that compares with the times."""
+    """Return the argument as a number or time that can be compared with the times."""
     if times.dtype.kind != "M":
         if isinstance(at, bool) or not isinstance(at, Real) or at != at:
             raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")

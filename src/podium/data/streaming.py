@@ -26,32 +26,33 @@ def stream_features(
     Parameters
     ----------
     source : path
-        svmlight with qid, also .gz. The rows of a query must lie together; queries come in any
-        order.
+        An svmlight file with qid, also .gz. The rows of a query must be adjacent; queries can have
+        any order.
     n_features : int
-        Width of every X, at least the highest id: a model's, as a block can't know what follows.
+        The width of every X, at least the highest id. Pass the width of the model, because a block
+        does not contain the ids of later rows.
     dtype : float64 or float32
-        Of every X.
+        The type of every X.
     format : {"svmlight"}, optional
-        For a file whose name or content does not tell.
+        The format of a file, if neither its name nor its content determines it.
 
     Yields
     ------
     Features
-        Some 16 MiB of text, or one query where that is longer. Every query is in one block.
+        The rows of about 16 MiB of text, or of one query if it is longer. Every query is in one
+        block.
 
     Raises
     ------
     ArgumentError
-        For a file of another format, or an n_features or dtype that is none.
+        If the file has another format, or n_features or dtype is invalid.
     DataError
-        When the iteration comes to a malformed line, a feature beyond n_features, a query that
-        was there before, or the end of a file that is cut short; it names the line.
+        If the iteration reaches a malformed line, a feature id above n_features, a query that
+        occurred earlier, or the end of a file that is cut short. The message names the line.
 
     Notes
     -----
-    Memory: that of a block and of the longest query, and 8 bytes for each query. Cost: that of
-    `read_features`.
+    Memory: one block, the longest query, and 8 bytes per query. Cost: that of `read_features`.
 
     Examples
     --------
@@ -78,17 +79,17 @@ def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
 
 
 def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
-    """Cut pieces where a query ends; the last query of one waits for the next."""
-    seen = _Seen(str(path))
+    """Divide pieces where a query ends; the last query of a piece is joined with the next piece."""
+    earlier = _Seen(str(path))
     waiting: list[Piece] = []
     for piece in svmlight.pieces_of(svmlight.plain(path), dtype):
         starts = _starts(piece.qids)
         if not starts.size:
             continue
-        goes_on = bool(waiting and waiting[-1].qids[-1] == piece.qids[0])
-        seen.check(piece, starts[goes_on:])
+        continues = bool(waiting and waiting[-1].qids[-1] == piece.qids[0])
+        earlier.check(piece, starts[continues:])
         last = int(starts[-1])
-        if last or not goes_on:
+        if last or not continues:
             if waiting or last:
                 yield joined([*waiting, *([piece.cut(0, last)] if last else [])])
             waiting = []
@@ -98,30 +99,30 @@ def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
 
 
 def _starts(qids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each run of equal qids begins."""
+    """Return the start of each run of equal qids."""
     changes = np.flatnonzero(qids[1:] != qids[:-1]) + 1
     return np.concatenate([np.zeros(min(1, qids.size), np.int64), changes])
 
 
 class _Seen:
-    """The queries that are done with."""
+    """The queries that were already read."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._ids = np.empty(0, np.int64)  # rising
+        self._ids = np.empty(0, np.int64)  # increasing
 
     def check(self, piece: Piece, starts: NDArray[np.int64]) -> None:
-        """Raise where a query that begins at a start was there before."""
-        heads = piece.qids[starts]
-        order = np.argsort(heads, kind="stable")
-        again = np.zeros(heads.size, np.bool_)
-        again[order[1:]] = heads[order[1:]] == heads[order[:-1]]
-        again |= find(self._ids, heads) >= 0
-        if again.any():
-            row = int(starts[int(np.argmax(again))])
+        """Raise if one of the queries that begin at the starts occurred earlier."""
+        qids = piece.qids[starts]
+        order = np.argsort(qids, kind="stable")
+        is_repeated = np.zeros(qids.size, np.bool_)
+        is_repeated[order[1:]] = qids[order[1:]] == qids[order[:-1]]
+        is_repeated |= find(self._ids, qids) >= 0
+        if is_repeated.any():
+            row = int(starts[int(np.argmax(is_repeated))])
             raise ScatteredQueriesError(
                 f"{self._name}, line {piece.lines[row]}: query {piece.qids[row]} comes back after "
                 "another one, which a stream can't take. Sort the lines by qid, or use "
                 "read_features."
             )
-        self._ids = np.sort(np.concatenate([self._ids, heads]), kind="stable")
+        self._ids = np.sort(np.concatenate([self._ids, qids]), kind="stable")

@@ -1,4 +1,4 @@
-"""LETOR's text form: svmlight lines with a qid, parsed in pieces of bounded size."""
+"""LETOR's text format: svmlight lines with a qid, parsed in pieces of limited size."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from podium.data.source import Column, Kind, Source
 from podium.errors import DataError
 from podium.groups import Groups
 
-_PIECE = 1 << 24  # bytes parsed at a time: enough to forget the per-piece cost
-_LONGEST = 1 << 26  # bytes of a line: beyond it, a file is something else
+_PIECE = 1 << 24  # bytes parsed at a time: enough to make the cost per piece negligible
+_LONGEST = 1 << 26  # bytes of a line; a file with longer lines is not svmlight
 
 _WHY = {
     _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
@@ -34,7 +34,7 @@ _WHY = {
 
 
 def open_svmlight(path: Path) -> Source:
-    """Open an svmlight file as a truth: qid, item (its row within the query) and label."""
+    """Open an svmlight file as a truth with qid, item (the position within the query) and label."""
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         rows = parse([plain(path)], features=False)
@@ -50,32 +50,38 @@ def plain(path: Path) -> Member:
 
 
 def positions(qid: Ids) -> NDArray[np.int64]:
-    """Return the place of each row among the rows of its qid, from 0."""
+    """Return the position of each row among the rows of its qid, from 0."""
     groups = Groups.from_qid(codes_of(qid)[0])
     return groups.scatter(np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes))
 
 
 def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = True) -> Rows:
-    """Read svmlight files one after the other, as if they were one.
+    """Read svmlight files, one after the other, as one table.
 
     Parameters
     ----------
     files : sequence of Member
     dtype : float64 or float32
-        Of the features.
+        The type of the features.
     features : bool
-        Without them, lines are checked all the same, but only labels and qids are kept.
+        Whether features are returned. With False, lines are still checked, but only labels and qids
+        are returned.
+
+    Returns
+    -------
+    Rows
+        The rows of all files.
 
     Raises
     ------
     DataError
-        If a line is malformed or longer than 64 MiB (file, line, what is wrong), there is none,
+        If a line is malformed or longer than 64 MiB (with the file and line), there are no lines,
         or a query is in two files.
 
     Notes
     -----
-    Cost: one pass over the bytes, compiled; memory for the stored values, with one or two bytes
-    for the id of each.
+    Cost: one compiled pass over the bytes, and memory for the stored values, with one or two bytes
+    for most ids.
     """
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
@@ -86,24 +92,24 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
 
 
 def _require_apart(pieces: Sequence[Piece]) -> None:
-    """Raise where two files have a qid in common: files are often numbered from 1 each."""
-    home: dict[int, str] = {}
+    """Raise if two files have a qid in common, as when each file is numbered from 1."""
+    file_of_query: dict[int, str] = {}
     for piece in pieces:
         for qid in np.unique(piece.qids).tolist():
-            if home.setdefault(qid, piece.name) != piece.name:
+            if file_of_query.setdefault(qid, piece.name) != piece.name:
                 raise DataError(
-                    f"query {qid} is in {home[qid]} and in {piece.name}, and would be one. Number "
-                    "queries through all files, or put one query's lines into one file."
+                    f"query {qid} is in {file_of_query[qid]} and in {piece.name}, and would be "
+                    "one. Number queries through all files, or put one query's lines into one file."
                 )
 
 
 def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -> Iterator[Piece]:
-    """Parse a file piece by piece.
+    """Parse a file in pieces.
 
     Raises
     ------
     DataError
-        When the iteration comes to a malformed line, or to where the file is cut short.
+        If the iteration reaches a malformed line, or the end of a file that is cut short.
     """
     line = 1
     try:
@@ -117,22 +123,22 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
 
 
 def _whole_lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yield the bytes in parts that end with a line; what a line has so far is copied again."""
-    rest, line = b"", 1
+    """Yield the bytes in parts that end at line ends; an incomplete line starts the next part."""
+    incomplete, line = b"", 1
     while piece := stream.read(_PIECE):
-        piece = rest + piece
+        piece = incomplete + piece
         cut = piece.rfind(b"\n") + 1
-        rest = piece[cut:]
+        incomplete = piece[cut:]
         line += piece.count(b"\n")
         if cut:
             yield piece[:cut]
-        if len(rest) > _LONGEST:
+        if len(incomplete) > _LONGEST:
             raise DataError(
                 f"{name}, line {line}: a line must be at most {_LONGEST >> 20} MiB long. Check "
                 "that the file is svmlight."
             )
-    if rest:
-        yield rest
+    if incomplete:
+        yield incomplete
 
 
 def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
@@ -149,14 +155,14 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
     )
     if problem[0]:
         raise _malformed(text, name, line, int(problem[0]), int(problem[1]))
-    for place, first, last in hard[:n_hard].tolist():
+    for position, first, last in hard[:n_hard].tolist():
         number = float(text[first:last])
-        if place < 0:
-            labels[-1 - place] = number
+        if position < 0:
+            labels[-1 - position] = number
         else:
-            values[place] = number
+            values[position] = number
     lines += line
-    # Copies, because the buffers were cut for the worst case.
+    # Copies, because the buffers have the size of the worst case.
     piece = Piece(
         labels[:n_rows].copy(),
         qids[:n_rows].copy(),
@@ -171,14 +177,14 @@ def _parse(text: bytes, name: str, line: int, dtype: Any) -> Piece:
 
 
 def _narrow(indices: NDArray[np.int32]) -> NDArray[Any]:
-    """Return ids in as many bytes as they need: those of a large file are most of its memory."""
+    """Return ids in the smallest sufficient type; they are most of the memory of a large file."""
     return _kept(indices, np.min_scalar_type(int(indices.max(initial=0))))
 
 
 def _kept(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return a copy in pages of its own, infinite where its type has no such number.
+    """Return a copy in separate memory pages, with inf for values that the type can't represent.
 
-    The heap would keep the pages of a piece that is done with, and a file take twice its memory.
+    The heap would not release the memory of earlier pieces, and a file would need twice its memory.
     """
     n_bytes = values.size * np.dtype(dtype).itemsize
     copy = np.frombuffer(mmap.mmap(-1, n_bytes), dtype) if n_bytes else np.empty(0, dtype)
@@ -188,7 +194,7 @@ def _kept(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 
 def _malformed(piece: bytes, name: str, line: int, kind: int, place: int) -> DataError:
-    number = line + piece.count(b"\n", 0, place)
+    line_number = line + piece.count(b"\n", 0, place)
     fields = piece[place:].split(b"\n", 1)[0].split()
-    came = fields[0].decode("utf-8", "replace")[:40] if fields else "the end of the line"
-    return DataError(f"{name}, line {number}: {_WHY[kind]}, got {came!r}.")
+    received = fields[0].decode("utf-8", "replace")[:40] if fields else "the end of the line"
+    return DataError(f"{name}, line {line_number}: {_WHY[kind]}, got {received!r}.")

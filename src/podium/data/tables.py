@@ -1,7 +1,6 @@
-"""Tables: anything that has named columns, read as columns and never as rows.
+"""Tables: any object with named columns, read by column.
 
-`open_table` looks only at names and first lines; `Source.fetch` then reads the columns that are
-wanted and no others.
+`open_table` examines only names and first lines. `Source.fetch` then reads the requested columns.
 """
 
 from __future__ import annotations
@@ -30,20 +29,26 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
     Parameters
     ----------
     source : path, frame or arrays
-        See `podium.data`.
+        The table, see `podium.data`.
     what : str
-        "run", "truth", …: what messages call a table that is not a file.
+        The kind of the table, such as "run" or "truth", for messages.
     roles : sequence of Role
-        Names the columns of a tuple (in this order) and of a sparse matrix (the first three).
+        The roles of the columns of a tuple (in this order) and of a sparse matrix (the first
+        three).
     format : str, optional
-        One of FORMATS, for a file whose name or content does not tell.
+        One of FORMATS, for a file whose format is determined neither by its name nor its content.
+
+    Returns
+    -------
+    Source
+        The open table.
 
     Raises
     ------
     DataError
         If the file is missing, empty or unreadable.
     ArgumentError
-        For another kind of object, or an unknown format.
+        If the source is another kind of object, or the format is unknown.
     """
     if isinstance(source, str | Path):
         return _open_file(Path(source), what, format)
@@ -61,12 +66,12 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
 
 
 def fetch(table: Source, found: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return columns by role; `found` has the name of each, where the table has it."""
+    """Return columns by role; `found` contains the name of each role's column, if there is one."""
     columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
-    result = {role: columns[found[role]] for role in kinds if role in found}
-    if {len(column) for column in result.values()} == {0}:
+    columns_of_role = {role: columns[found[role]] for role in kinds if role in found}
+    if {len(column) for column in columns_of_role.values()} == {0}:
         raise DataError(f"{table.name} has no rows.")
-    return result
+    return columns_of_role
 
 
 def _open_frame(source: Any, name: str, what: str) -> Source:
@@ -77,13 +82,13 @@ def _open_frame(source: Any, name: str, what: str) -> Source:
     if isinstance(source, pl.DataFrame):
         return _open_columns(name, source.to_dict())
     if hasattr(source, "__arrow_c_stream__"):
-        POLARS.refuse_lost()  # texts and categories need them
+        POLARS.refuse_lost()  # texts and categories need Polars' threads
         try:
             frame = pl.DataFrame(source)
-        except Exception as error:  # whatever the foreign exporter raises
+        except Exception as error:  # a foreign exporter can raise anything
             raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
-        kept = [c for c in frame.columns if not c.startswith("__index_level_")]
-        return _open_columns(name, {column: frame[column] for column in kept})
+        column_names = [c for c in frame.columns if not c.startswith("__index_level_")]
+        return _open_columns(name, {column: frame[column] for column in column_names})
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
     raise ArgumentError(
@@ -106,16 +111,16 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
             )
     if len({len(values) for values in named.values()}) > 1:
         _check.equal_length(**named)
-    bare = Source(name, tuple(named), lambda kinds: {})
+    unread = Source(name, tuple(named), lambda kinds: {})
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        return {key: as_column(named[key], key, bare) for key in kinds}
+        return {key: as_column(named[key], key, unread) for key in kinds}
 
-    return replace(bare, fetch=fetch)
+    return replace(unread, fetch=fetch)
 
 
 def _has_no_length(values: Any) -> bool:
-    """Tell a number and an iterator; a sparse matrix has a length in name only."""
+    """Return whether values have no length, such as a number, an iterator or a sparse matrix."""
     try:
         len(values)
     except TypeError:
@@ -124,7 +129,7 @@ def _has_no_length(values: Any) -> bool:
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Rows are users, columns are items; stored zeros are kept, as are duplicates."""
+    """Return users (rows), items (columns) and values; stored zeros and duplicates are kept."""
     coo = matrix.tocoo()
     return dict(zip(columns[:3], (coo.row, coo.col, coo.data), strict=False))
 
@@ -138,7 +143,7 @@ def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], what: str) -> d
 
 
 def _open_file(path: Path, what: str, format: str | None) -> Source:
-    """Open a file in the format that is given, or that its suffix or its content tells."""
+    """Open a file in the given format, or in that of its suffix or content."""
     kind = format_of(path, what, format)
     if kind in ("csv", "tsv"):
         return open_delimited(path, "," if kind == "csv" else "\t")
@@ -150,8 +155,8 @@ def _open_file(path: Path, what: str, format: str | None) -> Source:
 
 
 def format_of(path: Path, what: str, format: str | None = None) -> str:
-    """Return a file's format: as given, or as its suffix or its content tells."""
-    known = check_file(path, what)
+    """Return a file's format: the given one, or that of its suffix or content."""
+    suffix_format = check_file(path, what)
     if format is not None:
         return _check.choice(format, "format", FORMATS)
-    return known or sniff(path)
+    return suffix_format or sniff(path)

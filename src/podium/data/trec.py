@@ -1,6 +1,6 @@
 """TREC runs (qid Q0 docid rank score tag) and qrels (qid iteration docid relevance).
 
-Document ids are text even where they look like integers: trec_eval orders ties by their text,
+Document ids are always text, even if they look like integers. trec_eval orders ties by this text,
 so that "9" comes after "10".
 """
 
@@ -27,25 +27,27 @@ from podium.errors import DataError
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "iteration", "docid", "relevance")
 
-_TAG = "podium"  # of the runs that are written
+_TAG = "podium"  # the tag of written runs
 
-# What podium's roles find in them; rank and tag are there, but score counts.
+# The names of the columns for podium's roles; columns with an empty name are hidden.
 _SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
 
 
 def open_trec(path: Path) -> Source:
-    """Open a run or qrels, told apart by their 6 or 4 columns; blanks or tabs between them."""
+    """Open a run (6 columns) or qrels (4 columns), separated by blanks or tabs."""
     width = len(first_line(path).split())
     if width not in (4, 6):
         raise DataError(f"{path}, line 1: a TREC run has 6 columns and qrels have 4, got {width}.")
     columns = RUN if width == 6 else QRELS
-    shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
+    columns_shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        frame = _read(path, columns, {shown[name]: kind for name, kind in kinds.items()})
-        return {name: frame[shown[name]] for name in kinds}
+        frame = _read(path, columns, {columns_shown[name]: kind for name, kind in kinds.items()})
+        return {name: frame[columns_shown[name]] for name in kinds}
 
-    return Source(str(path), tuple(shown), fetch, lambda row: _line_of(path, row), text_ids=True)
+    return Source(
+        str(path), tuple(columns_shown), fetch, lambda row: _line_of(path, row), text_ids=True
+    )
 
 
 def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
@@ -63,17 +65,17 @@ def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl
     except BROKEN as error:
         explain_lines(content, str(path), read, None, columns, numbers)
         raise unreadable(path, "TREC", error) from error
-    # A short line leaves nulls behind; a well-formed file has none at all.
+    # A line with too few fields gives nulls; a well-formed file has none.
     if any(frame[name].null_count() for name in columns):
         explain_lines(content, str(path), read, None, columns, numbers)
     return frame
 
 
 def _line_of(path: Path, row: int) -> int:
-    """Return the line of a row; blank lines are no rows."""
+    """Return the line of a row, without counting blank lines as rows."""
     lines = enumerate(read_bytes(path).split(b"\n"), start=1)
-    full = (number for number, line in lines if line.strip())
-    return next(itertools.islice(full, row, None), row + 1)
+    row_lines = (number for number, line in lines if line.strip())
+    return next(itertools.islice(row_lines, row, None), row + 1)
 
 
 def _single_blanks(content: bytes) -> bytes:
@@ -87,14 +89,14 @@ def _single_blanks(content: bytes) -> bytes:
 
 @contextmanager
 def append_trec(path: Path) -> Generator[Callable[[Mapping[str, Any]], None]]:
-    """Give a function that adds rows to a run, ``qid Q0 docid rank score tag``, ranks from 1.
+    """Yield a function that appends rows to a run, ``qid Q0 docid rank score tag``.
 
-    It is called with columns of users, items and scores, best first. A user's rows come at once,
-    and users one after another.
+    Ranks are numbered from 1. The argument has columns of users, items and scores, best first. All
+    rows of a user must be passed in one call, one user after the other.
     """
     with atomic(path) as place, place.open("wb") as raw:
         packed = path.suffix.lower() == ".gz"
-        # Without a name and a time in its header, equal runs give equal files.
+        # The gzip header contains no name and time, so that equal runs give equal files.
         zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw)
         with zipped as file:
             target = cast("IO[bytes]", file)
@@ -105,12 +107,12 @@ def _run_lines(columns: Mapping[str, Any], path: Path) -> bytes:
     users, items, scores = (np.asarray(column) for column in columns.values())
     for name, ids in zip(columns, (users, items), strict=False):
         _refuse_blanks(ids, name, path)
-    first = np.append(True, users[1:] != users[:-1])[: users.size]
-    starts = np.flatnonzero(first)
+    is_first = np.append(True, users[1:] != users[:-1])[: users.size]
+    starts = np.flatnonzero(is_first)
     ranks = np.arange(users.size) - np.repeat(starts, np.diff(starts, append=users.size)) + 1
-    # The shortest text that reads back as the same number, of 32 bits or of 64.
-    texts = scores.astype(np.str_).tolist()
-    rows = zip(users.tolist(), items.tolist(), ranks.tolist(), texts, strict=True)
+    # The shortest text that represents the same number, of 32 or 64 bits.
+    score_texts = scores.astype(np.str_).tolist()
+    rows = zip(users.tolist(), items.tolist(), ranks.tolist(), score_texts, strict=True)
     return "".join(f"{u} Q0 {i} {rank} {score} {_TAG}\n" for u, i, rank, score in rows).encode()
 
 

@@ -1,4 +1,4 @@
-"""Tables of users: a column to divide them by, in the order of an evaluation's groups."""
+"""Tables of users: a column that divides users, in the order of an evaluation's groups."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from podium.types import Labels
 
 
 def user_column(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:
-    """Return the value of a column for each of the users that `labels` names.
+    """Return the value of a column for each user in `labels`.
 
     Parameters
     ----------
     source : path, frame or mapping of columns
-        A table with a row per user: see `podium.data`.
+        A table with one row per user, see `podium.data`.
     column : str
-        The column wanted.
+        The name of the column.
     labels : (n_groups,)
         Users, integers or strings.
     user : str, optional
-        Name of the user column, if it is not a usual one.
+        The name of the user column, if it is not a usual one.
 
     Returns
     -------
@@ -48,28 +48,28 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     >>> user_column({"user": [2, 1], "country": ["FR", "UK"]}, "country", np.array([1, 2, 3]))
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
-    wanted = Role(column, (column,))
-    table = open_table(source, "users table", (USER, wanted))
+    value_role = Role(column, (column,))
+    table = open_table(source, "users table", (USER, value_role))
     explicit = {"user": user, column: column}
-    found = resolve(table.names, (USER, wanted), explicit, table.name)
-    columns = table.fetch({found["user"]: "id", found[column]: "id"})
-    ids = to_ids(columns[found["user"]], found["user"], table)
-    wanted_ids = labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist())
-    shared = share(ids, wanted_ids)
+    column_of_role = resolve(table.names, (USER, value_role), explicit, table.name)
+    columns = table.fetch({column_of_role["user"]: "id", column_of_role[column]: "id"})
+    ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
+    label_ids = labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist())
+    shared = share(ids, label_ids)
     if len(ids):
-        sides = Side("the table", table.name, ids), Side("the truth", "the truth", wanted_ids)
+        sides = Side("the table", table.name, ids), Side("the truth", "the truth", label_ids)
         check_met(shared, "user", *sides)
     order = np.argsort(shared.left, kind="stable")
-    known = shared.left[order]
-    twice = np.flatnonzero(known[1:] == known[:-1])
-    if twice.size:
-        first = _check.label(shared.label(known[twice[0]]))
+    sorted_codes = shared.left[order]
+    repeated = np.flatnonzero(sorted_codes[1:] == sorted_codes[:-1])
+    if repeated.size:
+        first = _check.label(shared.label(sorted_codes[repeated[0]]))
         raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
-    values = _text(columns[found[column]])[order]
-    if not known.size:
+    values = _text(columns[column_of_role[column]])[order]
+    if not sorted_codes.size:
         return np.full(labels.size, "unknown")
-    place = find(known, shared.right)
-    return np.where(place < 0, "unknown", values[place])
+    position = find(sorted_codes, shared.right)
+    return np.where(position < 0, "unknown", values[position])
 
 
 def _text(values: Any) -> Labels:

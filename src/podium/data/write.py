@@ -1,7 +1,7 @@
-"""Writing tables: whole files or none.
+"""Writing tables: each file is written completely or not at all.
 
-Every file is written beside its place under another name and moved there when it is complete, so
-an interrupted run leaves the old file, or no file, and never half of one.
+Every file is written in a temporary folder beside its path and moved when it is complete. An
+interrupted run leaves the old file or no file, but no incomplete one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from podium.errors import ArgumentError, DataError
 
 @contextmanager
 def atomic(path: str | Path) -> Generator[Path]:
-    """Give a temporary path in the same folder that becomes `path` when the block succeeds.
+    """Yield a temporary path whose file replaces `path` when the block succeeds.
 
     Parameters
     ----------
     path : str or Path
         The file to write; an existing one is replaced.
 
+    Yields
+    ------
+    Path
+        The temporary path, with the same name.
+
     Raises
     ------
     DataError
-        If the folder does not exist or is not one that can be written to.
+        If the folder does not exist or is not writable.
 
     Examples
     --------
@@ -45,7 +50,7 @@ def atomic(path: str | Path) -> Generator[Path]:
     try:
         with replacing(target) as place:
             yield place
-    except BrokenPipeError:  # the reader of a pipe has gone, which is no fault of the path
+    except BrokenPipeError:  # the reader of a pipe has ended; the path is not at fault
         raise
     except OSError as error:
         raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
@@ -75,20 +80,20 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
-    """Write named columns to a file, whole or not at all.
+    """Write named columns to a file, completely or not at all.
 
     Parameters
     ----------
     columns : mapping of column name to (n_rows,)
         NumPy arrays, lists or Series.
     path : str or Path
-        Ends in .parquet, .csv, .tsv (each of the two also with .gz), .arrow or .feather. A device
-        or a pipe without a suffix, such as /dev/stdout, gets CSV.
+        The file. Its suffix is .parquet, .csv, .tsv (these two also with .gz), .arrow or .feather.
+        A device or pipe without a suffix, such as /dev/stdout, receives CSV.
 
     Raises
     ------
     ArgumentError
-        For another suffix, or columns that differ in length.
+        If the suffix is another one, or columns differ in length.
     DataError
         If the file can't be written.
 
@@ -102,7 +107,7 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     POLARS.enter()
     with atomic(target) as place:
         if packed:
-            # Without a name and a time in its header, equal tables give equal files.
+            # The gzip header contains no name and time, so that equal tables give equal files.
             with place.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
                 frame.write_csv(cast("IO[bytes]", file), separator=SEPARATORS[suffix])
         else:
@@ -110,25 +115,32 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
 
 
 def table_suffix(path: Path) -> tuple[str, bool]:
-    """Return the suffix of a table's format, and whether it is packed.
+    """Return the suffix of a table's format, and whether the file is compressed by gzip.
 
     Parameters
     ----------
     path : Path
         The file, device or pipe to write.
 
+    Returns
+    -------
+    suffix : str
+        The suffix without .gz; ".csv" for a device or pipe without a suffix.
+    is_packed : bool
+        Whether the suffix ends in .gz.
+
     Raises
     ------
     ArgumentError
-        If tables have no such suffix.
+        If the suffix is not one of a table.
     """
     if is_plain_stream(path):
         return ".csv", False
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if suffix not in _WRITERS or (packed and suffix not in SEPARATORS):
-        known = [*_WRITERS, *(f"{s}.gz" for s in SEPARATORS)]
-        raise ArgumentError(f"path must end in {_check.listed(known)}, got {path.name!r}.")
+        suffixes = [*_WRITERS, *(f"{s}.gz" for s in SEPARATORS)]
+        raise ArgumentError(f"path must end in {_check.listed(suffixes)}, got {path.name!r}.")
     return suffix, packed
 
 

@@ -1,9 +1,9 @@
-"""Executors: who does the tasks of a fit, and how many at a time.
+"""Executors: they run the tasks of a fit, several at a time.
 
-`map` does tasks that need nothing of each other; `hold` gives things to the workers, which keep
-them and do what they are asked, on values that other workers made. How many workers there are
-never changes a result: a fit divides its work by the data's shape, and seeds each task by what
-the task is.
+`map` runs independent tasks. `hold` gives objects to the workers, which keep them and run their
+methods on values that other workers computed. The number of workers never changes a result: a fit
+divides its work according to the shape of the data and derives the seed of each task from the
+task.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ __all__ = ["Executor", "Held", "Ray", "Threads", "WorkerLost", "or_threads"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load Ray when it is asked for: it is an extra."""
+    """Load Ray at first use, because it is an optional dependency."""
     if name == "Ray":
         from podium.executors.ray import Ray
 

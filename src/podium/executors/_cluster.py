@@ -1,4 +1,4 @@
-"""A Ray cluster from here: how to reach it, how large it is, and whether it has this podium."""
+"""A Ray cluster: connection, size, and a check of the versions of podium on its nodes."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ except ImportError:
     _check.extra("ray", "ray", "podium.executors.Ray")  # says how to install it
     raise
 
-PATIENCE = 60.0  # seconds in which a node has to answer, or a worker to begin
-_KNOCK = 5.0  # seconds in which an address has to accept a connection, and to answer
+PATIENCE = 60.0  # seconds in which a node must answer, or a worker must start
+_KNOCK = 5.0  # seconds in which an address must accept a connection and answer
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_SETTINGS = 4  # the frame that both sides of HTTP/2 begin with, which gRPC and so Ray speaks
-_CLIENT_PORT = 10001  # where "ray://HOST" leads
+_SETTINGS = 4  # the first frame of both sides of HTTP/2, which gRPC and therefore Ray uses
+_CLIENT_PORT = 10001  # the default port of "ray://HOST"
 
 
 def connect(address: str | None, n_workers: int | None) -> bool:
-    """Connect to a cluster, or start one; tell whether that was done here."""
-    anywhere = address in (None, "auto")
+    """Connect to a cluster or start one; return False if this process was already connected."""
+    any_cluster = address in (None, "auto")
     if ray.is_initialized():
-        if anywhere:
+        if any_cluster:
             return False
         raise ArgumentError(
             f"address {address!r}: this process has a Ray cluster already. Leave the address out "
             "to use that one, or call ray.shutdown() before."
         )
-    where = os.environ.get("RAY_ADDRESS") or "auto" if anywhere else str(address)
-    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
-    if where == "local":
+    target = os.environ.get("RAY_ADDRESS") or "auto" if any_cluster else str(address)
+    settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if target == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         n_processors = _local.processors() if n_workers is None else n_workers
-        ray.init("local", num_cpus=n_processors, include_dashboard=False, **quiet)
+        ray.init("local", num_cpus=n_processors, include_dashboard=False, **settings)
         return True
     advice = "Start one with `ray start --head`, or give 'local'."
     try:
-        _knock(where)
+        _knock(target)
         advice += " A cluster that wants a token wants RAY_AUTH_MODE=token here, too."
-        ray.init(where, **quiet)
-    except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as wrong:
+        ray.init(target, **settings)
+    except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as error:
         raise ArgumentError(
-            f"address {where!r}: no Ray cluster answers there ({first_line(wrong)}). {advice}"
+            f"address {target!r}: no Ray cluster answers there ({first_line(error)}). {advice}"
         ) from None
     return True
 
 
 def _knock(address: str) -> None:
-    """Raise if no Ray listens at an address: Ray itself would try for minutes."""
-    scheme, _, rest = address.rpartition("://")
+    """Raise if no Ray listens at an address, because Ray itself would retry for minutes."""
+    scheme, _, location = address.rpartition("://")
     if address == "auto" or scheme not in ("", "ray"):
         return
-    place = urlsplit(f"//{rest}")
-    port = place.port or (_CLIENT_PORT if scheme else None)
-    if place.hostname is None or port is None:
+    parts = urlsplit(f"//{location}")
+    port = parts.port or (_CLIENT_PORT if scheme else None)
+    if parts.hostname is None or port is None:
         raise ValueError("it wants HOST:PORT")
-    with socket.create_connection((place.hostname, port), timeout=_KNOCK) as line:
+    with socket.create_connection((parts.hostname, port), timeout=_KNOCK) as connection:
         if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
-            _greet(line)
+            _greet(connection)
 
 
 def _greet(line: socket.socket) -> None:
-    """Raise unless the other side answers as a server of gRPC does."""
+    """Raise unless the other side answers like a gRPC server."""
     line.sendall(_GREETING)
     try:
         with line.makefile("rb") as answers:
@@ -83,17 +83,17 @@ def _greet(line: socket.socket) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or what it is."""
+    """Return the first line of an error's message, or the error's type if the message is empty."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def processors() -> int:
-    """Return how many processors the cluster has now."""
+    """Return the current number of processors of the cluster."""
     return int(ray.cluster_resources().get("CPU", 0))
 
 
 def number_of_workers(asked: int | None, there: int) -> int:
-    """Return the number of workers: what was asked for, or what is there."""
+    """Return the number of workers: the requested number, or all processors of the cluster."""
     if there < (asked or 1):
         raise ArgumentError(
             f"n_workers={asked or 1}, but the cluster has {there} processors. Ask for fewer, or "
@@ -103,30 +103,33 @@ def number_of_workers(asked: int | None, there: int) -> int:
 
 
 def refuse_other_versions() -> None:
-    """Raise if a node has no podium or another version: its bits would be others."""
+    """Raise if a node lacks podium or has another version, whose results could differ."""
 
-    def version() -> str:  # in a function, so that it travels as code and needs no podium there
+    def version() -> str:  # a local function is sent as code, so the node needs no podium
         try:
             import podium
         except ImportError:
             return "none"
         return podium.__version__
 
-    ask, nodes = ray.remote(version), [node for node in ray.nodes() if node["Alive"]]
-    there = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
-    calls = [ask.options(num_cpus=0, scheduling_strategy=place).remote() for place in there]
+    remote_version, nodes = ray.remote(version), [node for node in ray.nodes() if node["Alive"]]
+    strategies = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
+    calls = [
+        remote_version.options(num_cpus=0, scheduling_strategy=strategy).remote()
+        for strategy in strategies
+    ]
     ray.wait(calls, num_returns=len(calls), timeout=PATIENCE)
     for node, call in zip(nodes, calls, strict=True):
         try:
-            found = ray.get(call, timeout=0)
+            node_version = ray.get(call, timeout=0)
         except (exceptions.GetTimeoutError, exceptions.RayError):
-            continue  # it has gone, or hardly lives: a worker that begins there says it again
-        if found != podium.__version__:
-            refuse_node(node["NodeManagerAddress"], found)
+            continue  # the node was lost or is slow; workers check the version again
+        if node_version != podium.__version__:
+            refuse_node(node["NodeManagerAddress"], node_version)
 
 
 def refuse_node(node: str, found: str) -> NoReturn:
-    """Raise that a node has another podium than this."""
+    """Raise an error for a node with another version of podium."""
     raise ArgumentError(
         f"address: the node {node} has podium {found}, and here is {podium.__version__}. Install "
         "the same version on all nodes."

@@ -16,14 +16,14 @@ R = TypeVar("R")
 
 
 class Threads:
-    """Threads of this process; they share its memory, so nothing is copied.
+    """Threads of this process. They share its memory, so nothing is copied.
 
-    They run at the same time where tasks release the interpreter's lock, as compiled kernels do.
+    They run in parallel if the tasks release the interpreter's lock, as compiled kernels do.
 
     Parameters
     ----------
     n_workers : int, optional
-        Threads at a time; as many as this process has processors without it.
+        The number of threads. By default, the number of processors that this process can use.
 
     Examples
     --------
@@ -32,28 +32,28 @@ class Threads:
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
-        asked = _check.cutoff(n_workers, name="n_workers", required=False)
-        self.n_workers = processors() if asked is None else asked
+        n_requested = _check.cutoff(n_workers, name="n_workers", required=False)
+        self.n_workers = processors() if n_requested is None else n_requested
 
     def put(self, value: T) -> T:
-        """Return the value: threads find it where it is."""
+        """Return the value itself, because threads share memory."""
         return value
 
     def get(self, references: list[Any]) -> list[Any]:
-        """Return values: of calls once they are made, and others as they are."""
+        """Return the values of references; wait for those that are results of calls."""
         return [_value(reference) for reference in references]
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
         """Return ``function(task, *shared)`` for each task, in the tasks' order.
 
-        After an interrupt or an error no new task begins, and those that run are waited for.
+        After an interrupt or an error no new task starts, and running tasks are waited for.
         """
-        todo = list(tasks)
-        n_threads = min(self.n_workers, len(todo))
+        task_list = list(tasks)
+        n_threads = min(self.n_workers, len(task_list))
         if n_threads < 2:
-            return [function(task, *shared) for task in todo]
+            return [function(task, *shared) for task in task_list]
         with ThreadPoolExecutor(n_threads) as pool:
-            results = [pool.submit(function, task, *shared) for task in todo]
+            results = [pool.submit(function, task, *shared) for task in task_list]
             try:
                 return [result.result() for result in results]
             except BaseException:
@@ -61,12 +61,12 @@ class Threads:
                 raise
 
     def hold(self, things: Sequence[Any]) -> _Held:
-        """Keep things here; their calls run in this executor's number of threads."""
+        """Hold objects in this process; their calls run in up to `n_workers` threads."""
         return _Held(things, min(self.n_workers, len(things)))
 
 
 class _Held:
-    """Things of this process. Each waits for its last call before it does the next."""
+    """Objects in this process. Each object waits for its previous call before it runs the next."""
 
     def __init__(self, things: Sequence[Any], n_threads: int) -> None:
         self._things = list(things)
@@ -74,25 +74,25 @@ class _Held:
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def call(self, number: int, method: str, *arguments: Any) -> Any:
-        """Do it at once in one thread; with several, when threads and arguments are free."""
+        """Run the method now without a pool, or else when a thread and the arguments are free."""
         function = getattr(self._things[number], method)
         if self._pool is None:
             return function(*arguments)
-        made = self._pool.submit(_after, self._last[number], function, arguments)
-        self._last[number] = made
-        return made
+        future = self._pool.submit(_after, self._last[number], function, arguments)
+        self._last[number] = future
+        return future
 
     def release(self) -> None:
-        """Wait for what runs, and begin nothing more."""
+        """Wait for running calls and start no others."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _after(previous: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call a function once what it needs is there.
+    """Call a function when the previous call and the arguments are complete.
 
-    No deadlock: threads take calls in the order they were made in, and a call needs only earlier
-    ones, so the earliest that has not ended always has all it needs.
+    This cannot deadlock: threads take calls in the order of submission, and a call needs only
+    earlier ones, so that the earliest unfinished call can always run.
     """
     _value(previous)
     return function(*[_value(argument) for argument in arguments])
@@ -103,7 +103,7 @@ def _value(reference: Any) -> Any:
 
 
 def or_threads(executor: Executor | None) -> Executor:
-    """Return an executor, or threads on all of this process's processors where there is none."""
+    """Return the executor, or if it is None, threads on all processors of this process."""
     if executor is None:
         return Threads()
     if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
@@ -114,7 +114,7 @@ def or_threads(executor: Executor | None) -> Executor:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process can use."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What every executor can do."""
+"""The interface of all executors."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ R = TypeVar("R")
 
 
 class Held(Protocol):
-    """Things that live with the workers: each stays where it is, and does its calls in order."""
+    """Objects held by the workers. Each object stays on one worker and runs its calls in order."""
 
     def call(self, number: int, method: str, *arguments: Any) -> Any:
-        """Ask a thing to do something, without waiting; return a reference to what it returns.
+        """Start a method of an object without waiting; return a reference to its result.
 
-        Arguments may be references, which the thing receives as values once they are there: it
-        may be another worker that makes them.
+        Arguments may be references, also to results of other workers. The object receives their
+        values when these exist.
         """
         ...
 
     def release(self) -> None:
-        """End it all: calls that have not begun never do, and those that run are ended."""
+        """Release the workers. Pending calls are dropped; running ones are ended or waited for."""
         ...
 
 
 class Executor(Protocol):
-    """Does tasks that do not depend on each other, some at a time; holds things that do."""
+    """Runs independent tasks, several at a time, and holds objects on the workers."""
 
     @property
     def n_workers(self) -> int:
-        """Tasks that may run at a time."""
+        """The maximum number of simultaneous tasks."""
         ...
 
     def put(self, value: Any) -> Any:
@@ -38,23 +38,23 @@ class Executor(Protocol):
         ...
 
     def get(self, references: list[Any]) -> list[Any]:
-        """Return the values that references stand for, once all are there.
+        """Return the values of references when all exist.
 
         Raises
         ------
         WorkerLost
-            If a worker went before it had made one.
+            If a worker was lost before it computed one of them.
         """
         ...
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
         """Return ``function(task, *shared)`` for each task, in the tasks' order.
 
-        All tasks have ended when it returns, or raises what one of them raised. Functions are of
-        a module, so that another process finds them.
+        All tasks have ended when it returns or raises the error of a task. Functions must be
+        defined in a module, so that another process can import them.
         """
         ...
 
     def hold(self, things: Sequence[Any]) -> Held:
-        """Give things to the workers, neighbours to one where there are more things."""
+        """Give objects to the workers; neighbours share a worker if there are more objects."""
         ...

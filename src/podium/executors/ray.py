@@ -1,4 +1,4 @@
-"""Tasks on a Ray cluster: processes on this machine, or on many."""
+"""Tasks on a Ray cluster: processes on this machine, or on several machines."""
 
 from __future__ import annotations
 
@@ -27,35 +27,36 @@ R = TypeVar("R")
 class Ray:
     """Processes of a Ray cluster.
 
-    Things that `hold` is given live in actors, one a worker; what they make goes from worker to
-    worker through Ray's object stores, not through this process.
+    Objects that `hold` receives live in actors, one per worker. Their results are sent from worker
+    to worker through Ray's object stores, not through this process.
 
     Parameters
     ----------
     address : str, optional
-        Of a cluster: "HOST:PORT", "ray://HOST:PORT", or "auto" for the one that runs on this
-        machine or that RAY_ADDRESS names. "local" starts Ray here, until the executor is closed.
-        Without it, the cluster that this process is connected to, or else as "auto".
+        The address of a cluster: "HOST:PORT", "ray://HOST:PORT", or "auto" for the cluster that
+        runs on this machine or that RAY_ADDRESS names. "local" starts Ray on this machine until the
+        executor is closed. By default, the cluster to which this process is connected, or else
+        "auto".
     n_workers : int, optional
-        Actors or tasks at a time, each with a processor of its own; as many as the cluster has
-        processors without it.
+        The number of actors or simultaneous tasks, each with one processor. By default, the number
+        of processors of the cluster.
 
     Raises
     ------
     MissingExtraError
         If Ray is not installed.
     ArgumentError
-        If no cluster is found, or it has fewer processors than were asked for, or a node has no
-        podium, or another version of it.
+        If no cluster is found, it has fewer processors than n_workers, or a node lacks podium or
+        has another version of it.
 
     Warns
     -----
     PodiumWarning
-        If workers did not begin in time, and those that did go on without them.
+        If some workers did not start in time and the fit continues with the others.
 
     Notes
     -----
-    The bits of a result are promised for processors of one type, wherever they are.
+    Results are bitwise equal if all processors are of one type.
 
     Examples
     --------
@@ -64,18 +65,18 @@ class Ray:
     """
 
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
-        asked = _check.cutoff(n_workers, name="n_workers", required=False)
-        self._connected_here = _cluster.connect(address, asked)
+        n_requested = _check.cutoff(n_workers, name="n_workers", required=False)
+        self._connected_here = _cluster.connect(address, n_requested)
         self._closed = False
         try:
             _cluster.refuse_other_versions()
-            self.n_workers = _cluster.number_of_workers(asked, _cluster.processors())
+            self.n_workers = _cluster.number_of_workers(n_requested, _cluster.processors())
         except BaseException:
             self.close()
             raise
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return the executor."""
         return self
 
     def __exit__(
@@ -88,7 +89,7 @@ class Ray:
         self.close()
 
     def close(self) -> None:
-        """End the connection, if this executor made it; and the cluster, if it is "local"."""
+        """Close the connection if this executor opened it, and stop a "local" cluster."""
         if self._connected_here:
             ray.shutdown()
         self._connected_here, self._closed = False, True
@@ -99,12 +100,12 @@ class Ray:
         return ray.put(value)
 
     def get(self, references: list[Any]) -> list[Any]:
-        """Return the values that references stand for; arrays among them may only be read.
+        """Return the values of references; arrays among them are read-only.
 
         Raises
         ------
         WorkerLost
-            If an actor, or the node that it was on, has gone.
+            If an actor or its node was lost.
         """
         try:
             return ray.get(references)
@@ -112,14 +113,15 @@ class Ray:
             raise _meant(error) from None
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
-        """Return ``function(task, *shared)`` for each task; `shared` is sent to a node once.
+        """Return ``function(task, *shared)`` for each task; `shared` is sent to each node once.
 
-        After an interrupt or an error no new task begins, and those that run are waited for: Ray
-        aborts a process that cancels a task which is about to end (seen with 2.60).
+        After an interrupt or an error no new task starts, and running tasks are waited for. They
+        are not cancelled, because Ray aborts a process that cancels a task which is about to end
+        (seen with 2.60).
         """
         self._refuse_closed()
         remote = ray.remote(_call).options(num_cpus=1)
-        sent = [ray.put(value) for value in (function, *shared)]
+        references = [ray.put(value) for value in (function, *shared)]
         results: list[Any] = []
         running: list[Any] = []
         try:
@@ -127,7 +129,7 @@ class Ray:
                 if len(running) == self.n_workers:
                     ended, running = ray.wait(running)
                     self.get(ended)
-                results.append(remote.remote(task, *sent))
+                results.append(remote.remote(task, *references))
                 running.append(results[-1])
             return self.get(results)
         except BaseException:
@@ -136,7 +138,7 @@ class Ray:
             raise
 
     def hold(self, things: Sequence[Any]) -> _Held:
-        """Give things to actors, neighbours to one, and wait until they have them."""
+        """Give objects to actors, neighbours to the same one, and wait until they are stored."""
         self._refuse_closed()
         workers = _begin(min(self.n_workers, len(things)))
         homes = [workers[i * len(workers) // len(things)] for i in range(len(things))]
@@ -149,13 +151,13 @@ class Ray:
         return held
 
     def _refuse_closed(self) -> None:
-        """Raise after `close`: Ray would start a cluster of its own, with other settings."""
+        """Raise if the executor is closed: Ray would start a new cluster with other settings."""
         if self._closed:
             raise ArgumentError("executor is closed. Make another Ray(…), or fit inside its with.")
 
 
 class _Held:
-    """Things in actors. An actor does its calls one at a time, in the order they came in."""
+    """Objects in actors. An actor runs its calls one at a time, in the order of arrival."""
 
     def __init__(self, workers: list[Any], homes: list[Any]) -> None:
         self._workers, self._homes = workers, homes
@@ -168,13 +170,13 @@ class _Held:
 
 
 class _Worker:
-    """What an actor is: things by their numbers."""
+    """The class of the actors: objects by their numbers."""
 
     def __init__(self) -> None:
         self._things: dict[int, Any] = {}
 
     def ready(self) -> tuple[str, str]:
-        """Return where it is: the node's name, and podium's version there."""
+        """Return the id of the actor's node, and podium's version on it."""
         return ray.get_runtime_context().get_node_id(), podium.__version__
 
     def take(self, number: int, thing: Any) -> None:
@@ -185,53 +187,52 @@ class _Worker:
 
 
 def _begin(n_workers: int) -> list[Any]:
-    """Start actors that are never restarted, and no call of theirs twice; return those that began.
+    """Start actors without restarts or retried calls; return those that started.
 
-    Neighbours in the list share a node where they can: what passes from one to the next then
-    stays there.
+    Neighbours in the list share a node if possible, so that values passed between them stay on it.
     """
     actor = ray.remote(_Worker).options(
         num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
     )
     workers = [actor.remote() for _ in range(n_workers)]
     try:
-        places = _places([worker.ready.remote() for worker in workers])
+        nodes = _places([worker.ready.remote() for worker in workers])
     except BaseException:
         _kill(workers)
         raise
-    _kill([worker for worker, place in zip(workers, places, strict=True) if place is None])
-    begun = [(place, i) for i, place in enumerate(places) if place is not None]
-    return [workers[i] for _, i in sorted(begun)]
+    _kill([worker for worker, node in zip(workers, nodes, strict=True) if node is None])
+    started = [(node, i) for i, node in enumerate(nodes) if node is not None]
+    return [workers[i] for _, i in sorted(started)]
 
 
 def _places(calls: list[Any]) -> list[str | None]:
-    """Return the nodes of the workers that begin in time, None of the others.
+    """Return the nodes of the workers that start in time, None for the others.
 
-    Soon after a loss a cluster still counts on a node that has gone, and places workers there: no
-    more are waited for than it has processors by then.
+    Soon after a node is lost, a cluster still counts its processors and assigns workers to them.
+    Therefore at most as many workers are awaited as the cluster currently has processors.
     """
     end = monotonic() + _cluster.PATIENCE
     while True:
         ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
-        places = [_place(call) for call in calls]
-        n_begun = sum(place is not None for place in places)
-        wanted = min(len(calls), _cluster.processors())
-        if len(ended) == len(calls) or n_begun >= max(wanted, 1) or monotonic() > end:
+        nodes = [_place(call) for call in calls]
+        n_begun = sum(node is not None for node in nodes)
+        n_expected = min(len(calls), _cluster.processors())
+        if len(ended) == len(calls) or n_begun >= max(n_expected, 1) or monotonic() > end:
             break
     if not n_begun:
         raise NoWorkerError(_none_began(calls, n_failed=len(ended)))
-    if n_begun < wanted:
+    if n_begun < n_expected:
         warnings.warn(
-            f"{n_begun} of {wanted} Ray workers began; the fit goes on with them. Look at `ray "
+            f"{n_begun} of {n_expected} Ray workers began; the fit goes on with them. Look at `ray "
             "status`: are the processors taken?",
             PodiumWarning,
             stacklevel=2,
         )
-    return places
+    return nodes
 
 
 def _none_began(calls: list[Any], n_failed: int) -> str:
-    """Return what to say where no worker has begun: all have failed, or time is up."""
+    """Return the message if no worker has started: all have failed, or the time is over."""
     if n_failed == len(calls):
         return f"No worker began: all {n_failed} ended at once{_reason(calls)}."
     return (
@@ -241,7 +242,7 @@ def _none_began(calls: list[Any], n_failed: int) -> str:
 
 
 def _place(call: Any) -> str | None:
-    """Return the node of a worker that has begun; refuse one of another version."""
+    """Return the node of a worker that has started, None for another; raise for another version."""
     try:
         node, version = ray.get(call, timeout=0)
     except (exceptions.GetTimeoutError, exceptions.RayError):
@@ -252,7 +253,7 @@ def _place(call: Any) -> str | None:
 
 
 def _reason(calls: list[Any]) -> str:
-    """Return why the first worker that failed did, in parentheses."""
+    """Return the error of the first worker that failed, in parentheses."""
     for call in calls:
         try:
             ray.get(call, timeout=0)
@@ -273,17 +274,17 @@ def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
 
 
 def _meant(error: exceptions.RayError) -> BaseException:
-    """Return what a task raised, or WorkerLost where it had no chance to."""
+    """Return the error that a task raised, or WorkerLost if the task was interrupted."""
     cause: BaseException = error
     while isinstance(cause, exceptions.RayTaskError) and cause.cause is not None:
         cause = cause.cause
-    lost = (
+    loss_errors = (
         exceptions.RayActorError,
         exceptions.ObjectLostError,
         exceptions.WorkerCrashedError,
         exceptions.NodeDiedError,
         exceptions.LocalRayletDiedError,
     )
-    if isinstance(cause, lost):
+    if isinstance(cause, loss_errors):
         return WorkerLost(f"A worker of the cluster has gone ({_cluster.first_line(cause)}).")
     return cause
