@@ -1,6 +1,6 @@
 # make demo    show podium's main job on real data
-# make test    run the tests
-# make check   everything that a change must pass
+# make test    run the tests, without the long ones
+# make check   everything that a change must pass: all tests, coverage, lint, types, layers, wheel
 # make bench   time podium beside its peers
 #
 # Needs Python >= 3.11 and make, no compiler. The first target that needs .venv creates it; a
@@ -18,7 +18,7 @@ INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolati
 # Where `make bench` has made RecTools' environment, the parity tests ask RecTools itself.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
-.PHONY: help demo test check lint types layers wheel bench format clean
+.PHONY: help demo test test-all check lint types layers wheel bench format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,10 +27,15 @@ help:
 demo: $(VENV)/.demo
 	$(BIN)/podium demo --out demo-report
 
+# One process per processor, in random order; the laws with fewer examples each.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto -m "not long" --hypothesis-profile=quick
 
-check: test lint types layers wheel
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
+
+check: test-all lint types layers wheel
+	$(BIN)/python -m coverage report --skip-covered | tail -1
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --quiet

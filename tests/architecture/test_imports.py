@@ -211,5 +211,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert _loaded(code) & HEAVY == set()
 
 
+@pytest.mark.long
 def test_heavy_package_would_be_seen() -> None:
     assert _loaded("from podium import metrics; metrics.make_scorer") & HEAVY >= {"sklearn"}

@@ -91,6 +91,7 @@ def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> No
     assert again["designs"][0]["n_scored"] != found["designs"][0]["n_scored"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("known", [(), PILOT])
 def test_table_fits_and_says_what_is_enough(podium: Callable[..., Any], known: tuple[str]) -> None:
     done = podium("plan", *ASKED, *known)

@@ -84,6 +84,7 @@ def estimated(podium: Callable[..., Any]) -> Callable[..., tuple[dict[str, Any],
     return run
 
 
+@pytest.mark.long
 def test_table_and_model_give_the_ranks_among_the_listed(
     estimated: Callable[..., Any], model: Factorization
 ) -> None:

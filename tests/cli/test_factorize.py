@@ -131,6 +131,7 @@ def test_threads_change_nothing(podium: Run) -> None:
     assert Path("one").read_bytes() == Path("three").read_bytes()
 
 
+@pytest.mark.long
 def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
     done = podium(*FIT, "--valid", "valid.csv", "--eval-metric", "recall@5", "--epochs", "12")
     model = Factorization.load("model")
@@ -296,6 +297,7 @@ main(["factorize", "pairs.csv", "--factors", "4", "--epochs", "1000000", "--out"
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: str) -> None:
     with subprocess.Popen(
@@ -470,6 +472,7 @@ def test_missing_ray_is_told_how_to_install(podium: Run, monkeypatch: pytest.Mon
     assert re.search(r"pip install .podium\[ray\]", done.message), done.message
 
 
+@pytest.mark.long
 def test_ray_makes_the_same_bits(podium: Run) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
     argv = ("factorize", "pairs.csv", "--factors", "4", "--epochs", "2", "--blocks", "2")

@@ -268,6 +268,7 @@ main(["train", "train.csv", "-o", "model", "--loss", "pap-avg", "-k", "2", "--tu
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_leaves_the_table_of_what_was_tried(jobs: str) -> None:
     process = subprocess.Popen(

@@ -57,6 +57,7 @@ def numbers(result, folder) -> dict[str, Any]:
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_demo_writes_every_file_and_nothing_else(result, folder):
     runs = {run_file(name) for name in METHODS}
     assert {p.name for p in folder.iterdir()} == runs | {
@@ -143,6 +144,7 @@ def test_demo_counts_its_steps(result, seen):
     assert {t for _, t, _ in seen} == {total}
 
 
+@pytest.mark.long
 def test_demo_repeats_to_the_same_bits(result, small):
     again = demo.run(None, shop=small)
     assert "path" not in again

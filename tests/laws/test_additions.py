@@ -172,6 +172,7 @@ def test_recommender_recommends_ranks_and_is_loaded(tmp_path: Path) -> None:
 # --- The laws -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "files"),
     [

@@ -21,7 +21,7 @@ from podium.testing import oracles
 from podium.testing.strategies import Case, all_measures, cases
 from podium.types import PerGroup
 
-LAW = settings(max_examples=40)
+LAW = settings()  # the examples of the profile
 STRICT_RULES = ("worst", "best", "id")
 CLOSE = {"rtol": 1e-12, "atol": 1e-15}
 

@@ -89,6 +89,7 @@ def test_scores_however_far_apart(kind: Any, sigma: Any, spread: float) -> None:
         assert_same(losses.RoBiRank(kind, sigma), (scores, relevance, qid), rtol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "sigma"), FORMS)
 def test_long_lists_take_several_logarithms(kind: Any, sigma: Any) -> None:
     """Above 512 rows the product of 1 + 2^-|d| is taken in parts; beyond 1024 it would overflow."""

@@ -272,6 +272,7 @@ def test_convergence_warnings_of_cells_are_silent(toy, recipe, tmp_path, monkeyp
     assert len(reproduce(recipe, tmp_path).cells) == 6
 
 
+@pytest.mark.long
 def test_processes_side_by_side_find_the_same(tmp_path):
     one = reproduce("pap-table2", tmp_path / "one", repeats=2)
     two = reproduce("pap-table2", tmp_path / "two", repeats=2, jobs=2)

@@ -135,6 +135,7 @@ def test_results_tell_what_was_fitted(cells: dict[str, Any]) -> None:
         assert 0.0 < result["cost"] < 1.0  # less than equal scores cost
 
 
+@pytest.mark.long
 def test_fit_in_a_process_of_its_own_is_the_same_fit(cells: dict[str, Any]) -> None:
     cell, result = next(iter(cells.items()))
     alone = in_process(study.asked(small(), cell))

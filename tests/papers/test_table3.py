@@ -68,6 +68,7 @@ def done() -> tuple[Recipe, dict[str, Mapping[str, Any]]]:
         return recipe, {cell: table3.run(recipe, context, cell) for cell in table3.cells(recipe)}
 
 
+@pytest.mark.long
 def test_every_method_runs_under_each_of_its_protocols(done: Any) -> None:
     _, cells = done
     asked = [parts(cell) for cell in cells if "seed" in cell]
@@ -233,6 +234,7 @@ def test_an_unknown_method_or_data_set_is_named() -> None:
 SHORT = ["GD-avg", "SVM-pAUC", "Greedy", "SGD@k-avg", "Select"]
 
 
+@pytest.mark.long
 def test_citation_runs_from_its_files(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     for seed, name in enumerate(citation.FILES):

@@ -46,6 +46,7 @@ def test_recipe_names_losses_that_there_are() -> None:
     assert all(k < n for n, k in recipe.parameters["sizes"])
 
 
+@pytest.mark.long
 def test_every_claim_is_judged(cells: dict[str, Any]) -> None:
     recipe = small()
     found = judge(recipe, study.STUDY.fold(recipe, cells))

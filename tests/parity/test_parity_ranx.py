@@ -88,6 +88,7 @@ def peer(ranx: Any, qrels: Table, run: Table, name: str) -> Any:
     return np.asarray(found)
 
 
+@pytest.mark.long
 def test_every_measure_of_every_query(ranx: Any) -> None:
     qrels, run = tables()
     for name, text in MEASURES.items():

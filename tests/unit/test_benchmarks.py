@@ -13,6 +13,7 @@ from benchmarks.__main__ import PARTS
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_part_runs_on_a_little_data(part: str) -> None:
     done = subprocess.run(

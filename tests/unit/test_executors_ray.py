@@ -191,6 +191,7 @@ def _is_gone(process: int) -> bool:
     return state == "Z"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
     fitted = _model().fit(_likes(), executor=_ray(n_workers))
@@ -200,6 +201,7 @@ def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
     assert folded.tobytes() == fitted.fold_in(new, executor=Threads(1)).tobytes()
 
 
+@pytest.mark.long
 def test_judged_fit_of_exact_costs_is_that_of_one_thread(cluster: Any) -> None:
     model, one = _model(xi="exact"), _model(xi="exact")
     model.fit(_likes(), eval_set=_held_out(), executor=_ray(3))
@@ -208,6 +210,7 @@ def test_judged_fit_of_exact_costs_is_that_of_one_thread(cluster: Any) -> None:
     assert len(model.history_["validation"]) == N_PASSES
 
 
+@pytest.mark.long
 def test_parts_stay_and_blocks_go_from_worker_to_worker(cluster: Any, tmp_path: Path) -> None:
     watched = _Watched(_ray(2), tmp_path / "log")
     _model().fit(_likes(), executor=watched)
@@ -225,6 +228,7 @@ def test_parts_stay_and_blocks_go_from_worker_to_worker(cluster: Any, tmp_path: 
     assert homes["2"] == homes["3"] != homes["0"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["in a pass", "between passes"])
 def test_worker_that_dies_is_replaced_and_no_call_is_made_twice(
     cluster: Any, tmp_path: Path, moment: str
@@ -254,6 +258,7 @@ def test_worker_that_dies_is_replaced_and_no_call_is_made_twice(
     )
 
 
+@pytest.mark.long
 def test_node_that_dies_in_a_pass_leaves_its_work_to_the_others(
     cluster: Any, tmp_path: Path
 ) -> None:
@@ -282,6 +287,7 @@ def interruptible() -> Generator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.long
 def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
     cluster: Any, tmp_path: Path, interruptible: None
 ) -> None:
@@ -303,6 +309,7 @@ def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
     assert _until(lambda: all(_is_gone(process) for process in watched.processes()))
 
 
+@pytest.mark.long
 def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_path: Path) -> None:
     path = tmp_path / "fit.checkpoint"
     stops = [(_ray(2), 1), (Threads(2), 2)]
@@ -454,6 +461,7 @@ class _Deadly:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_worker_that_dies_as_it_takes_a_part_is_replaced(cluster: Any, tmp_path: Path) -> None:
     class Dying(_Watched):
         def hold(self, things: Any) -> Any:

@@ -66,6 +66,7 @@ def test_ray_page_models_what_its_table_says() -> None:
     assert choose_n_blocks(1_129_318, 386_133, 49_824_519, 64) == columns[0]
 
 
+@pytest.mark.long
 def test_python_of_the_ray_page_runs() -> None:
     pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
     rng = np.random.default_rng(0)

@@ -129,12 +129,14 @@ def forked(folder: Path, before: str, *afterwards: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_use_of_lost_threads_is_refused(files: Path) -> None:
     said = forked(files, "csv", *POLARS, *NO_THREADS)
     refused = [f"{after} {LOST.format('Polars')}" for after in POLARS]
     assert said == [*refused, *(f"{after} {WELL}" for after in NO_THREADS)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["nothing", "arrays"])
 def test_threads_begin_in_a_process_forked_before_they_did(files: Path, before: str) -> None:
     every = (*POLARS, *NO_THREADS)
@@ -147,6 +149,7 @@ def test_threads_that_other_code_began_are_lost_too(files: Path) -> None:
     assert said == [f"csv {LOST.format('Polars')}", f"frames {WELL}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["one thread", "two threads"])
 def test_lost_threads_of_boosting_are_refused(files: Path, before: str) -> None:
     pytest.importorskip("lightgbm", reason="LightGBM is absent: pip install 'podium[boosting]'")

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", [("losses", "metrics"), ("commands",)], ids="-".join)
 def test_results_are_those_of_the_record(parts: tuple[str, ...]) -> None:
     """Digests and last digits may be those of another processor."""

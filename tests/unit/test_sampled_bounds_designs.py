@@ -37,6 +37,7 @@ def test_bounds_hold_where_ranks_depend_on_the_catalogue(
     assert low <= share <= high < share + 0.3
 
 
+@pytest.mark.long
 def test_bounds_hold_the_truth_of_many_catalogues_as_often_as_they_say() -> None:
     rng, held = np.random.default_rng(2), 0
     for _ in range(30):

@@ -30,6 +30,7 @@ def test_samples_that_grow_past_800_keep_narrow_bounds() -> None:
     assert low <= np.mean(exact <= 10) <= high < 0.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replacement", [True, False])
 def test_samples_of_most_items_have_bounds(replacement: bool) -> None:
     exact = exact_ranks(400)

@@ -354,6 +354,7 @@ def pair(n_users: int, seed: int, apart: bool) -> tuple[SampledRanks, SampledRan
     return a, simulate_ranks(better, N_ITEMS, N_NEGATIVES, seed=seed + 1000 * apart)
 
 
+@pytest.mark.long
 def test_errors_of_the_default_are_those_of_simulated_evaluations() -> None:
     """Of an estimate, and of a difference between models; some is left open that does not vary."""
     found: list[list[float]] = []
@@ -368,6 +369,7 @@ def test_errors_of_the_default_are_those_of_simulated_evaluations() -> None:
     assert 0.9 < error_of_gain.mean() / gain.std(ddof=1) < 1.6
 
 
+@pytest.mark.long
 def test_influences_are_what_users_drawn_again_move() -> None:
     a, b = pair(400, seed=0, apart=False)
     drawn = resampled(Smooth(), [a, b], [parse("recall@5")], 150, seed=0)[:, :, 0]

@@ -40,6 +40,7 @@ def steep(n_items: int, seed: int) -> SampledRanks:
     return simulate_ranks(lognormal(n_items, n_items / 20, 1.5, seed), n_items, 99, seed=seed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_items", [3706, 100_000])
 def test_intervals_lie_inside_the_bounds_in_the_order_of_measures(n_items: int) -> None:
     names = dict.fromkeys([*RISING, *(name for pair in ORDERED for name in pair)])

@@ -150,6 +150,7 @@ def test_simulation_agrees_with_the_sums() -> None:
         assert other.std_error == pytest.approx(one.std_error, rel=0.15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("known", [{"expect": 0.1}, {"pilot": pilot(1000)}])
 def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[str, Any]) -> None:
     """Under each shape; 40 repeats know an error to 11 %."""
@@ -242,6 +243,7 @@ def test_too_few_users_are_told_how_many_it_takes() -> None:
     assert not fewer.everything.reaches
 
 
+@pytest.mark.long
 def test_sample_can_be_nearer_than_ranking_all_items() -> None:
     """Of 50 users: the estimate is drawn to smooth shapes, and .030 by chance is not so smooth."""
     found = plan(10_000, 50, "recall@9", 0.02)

@@ -263,6 +263,7 @@ def test_intervals_hold_the_estimate(level: float) -> None:
             assert low <= found.expect(measure) <= high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_items", [3706, 100_000])
 def test_adversarial_ranks_stay_inside_the_identification_bounds(n_items: int) -> None:
     rng = np.random.default_rng(2)

@@ -31,6 +31,7 @@ def targets(shift: float, alike: bool, n_each: int, seed: int) -> SampledRanks:
     return simulate_ranks(exact, N_ITEMS, N_NEGATIVES, user=user, seed=seed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_each", "alike"), [(1, False), (8, False), (8, True)])
 def test_errors_are_what_users_and_draws_let_estimates_vary(n_each: int, alike: bool) -> None:
     """At least the deviation over simulations, and less than twice: priors leave more open."""
@@ -101,6 +102,7 @@ def test_part_of_a_correlation_lies_between() -> None:
     assert n_observed(ranks) == pytest.approx(1 / (1 / 4 + share * (1 / 2 - 1 / 4)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_items", [300, 1000])
 @pytest.mark.parametrize("missing", [0.1, 3, 2, 1])
 def test_cells_without_replacement_have_the_mean_chances_of_their_ranks(

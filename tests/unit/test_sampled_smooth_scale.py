@@ -86,6 +86,7 @@ def test_columns_are_numbered_by_design_with_those_that_nobody_had() -> None:
     assert users.tolist() == [[3.0, 3, 3] + [1.0] * (designs.size - 3)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flat", [1 / 300, 1 / 15])
 def test_very_many_users_and_items_are_fitted(flat: float) -> None:
     """Steps from a flat density are far too long here: the search has to come nearer first."""

@@ -158,6 +158,7 @@ def fingerprints(n_threads: int) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_every_solver_gives_the_same_bits_for_one_thread_and_two() -> None:
     one = fingerprints(1)
     assert len(one.splitlines()) == 12

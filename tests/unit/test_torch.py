@@ -292,6 +292,7 @@ def test_missing_torch_is_answered_with_the_command(monkeypatch: pytest.MonkeyPa
         as_torch("softmax")
 
 
+@pytest.mark.long
 def test_torch_is_loaded_by_use_alone() -> None:
     code = (
         "import sys, podium, podium.rankers, podium.torch\n"
