@@ -1,4 +1,4 @@
-"""What the papers add to podium's registries; imported at the first name that those lack."""
+"""Registration of the papers' rankers and losses, imported at the first unknown name."""
 
 from __future__ import annotations
 
