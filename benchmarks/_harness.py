@@ -82,30 +82,32 @@ def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
     """
     if _SMALL:
         return _here(module, ["--entry", entry, *options])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, "--entry", entry, *options],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
     )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        if last.startswith(("ModuleNotFoundError: ", "ImportError: ")):
-            return last.partition(": ")[2]
-        raise SystemExit(f"{module}, {entry}: {last}")
-    return _read(done.stdout)
+    if process.returncode:
+        last_line = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[
+            -1
+        ]
+        if last_line.startswith(("ModuleNotFoundError: ", "ImportError: ")):
+            return last_line.partition(": ")[2]
+        raise SystemExit(f"{module}, {entry}: {last_line}")
+    return _read(process.stdout)
 
 
 def _here(module: str, argv: list[str]) -> Timing | str:
     """Run one entry in this process."""
-    shown = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(shown):
+        with contextlib.redirect_stdout(output):
             importlib.import_module(module).main(argv)
     except ImportError as error:
         return str(error)
-    return _read(shown.getvalue())
+    return _read(output.getvalue())
 
 
 def _read(text: str) -> Timing:

@@ -45,8 +45,8 @@ def make_catalogue(n_users: int, n_items: int, n_factors: int = 64, seed: int = 
     liking = np.einsum("uf,ucf->uc", users, items[candidates])
     liking += 0.15 * rng.standard_normal(liking.shape)
     n_liked = np.clip(rng.lognormal(np.log(20) - 0.32, 0.8, n_users).astype(int), 1, 150)
-    user, place = np.nonzero(np.arange(200) < n_liked[:, None])
-    item = candidates[user, np.argsort(-liking, axis=1)[user, place]]
+    user, position = np.nonzero(np.arange(200) < n_liked[:, None])
+    item = candidates[user, np.argsort(-liking, axis=1)[user, position]]
     truth = csr_array((np.ones(user.size), (user, item)), shape=(n_users, n_items))
     truth.sum_duplicates()
     truth.data[:] = 1
@@ -102,10 +102,10 @@ def plain_metrics(truth: Any, top: Items) -> Values:
     """Compute the six metrics of top-100 lists with binary truth in NumPy, for the peers."""
     n_users, n_items = truth.shape
     n_liked = np.diff(truth.indptr)
-    liked = np.repeat(np.arange(n_users, dtype=np.int64), n_liked) * n_items + truth.indices
-    shown = np.arange(n_users, dtype=np.int64)[:, None] * n_items + top
-    place = np.minimum(np.searchsorted(liked, shown), liked.size - 1)
-    hit = (liked[place] == shown).astype(float)
+    liked_pairs = np.repeat(np.arange(n_users, dtype=np.int64), n_liked) * n_items + truth.indices
+    top_pairs = np.arange(n_users, dtype=np.int64)[:, None] * n_items + top
+    position = np.minimum(np.searchsorted(liked_pairs, top_pairs), liked_pairs.size - 1)
+    hit = (liked_pairs[position] == top_pairs).astype(float)
     weight = 1 / np.log2(np.arange(2, K + 2))
     ideal = (np.arange(K) < n_liked[:, None]) * weight
     rank = np.arange(1, K + 1)

@@ -48,8 +48,11 @@ def make_interactions(n_users: int, n_items: int, n_pairs: int, seed: int = 0) -
     item = rng.permutation(n_items)[item]
     pairs = np.unique(user.astype(np.int64) * n_items + item)
     pairs = rng.permutation(pairs)[:n_pairs]
-    held = rng.random(pairs.size) < 0.2
-    return Data(_matrix(pairs[~held], n_users, n_items), _matrix(pairs[held], n_users, n_items))
+    is_held_out = rng.random(pairs.size) < 0.2
+    return Data(
+        _matrix(pairs[~is_held_out], n_users, n_items),
+        _matrix(pairs[is_held_out], n_users, n_items),
+    )
 
 
 def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[Any]:
@@ -124,8 +127,8 @@ def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timin
 def check_equal(data: Data) -> None:
     """Exit if podium's factors differ between one and three threads."""
     fit, _ = ENTRIES["podium robirank"]
-    for one, three in zip(fit(data.train, 3, 1), fit(data.train, 3, 3), strict=True):
-        if one.tobytes() != three.tobytes():
+    for factors_1, factors_3 in zip(fit(data.train, 3, 1), fit(data.train, 3, 3), strict=True):
+        if factors_1.tobytes() != factors_3.tobytes():
             raise SystemExit("podium's factors depend on the number of threads")
 
 

@@ -35,12 +35,12 @@ def podium_strings(lists: Lists) -> Callable[[], Values]:
 
     import podium
 
-    mixed = lists.shuffled()
+    shuffled = lists.shuffled()
     truth, run = (
         pl.DataFrame(table).with_columns(
             pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")
         )
-        for table in (mixed.truth, mixed.run)
+        for table in (shuffled.truth, shuffled.run)
     )
     return lambda: podium.measure(truth, run, METRICS).means
 
@@ -51,10 +51,10 @@ def podium_parquet(lists: Lists) -> Callable[[], Values]:
 
     import podium
 
-    mixed = lists.shuffled()
+    shuffled = lists.shuffled()
     folder = Path(tempfile.mkdtemp())
     paths = folder / "truth.parquet", folder / "run.parquet"
-    for columns, path in zip((mixed.truth, mixed.run), paths, strict=True):
+    for columns, path in zip((shuffled.truth, shuffled.run), paths, strict=True):
         pl.DataFrame(columns).write_parquet(path)
     return lambda: podium.measure(*paths, METRICS).means
 

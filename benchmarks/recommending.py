@@ -44,8 +44,8 @@ def make_model(n_items: int, n_users: int, n_seen: int, seed: int = 0) -> Model:
     users = scale * rng.standard_normal((n_users, FACTORS), dtype=np.float32)
     items = scale * rng.standard_normal((n_items, FACTORS), dtype=np.float32)
     bias = scale * rng.standard_normal(n_items, dtype=np.float32)
-    drawn = rng.lognormal(np.log(n_seen) - 0.5, 1.0, n_users).astype(int)
-    user = np.repeat(np.arange(n_users), np.clip(drawn, 1, n_items // 3))
+    activity = rng.lognormal(np.log(n_seen) - 0.5, 1.0, n_users).astype(int)
+    user = np.repeat(np.arange(n_users), np.clip(activity, 1, n_items // 3))
     weight = 1.0 / np.arange(1, n_items + 1) ** 0.8
     item = rng.choice(n_items, user.size, p=weight / weight.sum())
     ones = np.ones(user.size, np.float32)

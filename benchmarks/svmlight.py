@@ -33,12 +33,12 @@ def write_rows(path: Path, n_rows: int, n_features: int, *, seed: int = 0) -> No
 
 def sums(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Values:
     """Return weighted sums that change if any value or the order of rows changes."""
-    place = np.arange(1, y.size + 1)
+    position = np.arange(1, y.size + 1)
     weights = np.arange(1, X.shape[1] + 1)
     return {
-        "X": float(place[: X.shape[0]] @ X @ weights),
-        "y": float(place @ y),
-        "qid": float(place @ qid),
+        "X": float(position[: X.shape[0]] @ X @ weights),
+        "y": float(position @ y),
+        "qid": float(position @ qid),
         "rows": float(y.size),
     }
 
@@ -58,11 +58,11 @@ def _ready(path: Path) -> None:
     """Import and compile, so that later growth of memory is due to reading only."""
     from podium import data
 
-    few = path.with_name("few.svm")
-    few.write_text("1 qid:1 1:0.5\n")
+    small_file = path.with_name("few.svm")
+    small_file.write_text("1 qid:1 1:0.5\n")
     for dtype in (np.float64, np.float32):
-        data.read_features(few, dtype=dtype)
-        list(data.stream_features(few, 1, dtype=dtype))
+        data.read_features(small_file, dtype=dtype)
+        list(data.stream_features(small_file, 1, dtype=dtype))
 
 
 def podium_whole(path: Path, n_features: int) -> Callable[[], Values]:
@@ -104,7 +104,7 @@ def podium_blocks(path: Path, n_features: int) -> Callable[[], Values]:
         start = 0
         for rows in data.stream_features(path, n_features):
             part = sums(rows.X, rows.y, rows.qid)
-            # The positions in a block start after those of earlier blocks.
+            # The positions of a block start after those of earlier blocks.
             part["X"] += start * float(rows.X.sum(0) @ np.arange(1, n_features + 1))
             part["y"] += start * float(rows.y.sum())
             part["qid"] += start * float(rows.qid.sum())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-PRIME = 19_997  # catalogue size; being prime, (a + b j) mod it has no repeats within a user
+PRIME = 19_997  # catalogue size; items (a + b j) mod a prime do not repeat within a user
 
 METRICS = ("ndcg@10", "ndcg@100", "precision@10", "recall@100", "ap@100", "rr")
 

@@ -26,6 +26,10 @@ class Stretched(LinearEstimator):
     def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
         """Return the rank weight at the catalogue rank of each sampled rank."""
         step = (design.n_items - 1) / design.n_negatives
-        place = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
-        top = rank_weights(parse(measure), design.n_items)
-        return np.where(place < top.size, top[np.minimum(place, top.size - 1)], 0.0)
+        position = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
+        top_weights = rank_weights(parse(measure), design.n_items)
+        return np.where(
+            position < top_weights.size,
+            top_weights[np.minimum(position, top_weights.size - 1)],
+            0.0,
+        )

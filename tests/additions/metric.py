@@ -16,9 +16,9 @@ from podium.types import PerGroup
 def f1(ranking: Ranking, *, k: int) -> PerGroup:
     """Return the harmonic mean of precision and recall among the k top ranks."""
     groups = ranking.groups
-    place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
+    position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
     positive = ranking.averaged((ranking.relevance >= ranking.min_relevance).astype(np.float64))
-    hits = np.bincount(groups.index, positive * (place < k), groups.n_groups)
+    hits = np.bincount(groups.index, positive * (position < k), groups.n_groups)
     return 2.0 * hits / (k + ranking.n_pos)
 
 

@@ -33,7 +33,7 @@ def make(folder: Path) -> dict[str, bytes]:
     its ``factors`` and ``checkpoint``; and ``negatives``, the candidates of the factors' users.
     """
     rng = random.Random(0)
-    here = Path.cwd()
+    working_folder = Path.cwd()
     os.chdir(folder)
     try:
         Path("rows.csv").write_bytes(tables.write(_learnable(), "csv"))
@@ -45,7 +45,7 @@ def make(folder: Path) -> dict[str, bytes]:
         Path("negatives").write_bytes(_negatives(rng))
         return {path.name: path.read_bytes() for path in sorted(Path().iterdir())}
     finally:
-        os.chdir(here)
+        os.chdir(working_folder)
 
 
 def _learnable() -> tables.Table:

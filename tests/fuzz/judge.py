@@ -69,11 +69,11 @@ def _escaped(case: Case, error: BaseException) -> Iterator[tuple[str, str]]:
             yield f"long or empty message: {shape(text)}", text[:LONGEST]
         return
     frames = traceback.extract_tb(error.__traceback__)
-    places = [(Path(frame.filename), frame.name) for frame in frames]
-    last = places[-1] if places else (Path("?"), "?")
+    call_sites = [(Path(frame.filename), frame.name) for frame in frames]
+    last = call_sites[-1] if call_sites else (Path("?"), "?")
     if case.call is not None and _is_documented(error, last):
         return
-    in_podium = [place for place in places if "podium" in place[0].parts]
+    in_podium = [call_site for call_site in call_sites if "podium" in call_site[0].parts]
     where = " in ".join(f"{file.name}:{name}" for file, name in [last, *in_podium[-1:]])
     trace = "".join(traceback.format_exception(error))
     yield f"traceback {type(error).__name__} at {where}", trace[-3000:]

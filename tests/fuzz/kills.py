@@ -71,15 +71,15 @@ COMMANDS = (
 def run(seed: int, indices: range) -> Iterator[list[Problem]]:
     """Kill a command for each index, and yield the problems."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "corpus")
-        place.mkdir()
-        corpus_files = {**corpus.make(place), **_made()}
+        corpus_folder = Path(folder, "corpus")
+        corpus_folder.mkdir()
+        corpus_files = {**corpus.make(corpus_folder), **_made()}
         for index in indices:
             command = COMMANDS[index % len(COMMANDS)]
             rng = random.Random(f"kills/{seed}/{index}")
             yield [
-                Problem(Input("kills", seed, index), " ".join(command.argv), what, detail)
-                for what, detail in _killed(command, corpus_files, rng)
+                Problem(Input("kills", seed, index), " ".join(command.argv), problem, detail)
+                for problem, detail in _killed(command, corpus_files, rng)
             ]
 
 
@@ -135,8 +135,8 @@ def _different(
 ) -> Iterator[tuple[str, str]]:
     for name in sorted(wanted.keys() | found.keys()):
         if name not in wanted:
-            what = "a hidden file" if name.startswith(".") else name
-            yield f"run again, {what} is left", f"{name} after {moment}"
+            description = "a hidden file" if name.startswith(".") else name
+            yield f"run again, {description} is left", f"{name} after {moment}"
         elif wanted[name] != found.get(name):
             yield f"run again, {name} is another", f"after {moment}"
 

@@ -83,8 +83,8 @@ def _given(rng: random.Random, name: str) -> list[str]:
     """Return an option with a value; an output file may also be an input."""
     if name in _OUTPUTS:
         suffix = rng.choice((".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz"))
-        place = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
-        return [name, place]
+        path = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
+        return [name, path]
     if name in _WORK | _FOLDS:
         return [name, rng.choice(("0", "1", "2", "-1", "1.5", "nan", "", "many", "9" * 30))]
     return [name, _value(rng)] if rng.random() < 0.9 else [f"{name}={_value(rng)}"]

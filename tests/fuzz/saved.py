@@ -107,11 +107,11 @@ def _plainly(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
 
 def _as_podium(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Return a file as podium would write it, with a valid digest."""
-    rest = {name: value for name, value in header.items() if name not in ("format", "digest")}
+    metadata = {name: value for name, value in header.items() if name not in ("format", "digest")}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "made")
         try:
-            write_arrays(path, kind, header.get("format", 0), arrays, rest)
+            write_arrays(path, kind, header.get("format", 0), arrays, metadata)
         except (TypeError, ValueError):
             return _plainly(kind, header, arrays)
         return path.read_bytes()

@@ -65,12 +65,12 @@ def _catch_streams(folder: Path) -> tuple[int, int]:
 
 
 def _run(case: Case, folder: Path, streams: tuple[int, int]) -> Done:
-    place = Path(tempfile.mkdtemp(dir=folder))
+    input_folder = Path(tempfile.mkdtemp(dir=folder))
     for name, content in case.files.items():
-        (place / name).write_bytes(content)
+        (input_folder / name).write_bytes(content)
     for stream in streams:
         os.ftruncate(stream, 0)
-    os.chdir(place)
+    os.chdir(input_folder)
     size = _largest_size()
     with _Limit():
         status, error = _outcome(case)
@@ -79,11 +79,11 @@ def _run(case: Case, folder: Path, streams: tuple[int, int]) -> Done:
     _flush()
     out, err = ((folder / name).read_bytes() for name in ("out", "err"))
     after = {
-        path.relative_to(place).as_posix(): path.read_bytes()
-        for path in place.rglob("*")
+        path.relative_to(input_folder).as_posix(): path.read_bytes()
+        for path in input_folder.rglob("*")
         if path.is_file()
     }
-    shutil.rmtree(place)
+    shutil.rmtree(input_folder)
     return Done(status, error, out, err, grown, after)
 
 

@@ -264,10 +264,10 @@ def test_kinks_have_two_slopes(name: str) -> None:
 def test_smooth_top_has_a_kink_where_its_rows_change() -> None:
     """It is declared smooth for the solvers: its gradient jumps at the edge, its value does not."""
     loss, step = losses.PApLogistic(1, weight=1.0), 1e-5
-    left, here, right = (one(loss, [0.0, at], [0.0]) for at in (-step, 0.0, step))
+    left, value, right = (one(loss, [0.0, score], [0.0]) for score in (-step, 0.0, step))
     assert abs(right - left) < step
     # The row's share of the top is 0 below the edge, and sigmoid'(0) = 1/4 above it, over 3 rows.
-    assert (here - left) / step - (right - here) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
+    assert (value - left) / step - (right - value) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", list(NOT_A_BOUND))
@@ -333,15 +333,15 @@ def test_subgradient_of_a_convex_loss_supports_it(
     """f(z) >= f(x) + g.(z - x) for all z, also at ties and kinks."""
     scores = np.array([*positives, *negatives])
     relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
-    other = np.random.default_rng(seed).choice([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0], scores.size)
+    other_scores = np.random.default_rng(seed).choice([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0], scores.size)
     for name in NAMES:
         loss = get(name, min(k, len(negatives)))
         if not loss.convex:
             continue
         target = loss.prepare(relevance, Groups.single(scores.size))
         value, grad = loss.value_and_grad(scores, target)
-        other_value = loss.value_and_grad(other, target)[0][0]
-        assert other_value >= value[0] + grad @ (other - scores) - 1e-12
+        other_value = loss.value_and_grad(other_scores, target)[0][0]
+        assert other_value >= value[0] + grad @ (other_scores - scores) - 1e-12
 
 
 @pytest.mark.parametrize("name", NAMES)

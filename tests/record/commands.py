@@ -41,20 +41,20 @@ def demo() -> Entries:
 
 
 def _all(lines: tuple[str, ...]) -> Entries:
-    here, before = Path.cwd(), dict(os.environ)
+    working_folder, environment = Path.cwd(), dict(os.environ)
     os.environ.update(COLUMNS=_WIDTH, TERM="dumb", NO_COLOR="1")
     with tempfile.TemporaryDirectory() as outer:
-        place = str(Path(outer) / "tables")  # output may show only the last folder's name
-        Path(place).mkdir()
-        os.chdir(place)
+        folder = str(Path(outer) / "tables")  # output may show only the last folder's name
+        Path(folder).mkdir()
+        os.chdir(folder)
         try:
             tables.write_all()
             for line in lines:
-                yield f"podium {line}", _one(shlex.split(line), place)
+                yield f"podium {line}", _one(shlex.split(line), folder)
         finally:
-            os.chdir(here)
+            os.chdir(working_folder)
             os.environ.clear()
-            os.environ.update(before)
+            os.environ.update(environment)
 
 
 def _one(argv: list[str], place: str) -> list[str]:

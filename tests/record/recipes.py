@@ -71,10 +71,10 @@ def _described(name: str) -> list[str]:
 def _done(name: str, small: Small) -> list[str]:
     recipe = _smaller(names.load(name), small)
     study = names.study_of(recipe)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         context = small.context(recipe) if small.context else None
         if context is None:
-            context = study.prepare(recipe, _paths(recipe, small, Path(place)))
+            context = study.prepare(recipe, _paths(recipe, small, Path(folder)))
         cells = {cell: _one(study, recipe, context, cell) for cell in study.cells(recipe)}
     lines = [f"{cell}: {_told(result)}" for cell, result in cells.items()]
     rows = [f"{len(cells)} cells {digest(repr(lines).encode())}", *lines[:_CELLS]]
@@ -152,9 +152,11 @@ def _measured(label: str, found: Any) -> str:
 
 
 def _prepared() -> list[str]:
-    with tempfile.TemporaryDirectory() as place:
-        recipe_data.movielens_100k(Path(place))
-        prepared = names.movielens.prepare(names.read_movielens(place, "100k"), rank=4, max_iter=20)
+    with tempfile.TemporaryDirectory() as folder:
+        recipe_data.movielens_100k(Path(folder))
+        prepared = names.movielens.prepare(
+            names.read_movielens(folder, "100k"), rank=4, max_iter=20
+        )
     return [bits(name, value) for name, value in vars(prepared).items()]
 
 

@@ -40,8 +40,8 @@ def _truth_and_runs(rng: np.random.Generator) -> None:
         best = [np.argsort(-row, kind="stable")[:20].tolist() for row in score]
         listed = [(u, i, score[u, i]) for u in range(N_USERS) for i in best[u]]
         _csv(f"{name}.csv", "user,item,score", listed)
-    everything = ((u, i, score[u, i]) for u in range(N_USERS) for i in range(N_ITEMS))
-    _csv("full.csv", "user,item,score", everything)
+    all_scores = ((u, i, score[u, i]) for u in range(N_USERS) for i in range(N_ITEMS))
+    _csv("full.csv", "user,item,score", all_scores)
     _csv("few.csv", "user,item,score", (row for row in listed if row[0] < 30))
     _csv(
         "ranked.csv",
@@ -116,19 +116,20 @@ def _ranks(rng: np.random.Generator) -> None:
     _csv("ranks-history.csv", "user,rank,history", history)
     lists = [rng.permutation(N_ITEMS)[:9].tolist() for _ in range(N_USERS)]
     scored = [
-        (u, i, round(float(rng.normal()), 2), int(place == 0))
+        (u, i, round(float(rng.normal()), 2), int(position == 0))
         for u, items in enumerate(lists)
-        for place, i in enumerate(items)
+        for position, i in enumerate(items)
     ]
     _csv("scores.csv", "user,item,score,target", scored)
     text = "".join(
-        f"({u},{t})\t" + "\t".join(map(str, rest)) + "\n" for u, (t, *rest) in enumerate(lists)
+        f"({u},{t})\t" + "\t".join(map(str, negatives)) + "\n"
+        for u, (t, *negatives) in enumerate(lists)
     )
     Path("listed.txt").write_text(text)
-    everything = (
+    all_scores = (
         (u, i, round(float(rng.normal()), 3)) for u in range(N_USERS) for i in range(N_ITEMS)
     )
-    _csv("all-scores.csv", "user,item,score", everything)
+    _csv("all-scores.csv", "user,item,score", all_scores)
     unseen = [(u, i) for u, items in enumerate(lists) for i in range(N_ITEMS) if i not in items]
     _csv("seen.csv", "user,item", unseen[::4])
     _csv("drawn.csv", "user,item", ((u, items[3]) for u, items in enumerate(lists) if u % 2))

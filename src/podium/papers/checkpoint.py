@@ -70,8 +70,8 @@ def last(folder: Path) -> tuple[Begun, int] | None:
     runs = [Begun(**record["run"]) for record in records if "run" in record]
     if not runs:
         return None
-    done = {record["cell"] for record in records if _of(record, runs[-1].hash)}
-    return runs[-1], min(len(done), runs[-1].cells)
+    finished = {record["cell"] for record in records if _of(record, runs[-1].hash)}
+    return runs[-1], min(len(finished), runs[-1].cells)
 
 
 def _of(record: Mapping[str, Any], hash: str) -> bool:

@@ -100,14 +100,14 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
         If a fold is missing or malformed, if two test parts share a query, or if the number of
         queries differs from `n_queries`.
     """
-    place = _inner(path, within)
-    read = tuple(_parts(letor(place, fold)) for fold in FOLDS)
+    folder = _inner(path, within)
+    read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
     test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
     if np.unique(test_queries).size != test_queries.size:
-        raise DataError(f"{place}: a query is in the test rows of two folds. Get the folds again.")
+        raise DataError(f"{folder}: a query is in the test rows of two folds. Get the folds again.")
     if n_queries is not None and test_queries.size != n_queries:
         raise DataError(
-            f"{place} has {test_queries.size} queries, not {n_queries}: it is another collection, "
+            f"{folder} has {test_queries.size} queries, not {n_queries}: it is another collection, "
             "or a part of this one."
         )
     return read

@@ -46,14 +46,14 @@ def write(done: Finished, folder: Path) -> Path:
     for old in folder.glob("plot-*.svg"):
         old.unlink()
     for number, plot in enumerate(done.plots, 1):
-        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as place:
-            place.write_text(figures.draw(plot, background="white"), encoding="utf-8")
-    with atomic(folder / "table.md") as place:
-        place.write_text(_markdown(done), encoding="utf-8", newline="\n")
+        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as path:
+            path.write_text(figures.draw(plot, background="white"), encoding="utf-8")
+    with atomic(folder / "table.md") as path:
+        path.write_text(_markdown(done), encoding="utf-8", newline="\n")
     report.write(page(done), folder / "report.html")
-    with atomic(folder / _RESULTS) as place:
+    with atomic(folder / _RESULTS) as path:
         text = json.dumps(summary(done), indent=1, ensure_ascii=False, allow_nan=False)
-        place.write_text(text + "\n", encoding="utf-8", newline="\n")
+        path.write_text(text + "\n", encoding="utf-8", newline="\n")
     return folder / "report.html"
 
 

@@ -114,7 +114,7 @@ class Recipe:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that a cell's result depends on, except the content of the data."""
+        """The hash of everything that a cell's result depends on, without the number of repeats."""
         parts = {
             "name": self.name,
             "study": self.study,

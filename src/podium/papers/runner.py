@@ -141,7 +141,7 @@ def reproduce(
         _fill(cell_store, recipe, paths, keys, jobs, progress)
         cells = {key: cell_store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    done = Finished(
+    finished = Finished(
         recipe,
         cells,
         figures,
@@ -151,7 +151,7 @@ def reproduce(
         run=vars(begun),
         seconds=cell_store.seconds,
     )
-    return Outcome(done, page.write(done, folder), resumed, cell_store.others)
+    return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
 
 
 def study_of(recipe: Recipe) -> Study:
@@ -173,12 +173,12 @@ def _status(recipe: Recipe, out: Path) -> str:
     last_run = checkpoint.last(out / recipe.name)
     if last_run is None:
         return "never run"
-    begun, done = last_run
+    begun, n_done = last_run
     if begun.fingerprint != recipe.fingerprint:
         return "run by another version"
     overall = page.finished(out / recipe.name, vars(begun))
     if overall is None:
-        return f"{done} of {begun.cells} cells"
+        return f"{n_done} of {begun.cells} cells"
     repeats_note = (
         "" if begun.repeats == recipe.repeats else f" ({begun.repeats} of {recipe.repeats})"
     )
@@ -188,10 +188,10 @@ def _status(recipe: Recipe, out: Path) -> str:
 def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
     """Create the folder and check that pages can be rendered, before any cell is computed."""
     page.require_renderer()
-    for place in paths.values():
-        if place.resolve().is_relative_to(folder.resolve()):
+    for path in paths.values():
+        if path.resolve().is_relative_to(folder.resolve()):
             raise ArgumentError(
-                f"data {place} lies in {folder}, where results are written. Pass another out."
+                f"data {path} lies in {folder}, where results are written. Pass another out."
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -217,12 +217,16 @@ def _fill(
     todo = [key for key in keys if key not in kept.done]
     if not todo:
         return
-    before = len(keys) - len(todo)
-    progress(before, len(keys), "preparing" if before == 0 else f"resumed after {before} cells")
+    n_before = len(keys) - len(todo)
+    progress(
+        n_before, len(keys), "preparing" if n_before == 0 else f"resumed after {n_before} cells"
+    )
     finish = _in_turn if jobs == 1 else _side_by_side
-    for done, (key, (result, seconds)) in enumerate(finish(recipe, paths, todo, jobs), before + 1):
+    for n_done, (key, (result, seconds)) in enumerate(
+        finish(recipe, paths, todo, jobs), n_before + 1
+    ):
         kept.add(key, result, seconds)
-        progress(done, len(keys), key)
+        progress(n_done, len(keys), key)
 
 
 def _in_turn(

@@ -133,7 +133,7 @@ def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:
 
 
 def _text(agree: Sequence[bool], claims: Sequence[Judged]) -> str:
-    """Return the counts; the number of claims that hold only if `_overall` does not have it."""
+    """Return the counts; those of claims that hold are left out if `_overall` has them."""
     counts = Counter(standing for *_, standing in claims)
     claim_counts = [f"{counts['holds']} of {len(claims)} claims hold"] if agree and claims else []
     claim_counts += [

@@ -150,8 +150,8 @@ def bare(label: str, value: float, **more: Any) -> Row:
 
 def intervals(title: str, panels: Mapping[str, Iterable[Row]], **more: Any) -> Figure:
     """Return an interval plot with one panel per title."""
-    shown = [{"title": name, "rows": [*rows]} for name, rows in panels.items()]
-    return {"kind": "grouped_intervals", "title": title, "panels": shown, **more}
+    panel_rows = [{"title": name, "rows": [*rows]} for name, rows in panels.items()]
+    return {"kind": "grouped_intervals", "title": title, "panels": panel_rows, **more}
 
 
 def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:

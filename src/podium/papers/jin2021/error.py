@@ -198,8 +198,11 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     last = int(larger[-1])
     if last + 1 == roots.size:
         return float("nan")
-    (more, less), (low, high) = roots[last : last + 2].tolist(), sizes[last : last + 2].tolist()
-    share = math.log(more / error) / math.log(more / less)
+    (root_above, root_below), (low, high) = (
+        roots[last : last + 2].tolist(),
+        sizes[last : last + 2].tolist(),
+    )
+    share = math.log(root_above / error) / math.log(root_above / root_below)
     return float(low ** (1.0 - share) * high**share)
 
 

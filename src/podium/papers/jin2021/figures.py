@@ -150,7 +150,7 @@ def rankwise(curve: Floats, exact: Floats) -> float:
 def chance(exact: Floats, users: int) -> float:
     """Return the expected distance of the users' shares from those of infinitely many users.
 
-    A share is taken as a normal variable with the variance of a Poisson count.
+    It is the mean absolute value of normal errors with the variance of a Poisson count.
     """
     share = np.diff(exact, prepend=0.0)
     return float(np.sqrt(2.0 * share / (math.pi * users)).mean() / share.mean())

@@ -81,8 +81,8 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> Held:
         paths[source.folder], source, settings["shape"], (n_users, n_items, pairs[0].size)
     )
     target = _drawn(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
-    rest = pairs[1] != target[pairs[0]]
-    return Held(_matrix(pairs[0][rest], pairs[1][rest], (n_users, n_items)), target)
+    is_train = pairs[1] != target[pairs[0]]
+    return Held(_matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
 
 
 def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:

@@ -165,15 +165,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     The figures contain the measures in "shown"; the table contains all of them.
     """
     figures: dict[str, Measured] = {}
-    values, shown = values_of(recipe, cells), recipe.parameters["shown"]
-    for measure in shown:
+    values, shown_measures = values_of(recipe, cells), recipe.parameters["shown"]
+    for measure in shown_measures:
         for name in recipe.parameters["methods"]:
             figures[f"{name} {measure}"] = values.level(name, measure)
-    shown_ends = (*(f" {measure}" for measure in shown), OVER_MEASURES)
+    shown_ends = (*(f" {measure}" for measure in shown_measures), OVER_MEASURES)
     for other in compared(recipe):
         gaps = values.differences(ROBIRANK, other)
         figures |= {label: gap for label, gap in gaps.items() if label.endswith(shown_ends)}
-    for measure in shown:
+    for measure in shown_measures:
         figures |= _standing(recipe, figures, measure)
     return figures
 
@@ -206,27 +206,30 @@ def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them."""
-    names, shown = recipe.parameters["methods"], recipe.parameters["shown"]
-    drawn = [name for name in recipe.parameters["curves"] if name in names]
+    names, shown_measures = recipe.parameters["methods"], recipe.parameters["shown"]
+    curve_names = [name for name in recipe.parameters["curves"] if name in names]
     forms = [name for name in names if METHODS[name].kind == FORM]
     values = values_of(recipe, cells)
-    yield _curves(recipe, values, [ROBIRANK, *drawn], "RoBiRank and others")
+    yield _curves(recipe, values, [ROBIRANK, *curve_names], "RoBiRank and others")
     yield _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part")
     forms_and_binary = [name for name in compared(recipe) if name not in rivals(recipe)]
     for title, others in (
         ("RoBiRank above others", rivals(recipe)),
         ("RoBiRank above its own forms and the binary losses", forms_and_binary),
     ):
-        falling = views.falling(others, figures, shown[-1])
+        falling = views.falling(others, figures, shown_measures[-1])
         caption = "RoBiRank less the method named, on the same queries; intervals of 95 %."
-        yield views.gaps(title, figures, ROBIRANK, falling, shown, caption=caption)
+        yield views.gaps(title, figures, ROBIRANK, falling, shown_measures, caption=caption)
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     """Yield the means of all methods at all cutoffs, the differences, and the chosen options."""
     values, names = values_of(recipe, cells), recipe.parameters["methods"]
-    measures, shown = [*recipe.parameters["measures"]], recipe.parameters["shown"]
-    ends = {**{measure: f" {measure}" for measure in shown}, "mean of all ten": OVER_MEASURES}
+    measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]
+    ends = {
+        **{measure: f" {measure}" for measure in shown_measures},
+        "mean of all ten": OVER_MEASURES,
+    }
     largest_error = "standard error over folds, at most"
 
     def level(name: str, column: str) -> str:
@@ -235,16 +238,16 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         return f"{values.level(name, column).value:.3f}"
 
     yield views.table(
-        f"{values.data}: mean of five folds, best first by {shown[-1]}",
+        f"{values.data}: mean of five folds, best first by {shown_measures[-1]}",
         "method",
-        views.falling(names, figures, shown[-1]),
+        views.falling(names, figures, shown_measures[-1]),
         [*measures, largest_error],
         level,
     )
     yield views.table(
         f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
         "other",
-        views.falling(compared(recipe), figures, shown[-1]),
+        views.falling(compared(recipe), figures, shown_measures[-1]),
         ends,
         lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
     )

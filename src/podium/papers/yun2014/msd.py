@@ -43,8 +43,8 @@ class Context:
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
-    place = paths[data.folder]
-    member = required(members(place, data.title, data.url), [FILE], place, data.url)
+    path = paths[data.folder]
+    member = required(members(path, data.title, data.url), [FILE], path, data.url)
     with member.open() as lines:
         plays = read(lines, member.name)
     share = recipe.parameters["held_out"]

@@ -84,16 +84,16 @@ def hold_out(
     draws : callable
         A function from the number of a block of users to its random generator.
     """
-    held = np.empty(plays.nnz, np.bool_)
+    is_held_out = np.empty(plays.nnz, np.bool_)
     for block, first in enumerate(range(0, plays.shape[0], _BLOCK)):
         offsets = plays.indptr[first : first + _BLOCK + 1].astype(np.int64)
         sizes = np.diff(offsets)
         user = np.repeat(np.arange(sizes.size), sizes)
         order = np.lexsort((draws(block).random(user.size), user))
         rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
-        part = held[offsets[0] : offsets[-1]]
+        part = is_held_out[offsets[0] : offsets[-1]]
         part[order] = rank < np.floor(share * sizes)[user]
-    return Split(_kept(plays, ~held), _kept(plays, held))
+    return Split(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
 
 
 def _kept(plays: csr_array[Any], chosen: NDArray[np.bool_]) -> csr_array[Any]:

@@ -95,8 +95,8 @@ def _block(
     activity = np.cumsum(_FEWEST + 3 * _FEWEST * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, n_users))
     n_drawn = np.diff(np.rint(activity / activity[-1] * (ends[1] - ends[0])), prepend=0.0)
     user = np.repeat(np.arange(n_users), n_drawn.astype(np.int64))
-    place = _HEAD * np.expm1(rng.random(user.size) * np.log1p(n_items / _HEAD))
-    pairs = user * n_items + songs[np.minimum(place.astype(np.int64), n_items - 1)]
+    position = _HEAD * np.expm1(rng.random(user.size) * np.log1p(n_items / _HEAD))
+    pairs = user * n_items + songs[np.minimum(position.astype(np.int64), n_items - 1)]
     pairs.sort()
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     return np.bincount(pairs // n_items, minlength=n_users), pairs % n_items
