@@ -50,7 +50,7 @@ def padded(form: Callable[..., Any], lists: Any) -> Callable[[], tuple[float, An
 
 
 def flat_top_k(lists: Any, k: int, order: Any) -> Callable[[], tuple[float, Any]]:
-    """Return top-k ListMLE on flat rows by segments: no padding, the order drawn before."""
+    """Return the call of top-k ListMLE on flat rows without padding, with an order drawn before."""
     torch.set_num_threads(1)
     sizes, n = lists.sizes, lists.sizes.size
     group = torch.from_numpy(np.repeat(np.arange(n), sizes))

@@ -110,7 +110,7 @@ def shares(library: Any, loss: Any) -> tuple[float, float, float, float]:
 
 def loss_of(name: str) -> Any:
     """Return the loss, with cutoff 10 if it has a cutoff and that is feasible."""
-    if name == "listnet-luce":  # costs n ** k
+    if name == "listnet-luce":  # its cost is n ** k
         return losses.get(name)
     has_cutoff = "k" in losses.REGISTRY[name].__dataclass_fields__
     return losses.get(f"{name}@10" if has_cutoff else name)
@@ -119,7 +119,9 @@ def loss_of(name: str) -> Any:
 def main(argv: list[str] | None = None) -> None:
     """Print the cost of a fit and podium's share of it, by library, shape and loss."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=1)  # two or more wait in a busy loop
+    parser.add_argument(
+        "--threads", type=int, default=1
+    )  # further threads would wait in a busy loop
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)
@@ -134,7 +136,7 @@ def main(argv: list[str] | None = None) -> None:
             library = LIBRARIES[name]((n_rows, d, n_groups), options.threads, options.trees)
             rows = []
             for loss in options.losses:
-                shares(library, loss_of(loss))  # compiles
+                shares(library, loss_of(loss))  # to compile
                 total, objective_ms, share, metric_ms = shares(library, loss_of(loss))
                 verdict = "" if share <= MOST else f"above {MOST:.0%}"
                 rows.append((loss, total, objective_ms, f"{share:.1%}", metric_ms, verdict))

@@ -220,8 +220,10 @@ def _row(name: str, seeds: list[dict[str, Fitted]], peers: list[str]) -> tuple[A
 def _over(seeds: list[dict[str, Fitted]], name: str, peer: str) -> str:
     if name == peer:
         return "-"
-    values, peer_values = ([seed[n].measures["ndcg@10"] for seed in seeds] for n in (name, peer))
-    differences = [a - b for a, b in zip(values, peer_values, strict=True)]
+    model_values, peer_values = (
+        [seed[n].measures["ndcg@10"] for seed in seeds] for n in (name, peer)
+    )
+    differences = [a - b for a, b in zip(model_values, peer_values, strict=True)]
     n_above = sum(bool(np.nanmean(a) > 0) for a in differences)
     return f"{_mean(differences, '+')} ({n_above})"
 

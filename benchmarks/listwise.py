@@ -264,7 +264,7 @@ def _cpu(call: Callable[[], Any]) -> float:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print, by shape of the lists, the contenders of top-10 ListMLE and of the other losses."""
+    """Print the times of top-10 ListMLE and of other losses, by shape of the lists."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES)
     parser.add_argument("--lists", type=int, default=1_000)

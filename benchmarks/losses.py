@@ -36,7 +36,7 @@ def forms(name: str) -> list[str]:
 
 
 def form_of(name: str, k: int) -> str:
-    """Return the loss with cutoff k if it has one, but 1 if the cost is a power of n with exponent k."""
+    """Return the loss with cutoff k if it has one; listnet-luce costs n^k and has 1."""
     if "k" not in losses.REGISTRY[name].__dataclass_fields__:
         return name
     return f"{name}@{1 if name == 'listnet-luce' else k}"

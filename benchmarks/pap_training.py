@@ -46,7 +46,7 @@ def make(n: int, d: int, n_groups: int, dtype: Any, noise: float = 0.5) -> tuple
 def iteration(name: str, shape: tuple[int, int, int]) -> Timing:
     """Fit to measure memory, then time in turns one value and gradient, and the products."""
     loss = losses.get(name, k=K, clip=True)
-    _fit(loss, *make(3000, 10, 20, np.float32))  # compiles
+    _fit(loss, *make(3000, 10, 20, np.float32))  # to compile
     X, y, qid = make(*shape, np.float32)
     before = _peak_mib()
     _fit(loss, X, y, qid)

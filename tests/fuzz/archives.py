@@ -78,8 +78,8 @@ def _zip(content: dict[str, bytes], rng: random.Random) -> bytes:
     out = io.BytesIO()
     methods = (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
     with zipfile.ZipFile(out, "w", rng.choice(methods)) as archive:
-        for name, data in content.items():
-            archive.writestr(zipfile.ZipInfo(name), data, compress_type=rng.choice(methods))
+        for name, member in content.items():
+            archive.writestr(zipfile.ZipInfo(name), member, compress_type=rng.choice(methods))
     packed = bytearray(out.getvalue())
     draw = rng.random()
     for sign, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):

@@ -51,7 +51,7 @@ def run(rng: random.Random, of: Table) -> Table:
 
 
 def rows_to_learn(rng: random.Random) -> Table:
-    """Return features and labels of a few users' items."""
+    """Return features and labels of items for a few users."""
     user, item, n_items = _labels(rng), _labels(rng), rng.choice((4, 12))
     pairs = [(u, i) for u in range(rng.randint(2, 6)) for i in range(n_items)]
     x = [rng.gauss(0, 1) for _ in pairs]

@@ -118,7 +118,7 @@ def test_average_is_refused_where_it_is_not_exact(name: str) -> None:
             measure(ranking)
 
 
-# --- What must not matter -----------------------------------------------------------------------
+# --- Invariance ---------------------------------------------------------------------------------
 
 
 @each_metric
@@ -197,7 +197,7 @@ def _only(case: Case, label: Any) -> Case:
     )
 
 
-# --- What must matter ---------------------------------------------------------------------------
+# --- Monotonicity -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])

@@ -75,7 +75,7 @@ def test_grid_has_ties_few_and_many_positives() -> None:
     assert any(set(s) & set(t) for s, t, _ in GRID)
 
 
-# --- what holds -------------------------------------------------------------------------------
+# --- Statements that hold -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list(oracles.ORACLES))
@@ -137,7 +137,7 @@ def test_algorithm_2_thresholds_out_valid_orderings_that_attain_its_loss(surroga
         assert (errors - margins) / (beta * k) == pytest.approx(expected)
 
 
-# --- what fails -------------------------------------------------------------------------------
+# --- Statements that fail -----------------------------------------------------------------------
 
 
 def test_proposition_3_fails_average_below_the_risk() -> None:

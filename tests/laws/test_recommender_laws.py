@@ -55,7 +55,7 @@ def two_tastes() -> NDArray[np.float64]:
 
 PAIRS = two_tastes()
 PAIRS[7] = 0.0  # a user without a pair
-PAIRS[:, 11] = 0.0  # an item without one
+PAIRS[:, 11] = 0.0  # an item without a pair
 LIKES = sparse.csr_array(PAIRS)
 
 
@@ -93,7 +93,7 @@ def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-# --- What a model learns ------------------------------------------------------------------------
+# --- Fits ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -160,7 +160,7 @@ class TestFit:
             make(name).fit(pairs)
 
 
-# --- What a model answers -----------------------------------------------------------------------
+# --- Results ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -277,7 +277,7 @@ class TestAnswers:
                 call()
 
 
-# --- Drawn matrices -----------------------------------------------------------------------------
+# --- Random matrices ----------------------------------------------------------------------------
 
 
 @st.composite

@@ -11,7 +11,7 @@ from tests.record.parts import PARTS
 
 
 def main() -> int:
-    """Return 1 if anything differs from the record."""
+    """Compare or write the parts; return 1 if anything differs from the record, else 0."""
     options = _parsed()
     n_rows = 0
     for name in options.only or PARTS:

@@ -15,7 +15,7 @@ from scipy import sparse
 from tests.record.names import PodiumError
 
 Part: TypeAlias = dict[str, list[str]]
-"""The lines of each entry, by its title."""
+"""The lines of entries by title."""
 
 FOLDER = Path(__file__).resolve().parent
 _DIGEST = re.compile(r"#[0-9a-f]{16}")

@@ -162,10 +162,10 @@ def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
 def band(label: str, x: Iterable[float], found: Sequence[Measured]) -> Row:
     """Return a series of a line plot with its 95 % intervals."""
     ends = {
-        "low": [level.value - half_width(level) for level in found],
-        "high": [level.value + half_width(level) for level in found],
+        "low": [point.value - half_width(point) for point in found],
+        "high": [point.value + half_width(point) for point in found],
     }
-    return {**curve(label, x, [level.value for level in found]), **ends}
+    return {**curve(label, x, [point.value for point in found]), **ends}
 
 
 def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:

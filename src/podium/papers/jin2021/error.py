@@ -340,10 +340,10 @@ def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Fig
     index = list(read.methods).index(method)
 
     def line(label: str) -> views.Row:
-        seconds = (found["scoring"][n] + found["estimating"][label][n] for n in names)
+        cpu_seconds = (found["scoring"][n] + found["estimating"][label][n] for n in names)
         squares = (read.squares(label, name, measure)[:, index] for name in names)
         roots = [float(np.sqrt(value.mean())) for value in squares]
-        return _line(label, [max(value, _LEAST) for value in seconds], roots)
+        return _line(label, [max(value, _LEAST) for value in cpu_seconds], roots)
 
     series = [line(label) for label in recipe.parameters["timed_estimators"]]
     heights = [y for value in series for y in value["y"]]

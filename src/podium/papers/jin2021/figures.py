@@ -143,7 +143,7 @@ def distance(curve: Floats, exact: Floats) -> float:
 
 
 def rankwise(curve: Floats, exact: Floats) -> float:
-    """Return the distance of two curves' shares at each rank."""
+    """Return the distance of two curves, computed on their shares at each rank."""
     return distance(*(np.diff(recall, prepend=0.0) for recall in (curve, exact)))
 
 
@@ -163,7 +163,7 @@ def of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
     if n < 2:
         return Measured(value, n=n)
     total = runs.sum(axis=0)
-    left_out = np.array([statistic((total - run) / (n - 1)) for run in runs])
+    left_out = np.array([statistic((total - curve) / (n - 1)) for curve in runs])
     return Measured(value, float(left_out.std() * math.sqrt(n - 1)), n)
 
 

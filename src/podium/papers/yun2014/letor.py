@@ -154,7 +154,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
 
 
 def values_of(recipe: Recipe, cells: Cells) -> Values:
-    """Return the values of the recipe's one collection."""
+    """Return the values of the recipe's only collection."""
     (data,) = recipe.parameters["collections"]
     return Values(recipe, cells, data, METHODS)
 

@@ -209,7 +209,7 @@ def _workers(asked: Asked) -> Generator[Executor]:
 
 
 def _sum(*arrays: Any) -> str:
-    """Return a checksum of arrays' bits."""
+    """Return a checksum of the bits of arrays."""
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data)
