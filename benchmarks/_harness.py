@@ -90,12 +90,10 @@ def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
     )
     if process.returncode:
-        last_line = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[
-            -1
-        ]
-        if last_line.startswith(("ModuleNotFoundError: ", "ImportError: ")):
-            return last_line.partition(": ")[2]
-        raise SystemExit(f"{module}, {entry}: {last_line}")
+        last = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
+        if last.startswith(("ModuleNotFoundError: ", "ImportError: ")):
+            return last.partition(": ")[2]
+        raise SystemExit(f"{module}, {entry}: {last}")
     return _read(process.stdout)
 
 

@@ -119,9 +119,7 @@ def loss_of(name: str) -> Any:
 def main(argv: list[str] | None = None) -> None:
     """Print the cost of a fit and podium's share of it, by library, shape and loss."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--threads", type=int, default=1
-    )  # further threads would wait in a busy loop
+    parser.add_argument("--threads", type=int, default=1)  # others would wait in a busy loop
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)

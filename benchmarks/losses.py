@@ -36,7 +36,7 @@ def forms(name: str) -> list[str]:
 
 
 def form_of(name: str, k: int) -> str:
-    """Return the loss with cutoff k if it has one; listnet-luce costs n^k and has 1."""
+    """Return the loss with cutoff k if it has one, or 1 for listnet-luce, which costs n^k."""
     if "k" not in losses.REGISTRY[name].__dataclass_fields__:
         return name
     return f"{name}@{1 if name == 'listnet-luce' else k}"

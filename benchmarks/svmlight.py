@@ -86,9 +86,7 @@ def podium_float32(path: Path, n_features: int) -> Callable[[], Values]:
 
     def call() -> Values:
         rows = data.read_features(path, n_features=n_features, dtype=np.float32)
-        values = sums(
-            rows.X[:1], rows.y, rows.qid
-        )  # one row, because the sum converts X to float64
+        values = sums(rows.X[:1], rows.y, rows.qid)  # one row, as the sum converts X to float64
         return {name: values[name] for name in ("y", "qid", "rows")}
 
     return call

@@ -87,9 +87,7 @@ def _zip(content: dict[str, bytes], rng: random.Random) -> bytes:
         if position >= 0 and draw < 0.1:
             packed[position + offset] |= 1  # encrypted
         elif position >= 0 and draw < 0.2:
-            packed[position + offset + 2] = rng.choice(
-                (1, 6, 9, 99)
-            )  # unsupported compression methods
+            packed[position + offset + 2] = rng.choice((1, 6, 9, 99))  # unsupported methods
     return bytes(packed)
 
 

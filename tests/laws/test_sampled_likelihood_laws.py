@@ -53,9 +53,8 @@ def test_maximum_has_no_rank_that_gains(ranks: SampledRanks) -> None:
     outcome_probabilities = maximum.masses @ log_likelihood.rows(maximum.ranks.astype(np.float64))
     gain = log_likelihood.slope(outcome_probabilities)
     assert gain.max() <= 1.0 + 1e-8
-    assert maximum.masses @ gain[maximum.ranks - 1] == pytest.approx(
-        1.0
-    )  # every rank with mass has gain 1
+    # Every rank with mass has a gain of 1.
+    assert maximum.masses @ gain[maximum.ranks - 1] == pytest.approx(1.0)
 
 
 @given(observed())
@@ -71,9 +70,8 @@ def test_maximum_sits_at_few_places(ranks: SampledRanks) -> None:
     """By Lindsay's bound, at most (n_negatives + 2) / 2 ranks or pairs of neighbours have mass."""
     maximum, log_likelihood = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
     outcome_probabilities = maximum.masses @ log_likelihood.rows(maximum.ranks.astype(np.float64))
-    assume(
-        np.abs(outcome_probabilities - log_likelihood.shares).max() > 1e-3
-    )  # otherwise many distributions are equally likely
+    # Otherwise many distributions are equally likely.
+    assume(np.abs(outcome_probabilities - log_likelihood.shares).max() > 1e-3)
     ranks_with_mass = maximum.ranks[maximum.masses > 1e-4]
     n_atoms = 1 + int((np.diff(ranks_with_mass) > 2).sum())
     assert n_atoms <= (np.max(ranks.n_negatives) + 2) / 2 + 1

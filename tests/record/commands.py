@@ -24,9 +24,7 @@ _SHOWN = 6
 _SECONDS = re.compile(r"\b\d+(\.\d+)?(e-\d+)? (s|ms|min|h)\b")
 _RATE = re.compile(r"[\d.e-]+ million updates/s")
 _STORED = re.compile(r'"seconds": [\d.e-]+')
-_CELL = re.compile(
-    r'"digest": "[0-9a-f]{32}"'
-)  # the digest of a checkpoint's line also covers its seconds
+_CELL = re.compile(r'"digest": "[0-9a-f]{32}"')  # of a checkpoint's line with its seconds
 _WIDTH = "100"
 
 

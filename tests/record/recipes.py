@@ -17,10 +17,7 @@ from tests.record.text import attempt, bits, digest
 
 # Results that differ between runs, which are replaced by 1.
 _TIMES = ("seconds", "clock", "first", "cpu", "memory", "before", "drawing")
-_CELLS, _FIGURES = (
-    8,
-    40,
-)  # the numbers of cells and figures of a recipe that are recorded one by one
+_CELLS, _FIGURES = 8, 40  # the numbers per recipe that are recorded one by one
 
 
 @dataclass(frozen=True)
@@ -103,9 +100,7 @@ def _nothing(place: Path) -> None:
 def _one(study: Any, recipe: names.Recipe, context: Any, cell: str) -> dict[str, Any]:
     """Return a cell's result as a checkpoint stores it."""
     if "scale" in recipe.name:
-        result = names.scale_measure(
-            names.scale_asked(recipe, cell)
-        )  # the study itself starts a process
+        result = names.scale_measure(names.scale_asked(recipe, cell))  # in this process
     else:
         result = study.run(recipe, context, cell)
     result = {key: 1.0 if key in _TIMES else value for key, value in result.items()}

@@ -98,13 +98,8 @@ def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints 
         )
     selected = np.isin(pairs[0], users)
     items, item = np.unique(pairs[1][selected], return_inverse=True)
-    selected_pairs = (
-        np.searchsorted(users, pairs[0][selected]).astype(np.int64),
-        item.astype(np.int64),
-    )
-    return selected_pairs, None if last is None else np.searchsorted(items, last[users]).astype(
-        np.int64
-    )
+    subset = np.searchsorted(users, pairs[0][selected]).astype(np.int64), item.astype(np.int64)
+    return subset, None if last is None else np.searchsorted(items, last[users]).astype(np.int64)
 
 
 def _drawn(recipe: Recipe, item: Ints, sizes: Ints) -> Ints:

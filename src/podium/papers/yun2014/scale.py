@@ -18,7 +18,7 @@ _AUTO = "auto"  # the number of blocks follows from the data's shape
 
 
 def cells(recipe: Recipe) -> Iterable[str]:
-    """Return the keys: fits with one unusual setting each; workers only if Ray is installed."""
+    """Return the keys: fits that vary one setting at a time; workers only if Ray is installed."""
     keys = [
         key(repeat=repeat, **fit)
         for repeat in range(recipe.repeats or 1)
