@@ -64,11 +64,11 @@ class Files:
 
 def _measure(files: Files) -> list[str]:
     truth = tables.truth(files.rng)
-    tables_of_users = (
+    paths = (
         files.add("truth", truth, "trec"),
         files.add("run", tables.run(files.rng, truth), "trec"),
     )
-    argv = ["measure", *tables_of_users, *files.maybe("--min-relevance", "1")]
+    argv = ["measure", *paths, *files.maybe("--min-relevance", "1")]
     argv += files.maybe("-m", files.rng.choice(("ndcg@3", "pap@2", "ap", "rr", "err@2")))
     argv += files.maybe("--missing", files.rng.choice(("zero", "skip")), share=0.6)
     argv += files.maybe("--ties", files.rng.choice(("best", "average", "id", "random")))

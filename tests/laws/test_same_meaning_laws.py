@@ -75,17 +75,8 @@ def results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[...,
         for name, table in tables_by_name.items():
             data.write_table(table.to_dict(), tmp_path / f"{name}{suffix}")
         truth, a, b = (str(tmp_path / f"{name}{suffix}") for name in ("truth", "a", "b"))
-        measure_options = [word for m in MEASURES for word in ("-m", m)]
-        options = [
-            *measure_options,
-            "--ties",
-            ties,
-            "--bootstrap",
-            "--n-items",
-            "60",
-            "--format",
-            "json",
-        ]
+        words = [word for m in MEASURES for word in ("-m", m)]
+        options = [*words, "--ties", ties, "--bootstrap", "--n-items", "60", "--format", "json"]
         users = tmp_path / "users.parquet"
         result: dict[str, Any] = {}
         more_options = ["--by", "n_pos", "--pooled", "--catalogue", truth]

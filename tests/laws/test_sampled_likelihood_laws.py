@@ -49,9 +49,9 @@ def test_maximum_has_no_rank_that_gains(ranks: SampledRanks) -> None:
     assert maximum.gap <= 1e-8
     distribution = RankDistribution(maximum.probabilities)
     assert likelihood_gap(ranks, distribution) == pytest.approx(maximum.gap, abs=1e-9)
-    log_likelihood = likelihood(ranks)
-    outcome_probabilities = maximum.masses @ log_likelihood.rows(maximum.ranks.astype(np.float64))
-    gain = log_likelihood.slope(outcome_probabilities)
+    outcomes = likelihood(ranks)
+    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
+    gain = outcomes.slope(outcome_probabilities)
     assert gain.max() <= 1.0 + 1e-8
     # Every rank with mass has a gain of 1.
     assert maximum.masses @ gain[maximum.ranks - 1] == pytest.approx(1.0)
@@ -68,10 +68,10 @@ def test_no_steps_are_more_likely_than_the_maximum(ranks: SampledRanks) -> None:
 @LAW
 def test_maximum_sits_at_few_places(ranks: SampledRanks) -> None:
     """By Lindsay's bound, at most (n_negatives + 2) / 2 ranks or pairs of neighbours have mass."""
-    maximum, log_likelihood = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
-    outcome_probabilities = maximum.masses @ log_likelihood.rows(maximum.ranks.astype(np.float64))
+    maximum, outcomes = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
+    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
     # Otherwise many distributions are equally likely.
-    assume(np.abs(outcome_probabilities - log_likelihood.shares).max() > 1e-3)
+    assume(np.abs(outcome_probabilities - outcomes.shares).max() > 1e-3)
     ranks_with_mass = maximum.ranks[maximum.masses > 1e-4]
     n_atoms = 1 + int((np.diff(ranks_with_mass) > 2).sum())
     assert n_atoms <= (np.max(ranks.n_negatives) + 2) / 2 + 1

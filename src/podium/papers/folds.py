@@ -61,7 +61,7 @@ class Method:
     Attributes
     ----------
     kind : str
-        The class of the method, named by its study.
+        The kind of method, as named by its study.
     candidates : (fold, parameters, seed) -> iterator of Candidate
         The candidates among which tuning chooses.
     draws : bool

@@ -14,8 +14,6 @@ register_at("sgd-at-k", _BASELINES, "SGDAtK")
 register_at("greedy-pap", _BASELINES, "GreedyPAp")
 register_at("select-pap", _BASELINES, "SelectPAp")
 
-for _losses in (
-    "hiranandani2020.loose_struct",
-    "xia2009.luce",
-):  # these modules register their losses
+# These modules register their losses.
+for _losses in ("hiranandani2020.loose_struct", "xia2009.luce"):
     import_module(f"podium.papers.{_losses}")

@@ -160,7 +160,7 @@ def values_of(recipe: Recipe, cells: Cells) -> Values:
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return each method's means, RoBiRank's differences from the others, and its rank among them.
+    """Return means by method, RoBiRank's differences, and counts of rivals below and above it.
 
     The figures contain the measures in "shown"; the table contains all of them.
     """
