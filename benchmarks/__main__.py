@@ -1,7 +1,7 @@
-"""``python -m benchmarks [--small] [part …]``: every benchmark, or those that are named.
+"""``python -m benchmarks [--small] [part …]``: all benchmarks, or the named ones.
 
-With ``--small`` each part runs on a little data and once, which shows that it works and times
-nothing; a part's `SMALL` has the options for it.
+With ``--small``, every part runs once on small data. This checks that it works; the times are
+meaningless. The options of a small run are a part's `SMALL`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = (
 
 
 def main() -> None:
-    """Run the parts that the command line names; options after a single part go to it."""
+    """Run the parts named on the command line; options after a single part are passed to it."""
     words = [a for a in sys.argv[1:] if a != "--small"]
     if "--small" in sys.argv[1:]:
         _harness.run_small()
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _run(part: str, options: list[str]) -> None:
-    """Run one part, or say which peer it cannot be without."""
+    """Run one part, or print which required peer is not installed."""
     try:
         module = importlib.import_module(f"benchmarks.{part}")
     except ImportError as error:

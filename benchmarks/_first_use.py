@@ -1,4 +1,4 @@
-"""Use each kernel once, on small data: what a fresh install has to compile in all."""
+"""Call each kernel once on small data, so that a fresh install compiles all of them."""
 
 import sys
 import warnings
@@ -12,17 +12,17 @@ from podium import catalogue, evaluation, losses, metrics, rankers
 
 
 def measure_all(folder: str) -> None:
-    """Measure everything there is, from files."""
+    """Compute all measures of a run, read from files."""
     names = [
         name.removesuffix("@k") + ("" if entry.cutoff == "none" else "@10")
         for name, entry in metrics.REGISTRY.items()
-        if name != "auc"  # needs whole lists; it is the same kernel as pap's
+        if name != "auc"  # requires complete lists, and has the same kernel as pap
     ]
     podium.measure(f"{folder}/truth.parquet", f"{folder}/run.parquet", names)
 
 
 def train_all(rng: np.random.Generator) -> None:
-    """Train on every loss."""
+    """Fit a linear ranker with every loss."""
     X, y, qid = rng.random((400, 5)), rng.integers(0, 2, 400), np.repeat(np.arange(10), 40)
     for name in losses.REGISTRY:
         ranker = rankers.LinearRanker(form_of(name, 5), l2=0.1, max_iter=50)
@@ -30,7 +30,7 @@ def train_all(rng: np.random.Generator) -> None:
 
 
 def rank_catalogue(rng: np.random.Generator) -> None:
-    """Rank a catalogue in every way."""
+    """Call all functions that rank a catalogue."""
     scores = rng.random((50, 200)).astype(np.float32)
     truth = sp.random_array((50, 200), density=0.05, rng=rng, format="csr")
     truth.data[:] = 1

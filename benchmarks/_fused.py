@@ -1,4 +1,4 @@
-"""What one would write by hand for these six metrics only: the yardstick of `measure`."""
+"""A hand-written loop for these six metrics only, the reference of the benchmark `measure`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numba
 
 @numba.njit(cache=True)
 def fused_metrics(items, offsets, truth_item, truth_grade, weights, out):
-    """Join by binary search and compute all six metrics of each list in one go."""
+    """Join by binary search and compute all six metrics of each list in one pass."""
     n_users, depth = items.shape
     for u in range(n_users):
         lo, hi = offsets[u], offsets[u + 1]

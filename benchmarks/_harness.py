@@ -1,4 +1,4 @@
-"""Each entry in a process of its own: compare its values first, then time it."""
+"""Timing of benchmark entries, each of them in a separate process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALL = False
 
 @dataclass(frozen=True)
 class Timing:
-    """One entry's figures: CPU and wall seconds are medians, memory the growth of the peak."""
+    """The figures of one entry: median CPU and wall seconds, and the growth of peak memory."""
 
     name: str
     cpu_s: float
@@ -35,23 +35,23 @@ class Timing:
 
 
 def run_small() -> None:
-    """Run what follows once and in this process: it shows that all works, and no time."""
+    """Run all later entries once and in this process, to check them without timing."""
     global _SMALL  # noqa: PLW0603 (one run has one size)
     _SMALL = True
 
 
 def is_small() -> bool:
-    """Whether the run is to show only that all works."""
+    """Return whether this is a small run."""
     return _SMALL
 
 
 def times(repeats: int) -> int:
-    """Return how often to call something that is timed."""
+    """Return the number of timed calls: 1 in a small run, else `repeats`."""
     return 1 if _SMALL else repeats
 
 
 def time_call(name: str, call: Callable[[], Values], repeats: int) -> Timing:
-    """Call once (compilation, caches), then `repeats` times."""
+    """Call once (to compile and fill caches), then time `repeats` calls."""
     before = _peak_mib()
     start = time.perf_counter()
     values = call()
@@ -73,36 +73,39 @@ def time_call(name: str, call: Callable[[], Values], repeats: int) -> Timing:
 
 
 def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
-    """Run one entry of a benchmark module in a fresh process.
+    """Run one entry of a benchmark module in a new process.
 
-    A string names the peer that is not installed. Any other failure ends the run.
+    Returns
+    -------
+    Timing or str
+        The string is the import error if a peer is not installed. Any other failure ends the run.
     """
     if _SMALL:
         return _here(module, ["--entry", entry, *options])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, "--entry", entry, *options],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
     )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
         if last.startswith(("ModuleNotFoundError: ", "ImportError: ")):
             return last.partition(": ")[2]
         raise SystemExit(f"{module}, {entry}: {last}")
-    return _read(done.stdout)
+    return _read(process.stdout)
 
 
 def _here(module: str, argv: list[str]) -> Timing | str:
     """Run one entry in this process."""
-    shown = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(shown):
+        with contextlib.redirect_stdout(output):
             importlib.import_module(module).main(argv)
     except ImportError as error:
         return str(error)
-    return _read(shown.getvalue())
+    return _read(output.getvalue())
 
 
 def _read(text: str) -> Timing:
@@ -111,12 +114,12 @@ def _read(text: str) -> Timing:
 
 
 def report(timing: Timing) -> None:
-    """Hand a timing from the child process to its parent."""
+    """Print a timing, so that the parent process can read it."""
     print(_RESULT + json.dumps(asdict(timing)))
 
 
 def differing(reference: Values, values: Values, tolerance: float = 1e-9) -> list[str]:
-    """Return the metrics that two entries disagree on."""
+    """Return descriptions of the values that differ between two entries."""
     return [
         f"{key}: {values[key]:.10g} against {reference[key]:.10g}"
         for key in values

@@ -1,4 +1,4 @@
-"""A linear model trained on Rax's softmax loss: Adam on all queries at once, over padded lists."""
+"""A linear model fitted to Rax's softmax loss by Adam on all queries at once, in padded lists."""
 
 from __future__ import annotations
 
@@ -16,9 +16,19 @@ RATE, STEPS = 0.05, 200
 
 
 def fit(X: Any, y: Any, mask: Any, l2: float) -> Any:
-    """Return coefficients after 200 steps on the mean loss plus ``l2 / 2 * ||w||^2``.
+    """Return the coefficients after 200 steps on the mean loss plus ``l2 / 2 * ||w||^2``.
 
-    X, y and mask are padded: (n_queries, longest, n_features), and without the last axis.
+    Parameters
+    ----------
+    X : float32, (n_queries, longest, n_features)
+        The padded features.
+    y, mask : float32 and bool, (n_queries, longest)
+        The padded grades, and True at the documents.
+    l2 : float
+
+    Returns
+    -------
+    float32, (n_features,)
     """
     return np.asarray(_descend(jnp.full(X.shape[2], 1e-3), X, y, mask, l2))
 
@@ -32,8 +42,8 @@ def _descend(start: Any, X: Any, y: Any, mask: Any, l2: Any) -> Any:
         w, mean, square = state
         grad = jax.grad(objective)(w)
         mean, square = 0.9 * mean + 0.1 * grad, 0.999 * square + 0.001 * grad * grad
-        steady = jnp.sqrt(square / (1 - 0.999**t)) + 1e-8
-        return (w - RATE * mean / (1 - 0.9**t) / steady, mean, square), None
+        scale = jnp.sqrt(square / (1 - 0.999**t)) + 1e-8
+        return (w - RATE * mean / (1 - 0.9**t) / scale, mean, square), None
 
     zero = jnp.zeros_like(start)
     steps = jnp.arange(1.0, STEPS + 1.0)

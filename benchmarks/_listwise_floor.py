@@ -1,8 +1,8 @@
-"""Top-k ListMLE as one would write it in C: one pass over each list, nothing checked.
+"""Top-k ListMLE as it would be written in C: one pass over each list, without checks.
 
-The least that value and gradient can cost: one exponential a row and one logarithm a place of
-the head. Exact only while the scores of a list differ by less than about 700, which podium's
-own loss does not ask for.
+This is a lower bound of the cost of value and gradient: one exponential per row and one logarithm
+per position of the head. It is exact only if the scores of a list differ by less than about 700;
+podium's loss has no such limit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 def top_k(
     scores: Any, order: Any, offsets: Any, k: Any, below: Any, values: Any, grad: Any
 ) -> None:
-    """Write each list's value and the gradient of their mean; `order` has the head first."""
+    """Compute each list's value and the gradient of their mean; `order` starts with the head."""
     n_groups = offsets.size - 1
     scale = 1.0 / n_groups
     for g in range(n_groups):

@@ -1,4 +1,4 @@
-"""Rax's losses, compiled once, over padded lists in float32."""
+"""Rax's losses on padded lists in float32, compiled once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import rax
 
 
 def padded(name: str, lists: Any) -> Callable[[], tuple[float, Any]]:
-    """Return a call that gives the value and the gradient of the scores, waited for."""
+    """Return a function that computes the value and the gradient, and waits for both."""
     form = getattr(rax, name)
     scores, labels = (jax.numpy.asarray(lists.padded(c)) for c in (lists.scores, lists.labels))
     mask = jax.numpy.asarray(lists.mask)
-    # labels and mask are arguments: as constants of a closure, XLA would fold them for seconds
-    both = jax.jit(jax.value_and_grad(lambda s, y, w: form(s, y, where=w)))
+    # labels and mask are arguments, because XLA would spend seconds on folding constants
+    value_and_grad = jax.jit(jax.value_and_grad(lambda s, y, w: form(s, y, where=w)))
 
     def call() -> tuple[float, Any]:
-        value, grad = jax.block_until_ready(both(scores, labels, mask))
+        value, grad = jax.block_until_ready(value_and_grad(scores, labels, mask))
         return value, grad
 
     return call

@@ -1,4 +1,4 @@
-"""Time RecTools' PAP(10) on saved lists; runs in RecTools' own environment, without podium."""
+"""Time RecTools' PAP(10) on saved lists, in RecTools' environment without podium."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What podium's objective and metric cost inside a fit of LightGBM or XGBoost, by loss and size."""
+"""The cost of podium's objective and metric in a fit of LightGBM or XGBoost, by loss and size."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from podium.rankers.boosting import (
 )
 
 N_TREES = 60
-# Rows, features, groups: MovieLens as the pAp@k paper prepares it, and ten times as many rows.
+# Rows, features and groups: MovieLens as prepared in the pAp@k paper, and ten times as many rows.
 SHAPES = {"movielens": (41_700, 90, 638), "large": (417_000, 90, 2_500)}
 SMALL = ("--rows=600", "--trees=2")
-MOST = 0.15  # of the fit's CPU seconds that the objective may take
+MOST = 0.15  # the largest share of the fit's CPU seconds for the objective
 
 
 @dataclass
 class Timed:
-    """A callback and the CPU seconds that its calls took; LightGBM's deep copy is itself."""
+    """A callback that sums the CPU seconds of its calls; its deep copy (by LightGBM) is itself."""
 
     call: Any
     cpu_s: float = 0.0
@@ -45,7 +45,7 @@ class Timed:
 
 
 def problem(n: int, d: int, n_groups: int, seed: int) -> tuple[Any, Any, Any]:
-    """Return features, labels of which 37 % are positive, and unequal sizes of groups."""
+    """Return features, labels of which 37 % are positive, and unequal group sizes."""
     rng = np.random.default_rng(seed)
     share = rng.lognormal(0.0, 0.9, n_groups)
     sizes = np.maximum((share / share.sum() * n).astype(int), 12)
@@ -55,7 +55,7 @@ def problem(n: int, d: int, n_groups: int, seed: int) -> tuple[Any, Any, Any]:
 
 
 class LightGBM:
-    """Fits on one data set, which LightGBM has binned before."""
+    """Fits of LightGBM on one data set, which is binned only once."""
 
     def __init__(self, shape: tuple[int, int, int], threads: int, n_trees: int) -> None:
         X, y, sizes = problem(*shape, seed=0)
@@ -72,7 +72,7 @@ class LightGBM:
 
 
 class XGBoost:
-    """The same of XGBoost, with trees as large."""
+    """Fits of XGBoost on one data set, with trees of the same size."""
 
     def __init__(self, shape: tuple[int, int, int], threads: int, n_trees: int) -> None:
         X, y, sizes = problem(*shape, seed=0)
@@ -100,26 +100,26 @@ LIBRARIES = {"lightgbm": LightGBM, "xgboost": XGBoost}
 
 
 def shares(library: Any, loss: Any) -> tuple[float, float, float, float]:
-    """Fit once and return CPU seconds, and what the callbacks took of them."""
+    """Fit once, and return the CPU seconds of the fit and of the callbacks."""
     start = time.process_time()
     objective, metric = library.fit(loss)
     total = time.process_time() - start
-    each = 1000 / library.n_trees
-    return total, objective.cpu_s * each, objective.cpu_s / total, metric.cpu_s * each
+    ms_per_tree = 1000 / library.n_trees
+    return total, objective.cpu_s * ms_per_tree, objective.cpu_s / total, metric.cpu_s * ms_per_tree
 
 
 def loss_of(name: str) -> Any:
-    """Return the loss at cutoff 10 where it has one and that is feasible."""
-    if name == "listnet-luce":  # costs n ** k
+    """Return the loss, with cutoff 10 if it has a cutoff and that is feasible."""
+    if name == "listnet-luce":  # its cost is n ** k
         return losses.get(name)
     has_cutoff = "k" in losses.REGISTRY[name].__dataclass_fields__
     return losses.get(f"{name}@10" if has_cutoff else name)
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print, by library, shape and loss, what a fit costs and how much of it is podium's."""
+    """Print the cost of a fit and podium's share of it, by library, shape and loss."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=1)  # two or more wait in a busy loop
+    parser.add_argument("--threads", type=int, default=1)  # others would wait in a busy loop
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)
@@ -134,10 +134,10 @@ def main(argv: list[str] | None = None) -> None:
             library = LIBRARIES[name]((n_rows, d, n_groups), options.threads, options.trees)
             rows = []
             for loss in options.losses:
-                shares(library, loss_of(loss))  # compiles
-                total, each, share, metric = shares(library, loss_of(loss))
+                shares(library, loss_of(loss))  # to compile
+                total, objective_ms, share, metric_ms = shares(library, loss_of(loss))
                 verdict = "" if share <= MOST else f"above {MOST:.0%}"
-                rows.append((loss, total, each, f"{share:.1%}", metric, verdict))
+                rows.append((loss, total, objective_ms, f"{share:.1%}", metric_ms, verdict))
             title = (
                 f"{name}, {shape}: {n_rows:,} rows, {n_groups} groups, {options.trees} trees, CPU"
             )

@@ -1,4 +1,4 @@
-"""The top 100 of 5,000 x 20,000 scores, with metrics, from a matrix and from factors."""
+"""The top 100 of 5,000 x 20,000 scores and their metrics, from a matrix and from factors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Items = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Factors of users and items, and the items that each user likes: some of the well scored."""
+    """Factors of users and items, and the positive items of each user, which have high scores."""
 
     users: Block
     items: Block
@@ -37,7 +37,7 @@ class Catalogue:
 
 
 def make_catalogue(n_users: int, n_items: int, n_factors: int = 64, seed: int = 0) -> Catalogue:
-    """Draw factors; of 200 random items a user likes the ones that score best, with noise."""
+    """Draw factors; a user's positives are the best of 200 random items by score plus noise."""
     rng = np.random.default_rng(seed)
     users = (rng.standard_normal((n_users, n_factors)) / 8).astype(np.float32)
     items = (rng.standard_normal((n_items, n_factors)) / 8).astype(np.float32)
@@ -45,8 +45,8 @@ def make_catalogue(n_users: int, n_items: int, n_factors: int = 64, seed: int = 
     liking = np.einsum("uf,ucf->uc", users, items[candidates])
     liking += 0.15 * rng.standard_normal(liking.shape)
     n_liked = np.clip(rng.lognormal(np.log(20) - 0.32, 0.8, n_users).astype(int), 1, 150)
-    user, place = np.nonzero(np.arange(200) < n_liked[:, None])
-    item = candidates[user, np.argsort(-liking, axis=1)[user, place]]
+    user, position = np.nonzero(np.arange(200) < n_liked[:, None])
+    item = candidates[user, np.argsort(-liking, axis=1)[user, position]]
     truth = csr_array((np.ones(user.size), (user, item)), shape=(n_users, n_items))
     truth.sum_duplicates()
     truth.data[:] = 1
@@ -60,7 +60,7 @@ def podium_top(scores: Block) -> Items:
 
 
 def numpy_top(scores: Block) -> Items:
-    """Select with argpartition, 256 users at a time, then sort the selected."""
+    """Select with argpartition for 256 users at a time, then sort the selected items."""
     best = np.empty((len(scores), K), np.int64)
     for start in range(0, len(scores), 256):
         part = scores[start : start + 256]
@@ -102,10 +102,10 @@ def plain_metrics(truth: Any, top: Items) -> Values:
     """Compute the six metrics of top-100 lists with binary truth in NumPy, for the peers."""
     n_users, n_items = truth.shape
     n_liked = np.diff(truth.indptr)
-    liked = np.repeat(np.arange(n_users, dtype=np.int64), n_liked) * n_items + truth.indices
-    shown = np.arange(n_users, dtype=np.int64)[:, None] * n_items + top
-    place = np.minimum(np.searchsorted(liked, shown), liked.size - 1)
-    hit = (liked[place] == shown).astype(float)
+    liked_pairs = np.repeat(np.arange(n_users, dtype=np.int64), n_liked) * n_items + truth.indices
+    top_pairs = np.arange(n_users, dtype=np.int64)[:, None] * n_items + top
+    position = np.minimum(np.searchsorted(liked_pairs, top_pairs), liked_pairs.size - 1)
+    hit = (liked_pairs[position] == top_pairs).astype(float)
     weight = 1 / np.log2(np.arange(2, K + 2))
     ideal = (np.arange(K) < n_liked[:, None]) * weight
     rank = np.arange(1, K + 1)
@@ -123,13 +123,13 @@ def podium_metrics(scores: Any, truth: Any) -> Values:
     from podium.catalogue import rank_blocks
     from podium.evaluation import evaluate
 
-    # "id" decides between equal float32 scores as no peer does, but like them it does not look
-    # at the truth; "worst", the default, costs the same and differs in the sixth decimal.
+    # No peer orders equal float32 scores by "id", but like peers it ignores the truth. The
+    # default "worst" costs the same, and its values differ in the sixth decimal.
     return evaluate(rank_blocks(scores, truth, depth=K, ties="id"), METRICS).means
 
 
 def product_top(data: Catalogue) -> Items:
-    """Multiply and select 256 users at a time, as recommenders do without an index."""
+    """Multiply and select for 256 users at a time, like recommenders without an index."""
     return np.concatenate(
         [
             numpy_top(data.users[start : start + 256] @ data.items.T)
@@ -139,7 +139,7 @@ def product_top(data: Catalogue) -> Items:
 
 
 def entries(data: Catalogue, names: list[str]) -> dict[str, Callable[[], Values]]:
-    """Return what can be timed; the score matrix is made only if one of the names needs it."""
+    """Return the calls by name; the score matrix is computed only if one of the names needs it."""
     needs_scores = any(not name.startswith("factors") for name in names)
     scores = data.scores() if needs_scores else np.empty((0, 0), np.float32)
     calls: dict[str, Callable[[], Values]] = {
@@ -164,15 +164,15 @@ def _products(data: Catalogue) -> Values:
 
 
 def check_equal(data: Catalogue) -> None:
-    """Stop unless podium's best scores are those of argpartition, bit for bit, and all differ."""
+    """Exit if podium's best scores differ from those of argpartition in any bit."""
     scores = data.scores()
-    ours = np.take_along_axis(scores, podium_top(scores), 1)
-    if not np.array_equal(ours, np.take_along_axis(scores, numpy_top(scores), 1)):
+    podium_scores = np.take_along_axis(scores, podium_top(scores), 1)
+    if not np.array_equal(podium_scores, np.take_along_axis(scores, numpy_top(scores), 1)):
         raise SystemExit("podium.top_k and numpy argpartition select different scores")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Compare the values on a part of the users, then print the figures and their ratios."""
+    """Compare the values for some of the users, then print the figures and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=5_000)
     parser.add_argument("--items", type=int, default=20_000)
@@ -184,7 +184,7 @@ def main(argv: list[str] | None = None) -> None:
         _harness.report(_harness.time_call(args.entry, call, REPEATS))
         return
     check_equal(make_catalogue(min(args.users, 500), args.items))
-    # One BLAS thread: a second one spins while the scores are ranked, and counts as CPU time.
+    # A second BLAS thread would spin while scores are ranked, which counts as CPU time.
     os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
     for kind, reference in (
         ("read", "read: numpy max"),
@@ -196,24 +196,34 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _compare(kind: str, reference: str, args: argparse.Namespace) -> None:
-    """Time the entries of a kind, refuse values that differ, and print a table."""
+    """Time the entries of a kind, exit if their values differ, and print a table."""
     empty = Catalogue(np.empty((0, 1), np.float32), np.empty((0, 1), np.float32), None)
     names = [n for n in entries(empty, []) if n.startswith(kind)]
     names.sort(key=lambda name: name != reference)
     options = ["--users", str(args.users), "--items", str(args.items)]
-    ours, rows = None, []
+    reference_timing, rows = None, []
     for name in names:
         timing = _harness.in_process("benchmarks.catalogue", name, options)
         if isinstance(timing, str):
             print(f"left out: {name}: {timing}")
             continue
-        ours = ours or timing
-        # Sums of item numbers differ where equal float32 scores end a list; check_equal settles it.
-        wrong = _harness.differing(ours.values, timing.values, 1e-5) if kind != "top" else []
-        if wrong:
-            raise SystemExit(f"{name} differs: {wrong}")
+        reference_timing = reference_timing or timing
+        # Sums of items differ if equal float32 scores end a list; check_equal compares the scores.
+        differences = (
+            _harness.differing(reference_timing.values, timing.values, 1e-5)
+            if kind != "top"
+            else []
+        )
+        if differences:
+            raise SystemExit(f"{name} differs: {differences}")
         rows.append(
-            (name, timing.cpu_s, timing.cpu_s / ours.cpu_s, timing.wall_s, timing.extra_mib)
+            (
+                name,
+                timing.cpu_s,
+                timing.cpu_s / reference_timing.cpu_s,
+                timing.wall_s,
+                timing.extra_mib,
+            )
         )
     _harness.table(
         f"{kind}, {args.users:,} users x {args.items:,} items, top {K}",

@@ -1,4 +1,4 @@
-"""Factorization on made interactions: updates a second, quality and threads, beside implicit."""
+"""Factorization of synthetic interactions: speed, quality and threads, compared with implicit."""
 
 from __future__ import annotations
 
@@ -29,27 +29,30 @@ Fit = Callable[[csr_array[Any], int, int], tuple[Factors, Factors]]
 
 @dataclass(frozen=True)
 class Data:
-    """Interactions of users with tastes: what is learned from, and a fifth held out."""
+    """Interactions of users with tastes: a training part, and one fifth held out."""
 
     train: csr_array[Any]
     test: csr_array[Any]
 
 
 def make_interactions(n_users: int, n_items: int, n_pairs: int, seed: int = 0) -> Data:
-    """Draw pairs: items by a power law, users log-normal, 60 tastes that shift which items."""
+    """Draw pairs: items by a power law that is shifted by 60 tastes, users by a log-normal law."""
     rng = np.random.default_rng(seed)
     activity = rng.lognormal(0.0, 1.0, n_users)
     user = rng.choice(n_users, size=int(1.4 * n_pairs), p=activity / activity.sum())
     weight = 1.0 / np.arange(1, n_items + 1) ** 0.8
     item = rng.choice(n_items, size=user.size, p=weight / weight.sum())
     taste = rng.integers(0, 60, n_users)[user]
-    own = rng.random(user.size) < 0.85
-    item = np.where(own, (item + taste * (n_items // 60)) % n_items, item)
+    by_taste = rng.random(user.size) < 0.85
+    item = np.where(by_taste, (item + taste * (n_items // 60)) % n_items, item)
     item = rng.permutation(n_items)[item]
     pairs = np.unique(user.astype(np.int64) * n_items + item)
     pairs = rng.permutation(pairs)[:n_pairs]
-    held = rng.random(pairs.size) < 0.2
-    return Data(_matrix(pairs[~held], n_users, n_items), _matrix(pairs[held], n_users, n_items))
+    is_held_out = rng.random(pairs.size) < 0.2
+    return Data(
+        _matrix(pairs[~is_held_out], n_users, n_items),
+        _matrix(pairs[is_held_out], n_users, n_items),
+    )
 
 
 def _matrix(pairs: NDArray[np.int64], n_users: int, n_items: int) -> csr_array[Any]:
@@ -88,7 +91,7 @@ def _implicit(method: str, **options: Any) -> Fit:
     return fit
 
 
-# Name -> how to fit, and the updates of a pass for each pair (0: it makes no such updates).
+# Name -> function that fits, and the number of updates per pair in a pass (0: not comparable).
 ENTRIES: dict[str, tuple[Fit, int]] = {
     "podium robirank": (_podium("robirank"), NEGATIVES),
     "podium robirank, unseen items": (_podium("robirank", negatives="unseen", l2=0.04), NEGATIVES),
@@ -100,7 +103,7 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
 
 
 def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
-    """Measure factors on the pairs that were held out, seen items left out."""
+    """Return the measures of factors on the held-out pairs, without seen items."""
     from podium.catalogue import rank_blocks
     from podium.evaluation import evaluate
 
@@ -108,7 +111,7 @@ def measured(factors: tuple[Factors, Factors], data: Data) -> Values:
 
 
 def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timing:
-    """Fit once on a few users (compilation), then time one whole fit and measure it."""
+    """Fit once on a few users to compile, then time one complete fit and measure its quality."""
     fit, _ = ENTRIES[name]
     start = time.perf_counter()
     fit(data.train[:64], 1, threads)
@@ -122,10 +125,10 @@ def time_fit(name: str, data: Data, epochs: int, threads: int) -> _harness.Timin
 
 
 def check_equal(data: Data) -> None:
-    """Stop unless podium finds the same factors on one thread and on three."""
+    """Exit if podium's factors differ between one and three threads."""
     fit, _ = ENTRIES["podium robirank"]
-    for one, three in zip(fit(data.train, 3, 1), fit(data.train, 3, 3), strict=True):
-        if one.tobytes() != three.tobytes():
+    for factors_1, factors_3 in zip(fit(data.train, 3, 1), fit(data.train, 3, 3), strict=True):
+        if factors_1.tobytes() != factors_3.tobytes():
             raise SystemExit("podium's factors depend on the number of threads")
 
 
@@ -134,7 +137,7 @@ def _peak_mib() -> float:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Check that threads change no bit, then time each entry in a process of its own."""
+    """Check that threads do not change the result, then time each entry in a separate process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=6_000)
     parser.add_argument("--items", type=int, default=4_000)

@@ -1,12 +1,13 @@
-"""Linear models on made data that looks like LETOR's, beside a linear model on Rax's softmax.
+"""Linear models on synthetic data similar to LETOR's, compared with a model of Rax's softmax loss.
 
-A thousand queries with 50 to 150 documents, 46 features scaled within each query, 8 % of the
-documents relevant, a tenth of the queries without any, and a truth that no linear model can
-express. Of 700 training queries, 140 choose each model's l2 by ndcg@10; with it the model is
-fitted to all 700. The same 140 also choose among podium's losses, so that the best of many need
-not be picked on the test part. Rax's softmax is there twice: as its users would take it, without
-l2 for a fixed number of steps, and with an l2 chosen as for podium's losses. Queries of the test
-part without a relevant document count nowhere; differences are paired by query, over all seeds.
+The data have a thousand queries with 50 to 150 documents and 46 features, which are scaled within
+each query. 8 % of the documents are relevant, one tenth of the queries have no relevant document,
+and no linear model can express the true relevance. Of 700 training queries, 140 are used to choose
+the l2 of each model by ndcg@10; the model is then fitted to all 700. The same 140 are used to
+choose among podium's losses, so that this choice does not use the test queries. Rax's softmax is
+fitted twice: without l2 for a fixed number of steps, as in common use, and with an l2 chosen as
+for podium's losses. Test queries without a relevant document do not count. Differences are paired
+by query, over all seeds.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ LOSSES = (
     "pap-logistic@10",
 )
 SMALL = ("--seeds=1", "--queries=60", "--losses", "softmax", "listmle@10", "pairwise-hinge")
-KINKED = ("pairwise-hinge",)  # the bundle solver's, which needs a penalty
+KINKED = ("pairwise-hinge",)  # losses for the bundle solver, which needs a penalty
 PENALTIES = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 MEASURES = {"ndcg@10": parse("ndcg(gain=exp2)@10"), "pap@10": parse("pap@10")}
 PLAIN, TUNED = "Rax softmax, 200 steps", "Rax softmax, l2 chosen"
 ANY = "podium, loss and l2 chosen"
 
-Fit = Callable[["Data", float], Any]  # coefficients, by l2
+Fit = Callable[["Data", float], Any]  # returns the coefficients for data and an l2
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ class Data:
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
     def queries(self, first: int, end: int) -> Data:
-        """Return the queries from `first` up to `end`."""
+        """Return the queries first .. end - 1."""
         bounds = np.concatenate([[0], np.cumsum(self.sizes)])
         rows = slice(bounds[first], bounds[end])
         return Data(self.X[rows], self.y[rows], self.sizes[first:end])
 
     def padded(self) -> tuple[Any, Any, Any]:
-        """Return features, grades and mask as rectangles of lists."""
+        """Return features, grades and mask as padded arrays."""
         mask = np.arange(self.sizes.max()) < self.sizes[:, None]
         X = np.zeros((*mask.shape, self.X.shape[1]), np.float32)
         y = np.zeros(mask.shape, np.float32)
@@ -79,14 +80,14 @@ class Data:
 
 
 def make(seed: int, n_queries: int = 1000, n_features: int = 46) -> Data:
-    """Draw queries from eight hidden traits of each document; see the module."""
+    """Draw queries whose documents have eight hidden traits; see the module's docstring."""
     rng = np.random.default_rng(seed)
     shape = 8, n_features
     mixing = rng.normal(size=shape) * (rng.random(shape) < 0.4)
     kind = rng.integers(0, 3, n_features)
-    drawn = [_query(rng, mixing, kind) for _ in range(n_queries)]
-    X, y = zip(*drawn, strict=True)
-    return Data(np.concatenate(X), np.concatenate(y), np.array([len(one) for one in y]))
+    queries = [_query(rng, mixing, kind) for _ in range(n_queries)]
+    X, y = zip(*queries, strict=True)
+    return Data(np.concatenate(X), np.concatenate(y), np.array([len(grades) for grades in y]))
 
 
 def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
@@ -107,7 +108,7 @@ def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
 
 
 def by_podium(loss: str) -> Fit:
-    """Return the fit of a linear ranker with this loss."""
+    """Return a function that fits a linear ranker with this loss."""
     solver = "bundle" if loss in KINKED else "auto"
 
     def fit(data: Data, l2: float) -> Any:
@@ -127,34 +128,36 @@ def by_rax(data: Data, l2: float) -> Any:
 
 
 def values(coef: Any, data: Data) -> dict[str, Any]:
-    """Return each query's measures, nan without a relevant document."""
+    """Return the measures of each query; nan without a relevant document."""
     ranking = Ranking.from_scores(data.X @ coef, data.y, data.qid)
     return {name: measure(ranking) for name, measure in MEASURES.items()}
 
 
 def chosen(fit: Fit, train: Data, penalties: tuple[float, ...]) -> tuple[float, float]:
-    """Return the l2 with the best ndcg@10 on the last fifth of the training queries, and that."""
+    """Return the l2 with the best ndcg@10 on the last fifth of training queries, and that value."""
     n = train.sizes.size
-    part, rest = train.queries(0, n - n // 5), train.queries(n - n // 5, n)
-    means = [float(np.nanmean(values(fit(part, l2), rest)["ndcg@10"])) for l2 in penalties]
+    fit_part, valid_part = train.queries(0, n - n // 5), train.queries(n - n // 5, n)
+    means = [
+        float(np.nanmean(values(fit(fit_part, l2), valid_part)["ndcg@10"])) for l2 in penalties
+    ]
     best = int(np.argmax(means))
     return penalties[best], means[best]
 
 
 def contenders(losses: Iterable[str]) -> dict[str, tuple[Fit, tuple[float, ...]]]:
-    """Return each model's fit and the penalties it may choose from."""
-    ours = {f"podium {loss}": (by_podium(loss), PENALTIES[loss in KINKED :]) for loss in losses}
+    """Return the fit function and the candidate penalties of each model."""
+    models = {f"podium {loss}": (by_podium(loss), PENALTIES[loss in KINKED :]) for loss in losses}
     try:
         from benchmarks import _letor_rax  # noqa: F401
     except ImportError as error:
         print(f"left out: Rax: {error}")
-        return ours
-    return {PLAIN: (by_rax, PENALTIES[:1]), TUNED: (by_rax, PENALTIES)} | ours
+        return models
+    return {PLAIN: (by_rax, PENALTIES[:1]), TUNED: (by_rax, PENALTIES)} | models
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model of one seed: its measures on the test queries, and how it came about."""
+    """A fitted model of one seed: its test measures, l2, validation value and time."""
 
     measures: dict[str, Any]
     l2: float
@@ -164,7 +167,7 @@ class Fitted:
 
 
 def fitted(fit: Fit, penalties: tuple[float, ...], train: Data, test: Data) -> Fitted:
-    """Choose the l2, fit to all training queries, and measure."""
+    """Choose the l2, fit to all training queries, and measure on the test queries."""
     l2, validated = chosen(fit, train, penalties)
     start = time.process_time()
     coef = fit(train, l2)
@@ -174,17 +177,19 @@ def fitted(fit: Fit, penalties: tuple[float, ...], train: Data, test: Data) -> F
 def one_seed(
     seed: int, n: int, models: dict[str, tuple[Fit, tuple[float, ...]]]
 ) -> dict[str, Fitted]:
-    """Return every model, and podium's best by the validation part."""
+    """Return the fits of every model, and podium's best one by validation."""
     data = make(seed, n)
     train, test = data.queries(0, n * 7 // 10), data.queries(n * 7 // 10, n)
-    found = {name: fitted(*model, train, test) for name, model in models.items()}
-    ours = {name: one for name, one in found.items() if name.startswith("podium ")}
-    best = max(ours, key=lambda name: ours[name].validated)
-    return found | {ANY: replace(ours[best], note=best.removeprefix("podium "))}
+    fits = {name: fitted(*model, train, test) for name, model in models.items()}
+    podium_fits = {
+        name: model_fit for name, model_fit in fits.items() if name.startswith("podium ")
+    }
+    best = max(podium_fits, key=lambda name: podium_fits[name].validated)
+    return fits | {ANY: replace(podium_fits[best], note=best.removeprefix("podium "))}
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print means with standard errors, and what each model has over Rax's softmax."""
+    """Print means with standard errors, and the differences from Rax's softmax."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=1_000)
@@ -206,26 +211,28 @@ def main(argv: list[str] | None = None) -> None:
 
 def _row(name: str, seeds: list[dict[str, Fitted]], peers: list[str]) -> tuple[Any, ...]:
     by_seed = [{m: seed[name].measures[m] for m in MEASURES} for seed in seeds]
-    measures = [_mean([one[m] for one in by_seed]) for m in MEASURES]
-    over = [_over(seeds, name, peer) for peer in peers]
+    measures = [_mean([values_of_seed[m] for values_of_seed in by_seed]) for m in MEASURES]
+    differences = [_over(seeds, name, peer) for peer in peers]
     cpu_s = float(np.mean([seed[name].cpu_s for seed in seeds]))
-    return name, *measures, *over, cpu_s, " ".join(seed[name].note for seed in seeds)
+    return name, *measures, *differences, cpu_s, " ".join(seed[name].note for seed in seeds)
 
 
 def _over(seeds: list[dict[str, Fitted]], name: str, peer: str) -> str:
     if name == peer:
         return "-"
-    ours, theirs = ([seed[n].measures["ndcg@10"] for seed in seeds] for n in (name, peer))
-    apart = [a - b for a, b in zip(ours, theirs, strict=True)]
-    above = sum(bool(np.nanmean(a) > 0) for a in apart)
-    return f"{_mean(apart, '+')} ({above})"
+    model_values, peer_values = (
+        [seed[n].measures["ndcg@10"] for seed in seeds] for n in (name, peer)
+    )
+    differences = [a - b for a, b in zip(model_values, peer_values, strict=True)]
+    n_above = sum(bool(np.nanmean(a) > 0) for a in differences)
+    return f"{_mean(differences, '+')} ({n_above})"
 
 
 def _mean(by_seed: list[Any], sign: str = "") -> str:
     per_query = np.concatenate(by_seed)
-    there = per_query[~np.isnan(per_query)]
-    error = there.std(ddof=1) / np.sqrt(there.size)
-    return f"{there.mean():{sign}.4f} ± {error:.4f}"
+    defined = per_query[~np.isnan(per_query)]
+    error = defined.std(ddof=1) / np.sqrt(defined.size)
+    return f"{defined.mean():{sign}.4f} ± {error:.4f}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Listwise and pairwise losses: value and gradient beside a loop by hand, Rax and torch.
+"""Listwise and pairwise losses: value and gradient, compared with a loop by hand, Rax and torch.
 
-Every contender has a process of its own, on one core. There its values and gradients are first
+Every contender runs in a separate process on one core. There its values and gradients are first
 compared with podium's, then the two are called in turns.
 """
 
@@ -23,17 +23,17 @@ from podium import losses
 from podium.groups import Groups
 
 K = 10
-SECONDS = 1.5  # of calls by contender
+SECONDS = 1.5  # the duration of the calls per contender
 SHAPES = ("even", "unequal")
 SMALL = ("--lists=30",)
 BOTH = "podium, both shapes"
 
-Call = Callable[[], tuple[Any, Any]]  # the value or values, and the gradient by row or by cell
+Call = Callable[[], tuple[Any, Any]]  # returns the value or values, and the gradient by row or cell
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Scores and grades of lists, flat; `padded` makes the rectangle that peers want."""
+    """Scores and grades of lists as flat arrays; `padded` returns the padded array of peers."""
 
     sizes: Any
     scores: Any
@@ -50,31 +50,31 @@ class Lists:
 
     @cached_property
     def mask(self) -> Any:
-        """Which cells of the rectangle are rows."""
+        """The cells of the padded array that are rows: bool, (n_lists, longest)."""
         return np.arange(self.sizes.max()) < self.sizes[:, None]
 
     def padded(self, column: Any) -> Any:
-        """Return a column as float32 (n_lists, longest), 0 in the padding."""
+        """Return a column as float32, (n_lists, longest), with 0 in the padding."""
         cells = np.zeros(self.mask.shape, np.float32)
         cells[self.mask] = column
         return cells
 
     def rows(self, grad: Any) -> Any:
-        """Return a gradient by row, whether it came by row or by cell."""
+        """Return a gradient by row from a gradient by row or by cell."""
         array = np.asarray(grad)
         return array[self.mask] if array.shape == self.mask.shape else array
 
 
 def make(shape: str, n_lists: int, *, distinct: bool) -> Lists:
-    """Return lists: of 100 rows each, or of 5 to 1,000 with a median of 70.
+    """Return lists of 100 rows each ("even"), or of 5 to 1,000 rows with a median of 70.
 
-    A tenth of the rows has a grade from 1 to 4; with `distinct`, all grades of a list differ.
+    One tenth of the rows have a grade from 1 to 4. With `distinct`, all grades in a list differ.
     """
     rng = np.random.default_rng(7)
     unequal = np.clip(rng.lognormal(np.log(70), 1.0, n_lists), 5, 1000).astype(int)
     sizes = unequal if shape == "unequal" else np.full(n_lists, 100)
     n = int(sizes.sum())
-    scores = rng.standard_normal(n).astype(np.float32).astype(float)  # what float32 can hold
+    scores = rng.standard_normal(n).astype(np.float32).astype(float)  # exact in float32
     labels = (rng.random(n) < 0.1) * rng.integers(1, 5, n).astype(float)
     labels[np.cumsum(sizes) - sizes] = 1.0
     if distinct:
@@ -83,7 +83,7 @@ def make(shape: str, n_lists: int, *, distinct: bool) -> Lists:
 
 
 def podium(loss: Any, lists: Lists, *, pooled: bool = False) -> Call:
-    """Return podium's call, the target prepared before; `pooled` weighs lists by their pairs."""
+    """Return podium's call with a prepared target; `pooled` weights lists by their pairs."""
     target = loss.prepare(lists.labels, lists.groups)
     if pooled:
         weights = target.n_pairs[lists.groups.index]
@@ -97,7 +97,7 @@ def podium(loss: Any, lists: Lists, *, pooled: bool = False) -> Call:
 
 
 def floor(loss: Any, lists: Lists) -> Call:
-    """Return the loop by hand, over the order that podium drew."""
+    """Return the call of the hand-written loop, with the order that podium drew."""
     from benchmarks._listwise_floor import top_k
 
     order = loss.prepare(lists.labels, lists.groups).rows[0]
@@ -112,7 +112,7 @@ def floor(loss: Any, lists: Lists) -> Call:
 
 
 def through_torch(loss: Any, lists: Lists) -> Call:
-    """Return podium's loss as torch's autograd calls it."""
+    """Return the call of podium's loss through torch's autograd."""
     import torch
 
     from podium.torch import as_torch
@@ -131,7 +131,7 @@ def through_torch(loss: Any, lists: Lists) -> Call:
 
 
 def torch_padded(form: str) -> Callable[[Any, Lists], Call]:
-    """Return a form of _listwise_torch.py."""
+    """Return a builder of the calls of a loss in _listwise_torch.py."""
 
     def build(_: Any, lists: Lists) -> Call:
         from benchmarks import _listwise_torch
@@ -142,14 +142,14 @@ def torch_padded(form: str) -> Callable[[Any, Lists], Call]:
 
 
 def torch_flat(loss: Any, lists: Lists) -> Call:
-    """Return top-k ListMLE over flat rows in torch, over the order that podium drew."""
+    """Return the call of top-k ListMLE on flat rows in torch, with the order that podium drew."""
     from benchmarks._listwise_torch import flat_top_k
 
     return flat_top_k(lists, loss.k, loss.prepare(lists.labels, lists.groups).rows[0])
 
 
 def rax(name: str) -> Callable[[Any, Lists], Call]:
-    """Return a loss of Rax."""
+    """Return a builder of the calls of a loss of Rax."""
 
     def build(_: Any, lists: Lists) -> Call:
         from benchmarks._listwise_rax import padded
@@ -161,11 +161,20 @@ def rax(name: str) -> Callable[[Any, Lists], Call]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A contender, the loss of podium that it is timed beside, and what it computes.
+    """A contender and the loss of podium with which it is timed in turns.
 
-    `same`: the loss of podium with which its values agree, on lists without ties where
-    `distinct`. `pairs`: its mean is over the pairs of all lists, and it holds a cell for each
-    two rows, too many for unequal lists.
+    Attributes
+    ----------
+    build : (loss, lists) -> call
+    loss : str
+        The loss of podium with which it is timed.
+    same : str
+        The loss of podium with the same values.
+    distinct : bool
+        Whether the values agree only on lists without ties.
+    pairs : bool
+        Whether its mean is over the pairs of all lists. Such a contender stores a cell for every
+        two rows, which is too much for unequal lists.
     """
 
     build: Callable[[Any, Lists], Call]
@@ -203,44 +212,49 @@ ENTRIES = LISTMLE | OTHERS
 
 
 def measure(name: str, shape: str, n_lists: int) -> Timing:
-    """Compare one contender with podium, then call the two in turns on the graded lists."""
+    """Compare the values of a contender with podium's, then time both in turns on graded lists."""
     entry = ENTRIES[name]
     _compare(name, entry, make(shape, n_lists, distinct=entry.distinct))
     lists = make(shape, n_lists, distinct=False)
     loss = losses.get(entry.loss)
-    theirs, ours, first = _in_turns(entry.build(loss, lists), podium(loss, lists))
-    return Timing(name, theirs, 0.0, first, 0.0, {"podium": ours})
+    contender_s, podium_s, first = _in_turns(entry.build(loss, lists), podium(loss, lists))
+    return Timing(name, contender_s, 0.0, first, 0.0, {"podium": podium_s})
 
 
 def by_row(n_lists: int) -> Timing:
-    """Call podium's top-10 ListMLE on lists of both shapes in turns: CPU seconds a row."""
+    """Time podium's top-10 ListMLE on lists of both shapes in turns: CPU seconds per row."""
     lists = [make(shape, n_lists, distinct=False) for shape in SHAPES]
-    calls = [podium(losses.get("listmle@10"), one) for one in lists]
-    *taken, first = _in_turns(*calls)
-    by_shape = zip(SHAPES, taken, lists, strict=True)
-    each = {shape: seconds / one.scores.size for shape, seconds, one in by_shape}
-    return Timing(BOTH, taken[0], 0.0, first, 0.0, each)
+    calls = [podium(losses.get("listmle@10"), lists_of_shape) for lists_of_shape in lists]
+    *times, first = _in_turns(*calls)
+    by_shape = zip(SHAPES, times, lists, strict=True)
+    seconds_per_row = {
+        shape: seconds / lists_of_shape.scores.size for shape, seconds, lists_of_shape in by_shape
+    }
+    return Timing(BOTH, times[0], 0.0, first, 0.0, seconds_per_row)
 
 
 def _compare(name: str, entry: Entry, lists: Lists) -> None:
-    """Stop unless values and gradients agree to what float32 can hold."""
+    """Exit if values and gradients differ by more than the precision of float32."""
     same = losses.get(entry.same)
     values, grad = podium(same, lists, pooled=entry.pairs)()
-    theirs, by_cell = entry.build(same, lists)()
-    apart = abs(float(np.mean(theirs)) / float(np.mean(values)) - 1.0)
-    slopes = np.abs(lists.rows(by_cell) - grad).max() / np.abs(grad).max()
-    if not (apart < 1e-5 and slopes < 1e-4):
-        raise SystemExit(f"{name} differs from podium's {same!r} by {apart:.1e} and {slopes:.1e}")
+    contender_values, by_cell = entry.build(same, lists)()
+    value_difference = abs(float(np.mean(contender_values)) / float(np.mean(values)) - 1.0)
+    grad_difference = np.abs(lists.rows(by_cell) - grad).max() / np.abs(grad).max()
+    if not (value_difference < 1e-5 and grad_difference < 1e-4):
+        raise SystemExit(
+            f"{name} differs from podium's {same!r} by {value_difference:.1e} and "
+            f"{grad_difference:.1e}"
+        )
 
 
 def _in_turns(theirs: Call, ours: Call) -> tuple[float, float, float]:
-    """Return the median CPU seconds of a call of each, and the contender's first."""
+    """Return the median CPU seconds of both calls, and those of the contender's first call."""
     first = _cpu(theirs)
     ours()
     calls = _harness.times(min(101, max(5, int(SECONDS / max(_cpu(theirs), 1e-3)))))
-    taken = [(_cpu(theirs), _cpu(ours)) for _ in range(calls)]
-    one, other = (statistics.median(column) for column in zip(*taken, strict=True))
-    return one, other, first
+    times = [(_cpu(theirs), _cpu(ours)) for _ in range(calls)]
+    their_median, our_median = (statistics.median(column) for column in zip(*times, strict=True))
+    return their_median, our_median, first
 
 
 def _cpu(call: Callable[[], Any]) -> float:
@@ -250,7 +264,7 @@ def _cpu(call: Callable[[], Any]) -> float:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print, by shape of the lists, the contenders of top-10 ListMLE and of the other losses."""
+    """Print the times of top-10 ListMLE and of other losses, by shape of the lists."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES)
     parser.add_argument("--lists", type=int, default=1_000)
@@ -264,23 +278,23 @@ def main(argv: list[str] | None = None) -> None:
         )
         return
     shapes = [args.shape] if args.shape else SHAPES
-    done = {shape: _rows(LISTMLE, shape, args.lists) for shape in shapes}
+    rows_by_shape = {shape: _rows(LISTMLE, shape, args.lists) for shape in shapes}
     for shape in shapes:
         lists = make(shape, args.lists, distinct=False)
         cells = lists.mask.size / lists.scores.size
         title = f"{shape}: {lists.scores.size:,} rows, {cells:.1f} padded cells a row, CPU ms"
         columns = ("beside podium", "of podium", "ms", "podium ms", "x podium")
-        _harness.table(f"Top-10 ListMLE, {title}", columns, done[shape])
+        _harness.table(f"Top-10 ListMLE, {title}", columns, rows_by_shape[shape])
         _harness.table(f"Other losses, {title}", columns, _rows(OTHERS, shape, args.lists))
     if len(shapes) > 1:
         _both_shapes(args.lists)
 
 
 def _both_shapes(n_lists: int) -> None:
-    found = _harness.in_process("benchmarks.listwise", BOTH, [f"--lists={n_lists}"])
-    if isinstance(found, str):
-        raise SystemExit(found)
-    rows = [(shape, 1e9 * found.values[shape]) for shape in SHAPES]
+    timing = _harness.in_process("benchmarks.listwise", BOTH, [f"--lists={n_lists}"])
+    if isinstance(timing, str):
+        raise SystemExit(timing)
+    rows = [(shape, 1e9 * timing.values[shape]) for shape in SHAPES]
     _harness.table("podium's listmle@10, both shapes in turns, CPU", ("lists", "ns a row"), rows)
 
 
@@ -289,19 +303,19 @@ def _rows(entries: dict[str, Entry], shape: str, n_lists: int) -> list[tuple[Any
     for name, entry in entries.items():
         if entry.pairs and shape == "unequal":
             continue
-        found = _harness.in_process(
+        timing = _harness.in_process(
             "benchmarks.listwise", name, [f"--shape={shape}", f"--lists={n_lists}"]
         )
-        if isinstance(found, str):
-            print(f"left out: {name}: {found}")
+        if isinstance(timing, str):
+            print(f"left out: {name}: {timing}")
             continue
-        ours = found.values["podium"]
-        rows.append((name, entry.loss, 1e3 * found.cpu_s, 1e3 * ours, found.cpu_s / ours))
+        podium_s = timing.values["podium"]
+        rows.append((name, entry.loss, 1e3 * timing.cpu_s, 1e3 * podium_s, timing.cpu_s / podium_s))
     return rows
 
 
 def _one_core() -> None:
-    """Stay on one core; JAX sizes its pool by it."""
+    """Restrict the process to one core, which also limits JAX's pool of threads."""
     if hasattr(os, "sched_setaffinity") and not _harness.is_small():
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["OMP_NUM_THREADS"] = "1"

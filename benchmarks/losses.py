@@ -1,4 +1,4 @@
-"""Value and gradient of each loss, on lists of equal and of very unequal length."""
+"""Value and gradient of each loss, on lists of equal and of very unequal lengths."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ SMALL = ("--lists=20",)
 
 
 def even(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return lists of 100 items."""
+    """Return the sizes of lists of 100 items."""
     return np.full(n, 100)
 
 
 def skewed(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return as many items in lists of very unequal length."""
+    """Return sizes of lists of very unequal lengths, with about the same total."""
     sizes = np.maximum(rng.lognormal(3.3, 1.4, n), 2)
     return np.maximum((sizes / sizes.sum() * 100 * n).astype(int), 2)
 
 
 def forms(name: str) -> list[str]:
-    """Return the loss as it is and with a cutoff of 10, as far as there are such forms."""
+    """Return the names of the loss without a cutoff and with a cutoff of 10, if they exist."""
     cut = form_of(name, 10)
     fields = {field.name: field for field in dataclasses.fields(losses.REGISTRY[name])}
     return [name, cut] if "k" in fields and fields["k"].default is None else [cut]
 
 
 def form_of(name: str, k: int) -> str:
-    """Return the loss with a cutoff, where it has one and costs no power of a list's length."""
+    """Return the loss with cutoff k if it has one, or 1 for listnet-luce, which costs n^k."""
     if "k" not in losses.REGISTRY[name].__dataclass_fields__:
         return name
     return f"{name}@{1 if name == 'listnet-luce' else k}"
@@ -49,16 +49,16 @@ def milliseconds(loss: losses.Loss, sizes: np.ndarray, rng: np.random.Generator)
     scores = rng.standard_normal(groups.n_rows)
     target = loss.prepare(relevance, groups)
     loss.value_and_grad(scores, target)
-    taken = []
+    times = []
     for _ in range(_harness.times(REPEATS)):
         start = time.process_time()
         loss.value_and_grad(scores, target)
-        taken.append(time.process_time() - start)
-    return 1000 * statistics.median(taken)
+        times.append(time.process_time() - start)
+    return 1000 * statistics.median(times)
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print milliseconds by loss and by shape of the lists."""
+    """Print milliseconds by loss and by shape of lists."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lists", type=int, default=1_000)
     n = parser.parse_args(argv).lists

@@ -1,4 +1,4 @@
-"""Six metrics over 50,000 users x 100 ranked items: podium, a fused loop by hand, and peers."""
+"""Six metrics over 50,000 users x 100 ranked items: podium, a hand-written loop, and peers."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ REFERENCE = "fused numba loop, grouped arrays"
 
 
 def podium_grouped(lists: Lists) -> Callable[[], Values]:
-    """Time podium.measure from arrays whose rows are grouped and whose scores fall."""
+    """Time podium.measure on arrays with grouped rows and falling scores."""
     import podium
 
     return lambda: podium.measure(lists.truth, lists.run, METRICS).means
 
 
 def podium_shuffled(lists: Lists) -> Callable[[], Values]:
-    """Time podium.measure from arrays in random row order."""
+    """Time podium.measure on arrays in random row order."""
     return podium_grouped(lists.shuffled())
 
 
 def podium_strings(lists: Lists) -> Callable[[], Values]:
-    """Time podium.measure from a Polars frame with string ids, in random row order."""
+    """Time podium.measure on a Polars frame with string ids in random row order."""
     import polars as pl
 
     import podium
 
-    mixed = lists.shuffled()
+    shuffled = lists.shuffled()
     truth, run = (
         pl.DataFrame(table).with_columns(
             pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")
         )
-        for table in (mixed.truth, mixed.run)
+        for table in (shuffled.truth, shuffled.run)
     )
     return lambda: podium.measure(truth, run, METRICS).means
 
 
 def podium_parquet(lists: Lists) -> Callable[[], Values]:
-    """Time podium.measure from two parquet files in random row order."""
+    """Time podium.measure on two parquet files in random row order."""
     import polars as pl
 
     import podium
 
-    mixed = lists.shuffled()
+    shuffled = lists.shuffled()
     folder = Path(tempfile.mkdtemp())
     paths = folder / "truth.parquet", folder / "run.parquet"
-    for columns, path in zip((mixed.truth, mixed.run), paths, strict=True):
+    for columns, path in zip((shuffled.truth, shuffled.run), paths, strict=True):
         pl.DataFrame(columns).write_parquet(path)
     return lambda: podium.measure(*paths, METRICS).means
 
 
 def fused(lists: Lists) -> Callable[[], Values]:
-    """Time one compiled loop that joins and computes all six metrics of a list at once."""
+    """Time one compiled loop that joins and computes all six metrics of a list in one pass."""
     from benchmarks._fused import fused_metrics
 
     items = lists.run["item"].reshape(lists.n_users, lists.depth)
@@ -78,7 +78,7 @@ def fused(lists: Lists) -> Callable[[], Values]:
 
 
 def pytrec(lists: Lists) -> Callable[[], Values]:
-    """Time pytrec_eval, conversion to its dictionaries included."""
+    """Time pytrec_eval, including the conversion to its dictionaries."""
     import pytrec_eval
 
     names = {
@@ -89,11 +89,11 @@ def pytrec(lists: Lists) -> Callable[[], Values]:
         "map_cut_100": "ap@100",
         "recip_rank": "rr",
     }
-    wanted = {"ndcg_cut.10,100", "P.10", "recall.100", "map_cut.100", "recip_rank"}
+    measures = {"ndcg_cut.10,100", "P.10", "recall.100", "map_cut.100", "recip_rank"}
 
     def call() -> Values:
         truth = _nested(lists.truth, "relevance")
-        evaluator = pytrec_eval.RelevanceEvaluator(truth, wanted)
+        evaluator = pytrec_eval.RelevanceEvaluator(truth, measures)
         per_user = evaluator.evaluate(_nested(lists.run, "score")).values()
         return {m: sum(v[n] for v in per_user) / len(per_user) for n, m in names.items()}
 
@@ -101,7 +101,7 @@ def pytrec(lists: Lists) -> Callable[[], Values]:
 
 
 def ranx(lists: Lists) -> Callable[[], Values]:
-    """Time ranx from pandas frames with string ids, the conversion it needs included."""
+    """Time ranx on pandas frames with string ids, including the conversion to its types."""
     import pandas as pd
     from ranx import Qrels, Run, evaluate
 
@@ -166,9 +166,9 @@ def main(argv: list[str] | None = None) -> None:
         if isinstance(result, str) or isinstance(reference, str):
             print(f"left out: {name}: {result}")
             continue
-        wrong = _harness.differing(reference.values, result.values)
-        if wrong:
-            raise SystemExit(f"{name} differs from the fused loop: {wrong}")
+        differences = _harness.differing(reference.values, result.values)
+        if differences:
+            raise SystemExit(f"{name} differs from the fused loop: {differences}")
         ratio = result.cpu_s / reference.cpu_s
         rows.append(
             (name, result.cpu_s, result.wall_s, result.first_s, ratio, round(result.extra_mib))

@@ -1,4 +1,4 @@
-"""pap@10 against RecTools' PAP, which lives in an environment of its own (it needs numpy < 2)."""
+"""pap@10 compared with RecTools' PAP, which runs in a separate environment (with numpy < 2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PYTHON = os.environ.get("PODIUM_RECTOOLS_PYTHON") or ".venv-rectools/bin/python"
 
 
 def podium_entry(n_users: int) -> Timing:
-    """Time podium.measure for pap@10 alone."""
+    """Time podium.measure for pap@10 only."""
     import podium
 
     lists = make_lists(n_users)
@@ -30,7 +30,7 @@ def podium_entry(n_users: int) -> Timing:
 
 
 def rectools_entry(n_users: int) -> Timing | str:
-    """Time RecTools' PAP(10) in its own interpreter, on the same rows."""
+    """Time RecTools' PAP(10) on the same rows, with the interpreter of its environment."""
     if not Path(PYTHON).exists():
         return f"no RecTools environment at {PYTHON}; make bench creates it"
     lists = make_lists(n_users)
@@ -46,15 +46,15 @@ def rectools_entry(n_users: int) -> Timing | str:
             truth_item=lists.truth["item"],
         )
         script = Path(__file__).with_name("_rectools_pap.py")
-        done = subprocess.run(
+        process = subprocess.run(
             [PYTHON, "-W", "ignore", str(script), str(path)],
             capture_output=True,
             text=True,
             check=False,
         )
-    if done.returncode:
-        raise SystemExit(f"RecTools PAP: {done.stderr.strip().splitlines()[-1]}")
-    return Timing(**json.loads(done.stdout))
+    if process.returncode:
+        raise SystemExit(f"RecTools PAP: {process.stderr.strip().splitlines()[-1]}")
+    return Timing(**json.loads(process.stdout))
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -66,18 +66,20 @@ def main(argv: list[str] | None = None) -> None:
     if args.entry:
         _harness.report(podium_entry(args.users))
         return
-    ours = _harness.in_process("benchmarks.pap", "podium", ["--users", str(args.users)])
-    if isinstance(ours, str):
-        raise SystemExit(ours)
-    rows = [(ours.name, ours.cpu_s, 1.0, ours.values["pap@10"])]
+    podium_timing = _harness.in_process("benchmarks.pap", "podium", ["--users", str(args.users)])
+    if isinstance(podium_timing, str):
+        raise SystemExit(podium_timing)
+    rows = [(podium_timing.name, podium_timing.cpu_s, 1.0, podium_timing.values["pap@10"])]
     peer = rectools_entry(args.users)
     if isinstance(peer, str):
         print(f"left out: RecTools PAP: {peer}")
     else:
-        wrong = _harness.differing(ours.values, peer.values)
-        if wrong:
-            raise SystemExit(f"RecTools differs: {wrong}")
-        rows.append((peer.name, peer.cpu_s, peer.cpu_s / ours.cpu_s, peer.values["pap@10"]))
+        differences = _harness.differing(podium_timing.values, peer.values)
+        if differences:
+            raise SystemExit(f"RecTools differs: {differences}")
+        rows.append(
+            (peer.name, peer.cpu_s, peer.cpu_s / podium_timing.cpu_s, peer.values["pap@10"])
+        )
     _harness.table(
         f"pap@10, {args.users:,} users x 100 items", ("entry", "CPU s", "x podium", "value"), rows
     )

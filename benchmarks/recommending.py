@@ -1,4 +1,4 @@
-"""The best 10 items of every user, seen ones left out, beside implicit with the same factors."""
+"""The best 10 unseen items of every user, compared with implicit with the same factors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ K = 10
 FACTORS = 64
 REPEATS = 7
 SMALL = ("--items=300", "--users=50")
-SIZES = {3_700: (6_000, 130), 50_000: (2_000, 100)}  # items: users, and drawn seen items of each
+SIZES = {
+    3_700: (6_000, 130),
+    50_000: (2_000, 100),
+}  # items: users, and mean draws of seen items per user
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class Model:
-    """Factors and biases such as a fit leaves them, and who has seen what."""
+    """Factors and biases as after a fit, and the pairs of users and seen items."""
 
     users: NDArray[np.float32]
     items: NDArray[np.float32]
@@ -35,14 +38,14 @@ class Model:
 
 
 def make_model(n_items: int, n_users: int, n_seen: int, seed: int = 0) -> Model:
-    """Draw normal factors; activity is log-normal, popularity a power law."""
+    """Draw normal factors, log-normal activities of users, and popularity by a power law."""
     rng = np.random.default_rng(seed)
     scale = np.float32(FACTORS**-0.5)
     users = scale * rng.standard_normal((n_users, FACTORS), dtype=np.float32)
     items = scale * rng.standard_normal((n_items, FACTORS), dtype=np.float32)
     bias = scale * rng.standard_normal(n_items, dtype=np.float32)
-    drawn = rng.lognormal(np.log(n_seen) - 0.5, 1.0, n_users).astype(int)
-    user = np.repeat(np.arange(n_users), np.clip(drawn, 1, n_items // 3))
+    activity = rng.lognormal(np.log(n_seen) - 0.5, 1.0, n_users).astype(int)
+    user = np.repeat(np.arange(n_users), np.clip(activity, 1, n_items // 3))
     weight = 1.0 / np.arange(1, n_items + 1) ** 0.8
     item = rng.choice(n_items, user.size, p=weight / weight.sum())
     ones = np.ones(user.size, np.float32)
@@ -55,25 +58,25 @@ def podium(model: Model) -> Callable[[], Found]:
     from podium.recommenders import Factorization
     from podium.recommenders._pairs import read
 
-    made = Factorization(FACTORS)
-    made.user_factors_, made.item_factors_ = model.users, model.items
-    made.item_bias_ = model.bias
-    made._hold_pairs(read(model.seen, "one"))
-    return lambda: made.recommend(k=K)
+    recommender = Factorization(FACTORS)
+    recommender.user_factors_, recommender.item_factors_ = model.users, model.items
+    recommender.item_bias_ = model.bias
+    recommender._hold_pairs(read(model.seen, "one"))
+    return lambda: recommender.recommend(k=K)
 
 
 def implicit(model: Model) -> Callable[[], Found]:
     from implicit.cpu.bpr import BayesianPersonalizedRanking
 
-    made = BayesianPersonalizedRanking(factors=FACTORS, num_threads=1)
-    made.user_factors = np.column_stack([model.users, np.ones(len(model.users), np.float32)])
-    made.item_factors = np.column_stack([model.items, model.bias])
+    recommender = BayesianPersonalizedRanking(factors=FACTORS, num_threads=1)
+    recommender.user_factors = np.column_stack([model.users, np.ones(len(model.users), np.float32)])
+    recommender.item_factors = np.column_stack([model.items, model.bias])
     users, seen = np.arange(len(model.users)), csr_matrix(model.seen)
-    return lambda: made.recommend(users, seen, N=K)
+    return lambda: recommender.recommend(users, seen, N=K)
 
 
 def products(model: Model) -> Callable[[], Found]:
-    """Only multiply, 256 users at a time: what both need at least."""
+    """Return a call that only multiplies, for 256 users at a time: a lower bound for both."""
 
     def call() -> Found:
         last = np.empty((0, 0), np.float32)
@@ -88,25 +91,25 @@ ENTRIES = {"podium": podium, "implicit": implicit, "products alone": products}
 
 
 def check_equal(model: Model) -> None:
-    """Stop unless podium's scores are a float64 sort's, and unless what implicit finds is as good.
+    """Exit if podium's or implicit's items score lower than those of a float64 sort.
 
-    Items whose scores differ in the last bit alone may change places from one to the other.
+    The tolerance allows for exchanged items whose scores differ only in the last bits.
     """
     exact = model.users.astype(float) @ model.items.T.astype(float) + model.bias
     exact[model.seen.nonzero()] = -np.inf
     best = -np.sort(-exact, axis=1)[:, :K]
     for name in ("podium", "implicit"):
         try:
-            found = ENTRIES[name](model)()[0]
+            items = ENTRIES[name](model)()[0]
         except ImportError:
             continue
-        shown = np.take_along_axis(exact, np.asarray(found, np.int64), 1)
-        if not np.allclose(shown, best, rtol=0, atol=1e-5):
+        item_scores = np.take_along_axis(exact, np.asarray(items, np.int64), 1)
+        if not np.allclose(item_scores, best, rtol=0, atol=1e-5):
             raise SystemExit(f"{name} does not find the best items")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Compare what is found on some of the users, then time each entry in its own process."""
+    """Compare the results for some of the users, then time each entry in a separate process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--users", type=int)
@@ -117,8 +120,8 @@ def main(argv: list[str] | None = None) -> None:
         n_users = args.users or n_users
         if args.entry:
             call = ENTRIES[args.entry](make_model(n_items, n_users, n_seen))
-            timed = _harness.time_call(args.entry, lambda call=call: _values(call()), REPEATS)
-            _harness.report(timed)
+            timing = _harness.time_call(args.entry, lambda call=call: _values(call()), REPEATS)
+            _harness.report(timing)
         else:
             check_equal(make_model(n_items, min(n_users, 300), n_seen))
             os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
@@ -131,14 +134,14 @@ def _values(found: Found) -> Values:
 
 def _compare(n_items: int, n_users: int) -> None:
     options = [f"--items={n_items}", f"--users={n_users}"]
-    ours, rows = 0.0, []
+    podium_s, rows = 0.0, []
     for name in ENTRIES:
         timing = _harness.in_process("benchmarks.recommending", name, options)
         if isinstance(timing, str):
             print(f"left out: {name}: {timing}")
             continue
-        ours = ours or timing.cpu_s
-        rows.append((name, timing.cpu_s, timing.cpu_s / ours, n_users / timing.cpu_s / 1e3))
+        podium_s = podium_s or timing.cpu_s
+        rows.append((name, timing.cpu_s, timing.cpu_s / podium_s, n_users / timing.cpu_s / 1e3))
     _harness.table(
         f"top {K} of {n_items:,} items for {n_users:,} users, seen items left out, {FACTORS} "
         "factors and a bias, one thread",

@@ -1,11 +1,11 @@
-"""Likelihood estimators from sampled ranks beside equation 21 in NumPy over every rank.
+"""Likelihood estimators from sampled ranks, compared with equation 21 in NumPy over every rank.
 
-The peer is the paper's expectation maximisation as two products with the table of all ranks'
-chances a step. First the same number of steps, whose probabilities are compared before they are
-timed; then the time to the same likelihood, in one process: the peer makes steps until podium's
-maximum is no more than `--short` above it in mean log likelihood, or for `--most` steps.
-`--coverage N` shows instead how often the default's intervals hold the exact mean, over N
-simulations of each of some designs.
+The peer is the paper's expectation maximisation: each step is two products with the table of the
+probabilities of all ranks. First both make the same number of steps, whose results are compared
+before they are timed. Then both are timed to the same likelihood, in one process: the peer stops
+if its mean log likelihood is at most `--short` below podium's maximum, or after `--most` steps.
+`--coverage N` prints instead how often the default intervals contain the exact mean, in N
+simulations of each of several designs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
 
 
 def made_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
-    """Sampled ranks of users whose ranks are Beta(1.3, 20) of the catalogue, as of a good model."""
+    """Return sampled ranks; the users' exact ranks follow Beta(1.3, 20), as for a good model."""
     from podium.sampled import SampledRanks
 
     rng = np.random.default_rng(seed)
@@ -40,45 +40,49 @@ def made_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
 
 
 def table_of(ranks: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the peer's table of chances, (n_items, n_outcomes), and the observed shares."""
+    """Return the peer's table of probabilities, (n_items, n_outcomes), and the observed shares."""
     design, counts = ranks.designs[0]
     return design.probabilities(), counts / counts.sum()
 
 
 def numpy_steps(table: np.ndarray, shares: np.ndarray, n_steps: int) -> np.ndarray:
-    """Equation 21, vectorised."""
-    found = np.full(table.shape[0], 1.0 / table.shape[0])
+    """Return the rank probabilities after steps of equation 21, vectorised."""
+    probabilities = np.full(table.shape[0], 1.0 / table.shape[0])
     for _ in range(n_steps):
-        found = found * (table @ (shares / (found @ table)))
-    return found
+        probabilities = probabilities * (table @ (shares / (probabilities @ table)))
+    return probabilities
 
 
 def check_equal() -> None:
-    """Stop unless podium's steps and the peer's come to the same distribution."""
+    """Exit if podium's steps and the peer's give different distributions."""
     from podium.sampled import MLE
 
     ranks = made_ranks(3_706)
     table, shares = table_of(ranks)
     for n_steps in (1, 100):
-        apart = np.abs(MLE(n_steps).fit(ranks).probabilities - numpy_steps(table, shares, n_steps))
-        if apart.sum() > 1e-7:
-            raise SystemExit(f"podium and NumPy differ by {apart.sum():.1e} after {n_steps} steps")
+        differences = np.abs(
+            MLE(n_steps).fit(ranks).probabilities - numpy_steps(table, shares, n_steps)
+        )
+        if differences.sum() > 1e-7:
+            raise SystemExit(
+                f"podium and NumPy differ by {differences.sum():.1e} after {n_steps} steps"
+            )
 
 
 def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
-    """Time one estimator, or the peer with and without making its table."""
+    """Time one estimator, or the peer with or without the computation of its table."""
     ranks = made_ranks(n_items)
     if name.startswith("numpy"):
         table, shares = table_of(ranks)
 
         def steps() -> _harness.Values:
-            chances = table if "table ready" in name else table_of(ranks)[0]
-            return {"recall@10": float(numpy_steps(chances, shares, 100)[:10].sum())}
+            probabilities = table if "table ready" in name else table_of(ranks)[0]
+            return {"recall@10": float(numpy_steps(probabilities, shares, 100)[:10].sum())}
 
         return _harness.time_call(name, steps, repeats)
     from podium.sampled import get
 
-    warnings.simplefilter("ignore")  # that wmle is tilted
+    warnings.simplefilter("ignore")  # wmle warns that it is biased
     estimator = get(name)
     return _harness.time_call(
         name, lambda: {"recall@10": estimator.fit(ranks).expect("recall@10")}, repeats
@@ -86,7 +90,7 @@ def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
 
 
 def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
-    """Time podium's maximum, and the peer until it is nearly as likely."""
+    """Time podium's maximum, and the peer until its likelihood is close to it."""
     from podium.sampled import maximum_likelihood
 
     ranks = made_ranks(3_706)
@@ -94,23 +98,28 @@ def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
     cpu, best = _cpu(lambda: maximum_likelihood(ranks))
     table, shares = table_of(ranks)
     start, n_steps = time.process_time(), 0
-    found = np.full(table.shape[0], 1.0 / table.shape[0])
+    probabilities = np.full(table.shape[0], 1.0 / table.shape[0])
     while n_steps < most:
-        mixed = found @ table
-        if shares[shares > 0] @ np.log(mixed[shares > 0]) >= best.log_likelihood - short:
+        outcome_probabilities = probabilities @ table
+        if (
+            shares[shares > 0] @ np.log(outcome_probabilities[shares > 0])
+            >= best.log_likelihood - short
+        ):
             break
-        found = found * (table @ (shares / mixed))
+        probabilities = probabilities * (table @ (shares / outcome_probabilities))
         n_steps += 1
     peer = time.process_time() - start
-    left = best.log_likelihood - float(shares[shares > 0] @ np.log((found @ table)[shares > 0]))
+    shortfall = best.log_likelihood - float(
+        shares[shares > 0] @ np.log((probabilities @ table)[shares > 0])
+    )
     return [
         ("podium maximum", cpu, best.n_steps, best.gap, 1.0),
-        ("numpy steps", peer, n_steps, left, peer / cpu),
+        ("numpy steps", peer, n_steps, shortfall, peer / cpu),
     ]
 
 
 def repeated(n_items: int, n_samples: int) -> list[tuple[str, float]]:
-    """CPU seconds of fits of every registered estimator that reads these ranks."""
+    """Return the CPU seconds of repeated estimates, by registered estimator."""
     from podium.sampled import REGISTRY, get
 
     samples = [made_ranks(n_items, seed=seed) for seed in range(n_samples)]
@@ -118,13 +127,13 @@ def repeated(n_items: int, n_samples: int) -> list[tuple[str, float]]:
     rows: list[tuple[str, float]] = []
     for name in sorted(REGISTRY):
         estimator = get(name)
-        cpu, _ = _cpu(lambda e=estimator: [e.estimate(each, "recall@10") for each in samples])
+        cpu, _ = _cpu(lambda e=estimator: [e.estimate(ranks, "recall@10") for ranks in samples])
         rows.append((name, cpu))
     return [*rows, ("all", sum(cpu for _, cpu in rows))]
 
 
 def own_ranks(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
-    """Sampled ranks of users whose seen items are left out: catalogues of so many sizes."""
+    """Return sampled ranks of users without their seen items: catalogues of `n_sizes` sizes."""
     from podium.sampled import SampledRanks
 
     rng = np.random.default_rng(seed)
@@ -140,7 +149,7 @@ def own_ranks(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
 
 
 def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
-    """CPU seconds of one estimate, and of the bounds, with catalogues of hundreds of sizes."""
+    """Return the CPU seconds of one estimate and of the bounds, with catalogues of many sizes."""
     from podium.sampled import get, identification_bounds
 
     ranks = own_ranks(n_sizes)
@@ -154,7 +163,7 @@ def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
 
 
 def _rank_laws() -> dict[str, tuple[int, int, np.ndarray]]:
-    """Name designs: items, users, and the cumulative chances of the rank."""
+    """Return designs by name: items, users, and the cumulative probabilities of the rank."""
     from scipy.stats import beta, norm
 
     def lognormal(n_items: int, median: float, deviation: float) -> np.ndarray:
@@ -164,43 +173,45 @@ def _rank_laws() -> dict[str, tuple[int, int, np.ndarray]]:
     def power(n_items: int, shift: float, exponent: float) -> np.ndarray:
         return np.cumsum((np.arange(1.0, n_items + 1) + shift) ** -exponent)
 
-    found = {
+    designs = {
         f"lognormal, N/20, 1.5, {n:,}": (n, 1_000, lognormal(n, n / 20, 1.5))
         for n in (3_706, 17_000, 100_000)
     }
-    found["lognormal, N/50, 2, 100,000"] = (100_000, 1_000, lognormal(100_000, 2_000, 2.0))
+    designs["lognormal, N/50, 2, 100,000"] = (100_000, 1_000, lognormal(100_000, 2_000, 2.0))
     for n, users in ((3_706, 6_040), (20_000, 5_000), (17_000, 1_000)):
         for shift, exponent in ((20, 1.0), (60, 1.2), (100, 1.5), (5, 0.6), (0, 0.5), (0, 0.9)):
             name = f"power law, {shift}, {exponent}, {n:,}, {users:,}"
-            found[name] = (n, users, power(n, shift, exponent))
+            designs[name] = (n, users, power(n, shift, exponent))
         ranks = np.arange(1, n + 1) / n
-        found[f"Beta(.5, 2), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.5, 2))
-        found[f"Beta(.3, 4), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.3, 4))
-        found[f"lognormal, N/10, 1, {n:,}, {users:,}"] = (n, users, lognormal(n, n / 10, 1.0))
-    return {name: (n, users, law / law[-1]) for name, (n, users, law) in found.items()}
+        designs[f"Beta(.5, 2), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.5, 2))
+        designs[f"Beta(.3, 4), {n:,}, {users:,}"] = (n, users, beta.cdf(ranks, 0.3, 4))
+        designs[f"lognormal, N/10, 1, {n:,}, {users:,}"] = (n, users, lognormal(n, n / 10, 1.0))
+    return {name: (n, users, law / law[-1]) for name, (n, users, law) in designs.items()}
 
 
 def coverage(repeats: int) -> list[tuple[Any, ...]]:
-    """Shares of intervals that hold the users' exact mean, and where the prior decides."""
+    """Return how often intervals contain the exact mean, and how often the prior decides them."""
     from podium.sampled import RankDistribution, evaluate, simulate_ranks
 
     rows: list[tuple[Any, ...]] = []
     names = ("recall@10", "ndcg@10")
     for label, (n_items, n_users, law) in _rank_laws().items():
-        held, widths = np.zeros((repeats, 2)), np.zeros((repeats, 2))
-        decided = np.zeros(repeats)
+        is_covered, widths = np.zeros((repeats, 2)), np.zeros((repeats, 2))
+        prior_decides = np.zeros(repeats)
         for seed in range(repeats):
-            places = np.random.default_rng(seed).random(n_users)
-            exact = np.minimum(np.searchsorted(law, places), n_items - 1) + 1
+            quantiles = np.random.default_rng(seed).random(n_users)
+            exact = np.minimum(np.searchsorted(law, quantiles), n_items - 1) + 1
             ranks = simulate_ranks(exact, n_items, N_NEGATIVES, seed=seed)
             truth = RankDistribution.of_ranks(exact, n_items)
-            found = evaluate(ranks, names, bounds=False)
+            result = evaluate(ranks, names, bounds=False)
             for i, name in enumerate(names):
-                low, high = found.summary(name).interval
-                held[seed, i] = low <= truth.expect(name) <= high
+                low, high = result.summary(name).interval
+                is_covered[seed, i] = low <= truth.expect(name) <= high
                 widths[seed, i] = high - low
-            decided[seed] = found.summary(names[0]).prior_decides
-        rows.append((label, *held.mean(axis=0), *np.median(widths, axis=0), decided.mean()))
+            prior_decides[seed] = result.summary(names[0]).prior_decides
+        rows.append(
+            (label, *is_covered.mean(axis=0), *np.median(widths, axis=0), prior_decides.mean())
+        )
     return rows
 
 
@@ -211,7 +222,7 @@ def _cpu(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Compare values, then time steps, the maximum, large, repeated and users' own catalogues."""
+    """Compare values, then time steps, the maximum, a large catalogue, repeats and many sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=3_706)
     parser.add_argument("--large", type=int, default=LARGE)

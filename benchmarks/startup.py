@@ -1,4 +1,4 @@
-"""What a user waits for: imports, help, the first result of a fresh install, and of a process."""
+"""Waiting times: imports, help, and the first result of a fresh install and of a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST_RESULT = (
 
 
 def seconds(command: list[str], cache: str | None = None) -> float:
-    """Wall seconds of a command as a user sees them."""
+    """Return the wall seconds of a command, including the start of its process."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, env=environment)
@@ -32,12 +32,12 @@ def seconds(command: list[str], cache: str | None = None) -> float:
 
 
 def median(command: list[str], cache: str | None = None) -> float:
-    """Median over several runs."""
+    """Return the median wall seconds over several runs."""
     return statistics.median(seconds(command, cache) for _ in range(_harness.times(REPEATS)))
 
 
 def write_lists(folder: Path) -> None:
-    """Write the small files that the first use reads."""
+    """Write the small files that `_first_use` reads."""
     import polars as pl
 
     lists = make_lists(50)
@@ -46,14 +46,14 @@ def write_lists(folder: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print the seconds that a user waits."""
+    """Print the waiting times."""
     argparse.ArgumentParser(description=__doc__).parse_args(argv)
     python = sys.executable
     with tempfile.TemporaryDirectory() as folder:
         write_lists(Path(folder))
         use_all = [python, "-m", "benchmarks._first_use", folder]
-        # To compile everything anew takes a minute: a small run takes what is compiled.
-        cache, one = (
+        # Compiling everything takes a minute, so a small run uses the existing cache.
+        cache, measure_cache = (
             None if _harness.is_small() else str(Path(folder) / name) for name in ("cache", "one")
         )
         first, later = seconds(use_all, cache), median(use_all, cache)
@@ -63,8 +63,8 @@ def main(argv: list[str] | None = None) -> None:
             ("import numpy", median([python, "-c", "import numpy"])),
             ("import podium", median([python, "-c", "import podium"])),
             ("podium --help", median([python, "-m", "podium", "--help"])),
-            ("podium.measure in a fresh install", seconds(measure, one)),
-            ("podium.measure in a later process", median(measure, one)),
+            ("podium.measure in a fresh install", seconds(measure, measure_cache)),
+            ("podium.measure in a later process", median(measure, measure_cache)),
             ("everything in a fresh install", first),
             ("everything in a later process", later),
             ("compiling everything: the difference", first - later),

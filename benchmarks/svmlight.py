@@ -1,4 +1,4 @@
-"""100,000 rows x 136 features of svmlight with qid: podium's reader and scikit-learn's."""
+"""Reading 100,000 rows x 136 features of svmlight with qid: podium compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks._harness import Values
 
 SMALL = ("--rows=300", "--features=10")
 REFERENCE = "scikit-learn, load_svmlight_file"
-_BLOCK = 2000  # rows written at a time
+_BLOCK = 2000  # rows per write
 
 
 def write_rows(path: Path, n_rows: int, n_features: int, *, seed: int = 0) -> None:
-    """Write queries of 60 to 160 rows with every feature, six digits each, and a comment."""
+    """Write queries of 60 to 160 dense rows with six digits per value, and comments."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(60, 161, n_rows // 60 + 1)
     qid = np.repeat(np.arange(1, sizes.size + 1), sizes)[:n_rows]
@@ -32,19 +32,19 @@ def write_rows(path: Path, n_rows: int, n_features: int, *, seed: int = 0) -> No
 
 
 def sums(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> Values:
-    """Return sums that any other value, or another order, would change."""
-    place = np.arange(1, y.size + 1)
+    """Return weighted sums that change if any value or the order of rows changes."""
+    position = np.arange(1, y.size + 1)
     weights = np.arange(1, X.shape[1] + 1)
     return {
-        "X": float(place[: X.shape[0]] @ X @ weights),
-        "y": float(place @ y),
-        "qid": float(place @ qid),
+        "X": float(position[: X.shape[0]] @ X @ weights),
+        "y": float(position @ y),
+        "qid": float(position @ qid),
         "rows": float(y.size),
     }
 
 
 def sklearn_dense(path: Path, n_features: int) -> Callable[[], Values]:
-    """Time scikit-learn's reader, made dense as a ranker without sparse input needs it."""
+    """Time scikit-learn's reader, with conversion to a dense matrix."""
     from sklearn.datasets import load_svmlight_file
 
     def call() -> Values:
@@ -55,14 +55,14 @@ def sklearn_dense(path: Path, n_features: int) -> Callable[[], Values]:
 
 
 def _ready(path: Path) -> None:
-    """Import and compile, so that the peak afterwards is of the reading."""
+    """Import and compile, so that later growth of memory is due to reading only."""
     from podium import data
 
-    few = path.with_name("few.svm")
-    few.write_text("1 qid:1 1:0.5\n")
+    small_file = path.with_name("few.svm")
+    small_file.write_text("1 qid:1 1:0.5\n")
     for dtype in (np.float64, np.float32):
-        data.read_features(few, dtype=dtype)
-        list(data.stream_features(few, 1, dtype=dtype))
+        data.read_features(small_file, dtype=dtype)
+        list(data.stream_features(small_file, 1, dtype=dtype))
 
 
 def podium_whole(path: Path, n_features: int) -> Callable[[], Values]:
@@ -79,21 +79,21 @@ def podium_whole(path: Path, n_features: int) -> Callable[[], Values]:
 
 
 def podium_float32(path: Path, n_features: int) -> Callable[[], Values]:
-    """Time read_features with features of float32, whose sum would be another one."""
+    """Time read_features in float32; the sum of X is omitted, as it would differ."""
     from podium import data
 
     _ready(path)
 
     def call() -> Values:
         rows = data.read_features(path, n_features=n_features, dtype=np.float32)
-        values = sums(rows.X[:1], rows.y, rows.qid)  # of all of X, it would be made float64
+        values = sums(rows.X[:1], rows.y, rows.qid)  # one row, as the sum converts X to float64
         return {name: values[name] for name in ("y", "qid", "rows")}
 
     return call
 
 
 def podium_blocks(path: Path, n_features: int) -> Callable[[], Values]:
-    """Time stream_features, each block dropped when it has been added up."""
+    """Time stream_features; every block is released after it has been summed."""
     from podium import data
 
     _ready(path)
@@ -102,7 +102,7 @@ def podium_blocks(path: Path, n_features: int) -> Callable[[], Values]:
         start = 0
         for rows in data.stream_features(path, n_features):
             part = sums(rows.X, rows.y, rows.qid)
-            # The places of a block begin after those before it.
+            # The positions of a block start after those of earlier blocks.
             part["X"] += start * float(rows.X.sum(0) @ np.arange(1, n_features + 1))
             part["y"] += start * float(rows.y.sum())
             part["qid"] += start * float(rows.qid.sum())
@@ -125,7 +125,7 @@ ENTRIES: dict[str, Callable[[Path, int], Callable[[], Values]]] = {
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Compare what each reader read, then print its figures."""
+    """Compare the results of all readers, then print their figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=136)
@@ -151,15 +151,15 @@ def _show(path: Path, n_rows: int, n_features: int) -> None:
             print(f"left out: {name}: {result}")
             continue
         scale = max(map(abs, reference.values.values()))
-        wrong = _harness.differing(reference.values, result.values, 1e-12 * scale)
-        if wrong:
-            raise SystemExit(f"{name} read something else than scikit-learn: {wrong}")
+        differences = _harness.differing(reference.values, result.values, 1e-12 * scale)
+        if differences:
+            raise SystemExit(f"{name} read something else than scikit-learn: {differences}")
         ratio = result.cpu_s / reference.cpu_s
         rows.append((name, result.cpu_s, result.first_s, ratio, round(result.extra_mib)))
-    whole = round(n_rows * n_features * 8 / 2**20)
+    matrix_mib = round(n_rows * n_features * 8 / 2**20)
     _harness.table(
         f"{n_rows:,} rows x {n_features} features, {path.stat().st_size / 2**20:.0f} MiB of text; "
-        f"the matrix takes {whole} MiB",
+        f"the matrix takes {matrix_mib} MiB",
         ("entry", "CPU s", "first call s", "x scikit-learn", "peak +MiB"),
         rows,
     )

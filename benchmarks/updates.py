@@ -1,7 +1,7 @@
-"""Updates a second of RoBiRank's factors beside implicit's BPR and the memory's ceiling.
+"""Updates per second of RoBiRank's factorization, compared with implicit's BPR and memory speed.
 
-An update is a step along the gradient of one compared pair: a user, an item that it likes, and
-one that it does not. implicit draws one for each pair in a pass, podium eight.
+An update is a gradient step for one comparison: a user, a positive item and a negative item. In a
+pass, implicit makes one update per pair and podium eight.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fit = Callable[[csr_array[Any], int, int], None]
 
 
 def make_pairs(shape: str, fraction: float, n_pairs: int) -> csr_array[Any]:
-    """Return pairs of few items, which stay in a cache; or songs' shape, whose items do not."""
+    """Return pairs of few items, which fit in a cache, or of many songs, which do not."""
     if shape == "small":
         return make_interactions(6_000, N_ITEMS["small"], n_pairs).train
     from podium.papers.yun2014.scale_fit import Shape, draw
@@ -58,7 +58,7 @@ def _implicit(pairs: csr_array[Any], passes: int, threads: int) -> None:
     model.fit(csr_matrix(pairs), show_progress=False)
 
 
-# Name -> how to fit, and the updates of a pass for each pair.
+# Name -> function that fits, and the number of updates per pair in a pass.
 ENTRIES: dict[str, tuple[Fit, int]] = {
     "podium robirank": (_podium(negatives="unseen"), NEGATIVES),
     "podium robirank, no seen check": (_podium(negatives="all"), NEGATIVES),
@@ -69,7 +69,7 @@ ENTRIES: dict[str, tuple[Fit, int]] = {
 
 @kernel
 def touch_rows(rows, n):
-    """Add 1 to each number of n random rows."""
+    """Add 1 to every number in n random rows."""
     state = np.uint64(88172645463325252)
     for _ in range(n):
         state ^= state >> np.uint64(12)
@@ -82,7 +82,7 @@ def touch_rows(rows, n):
 
 
 def ceiling(n_items: int, n_rows: int) -> _harness.Timing:
-    """Time random reads and writes of rows as long as an item's factors."""
+    """Time random reads and writes of rows with the length of an item's factors."""
     rows = np.zeros((n_items, FACTORS), np.float32)
     touch_rows(rows, 10)
     if rows.sum() != 10 * FACTORS:
@@ -92,18 +92,18 @@ def ceiling(n_items: int, n_rows: int) -> _harness.Timing:
 
 
 def time_passes(name: str, pairs: csr_array[Any], threads: int) -> _harness.Timing:
-    """Time a pass: a fit of some passes more, less a fit of one, by CPU and by clock."""
+    """Time a pass as the difference between a fit of several passes and a fit of one."""
     fit, updates = ENTRIES[name]
     start = time.perf_counter()
     fit(pairs[:64], 1, threads)
     first = time.perf_counter() - start
-    made = []
+    times = []
     for _ in range(_harness.times(REPEATS)):
         (cpu_1, wall_1), (cpu_n, wall_n) = (
             _seconds(fit, pairs, passes, threads) for passes in (1, 1 + PASSES)
         )
-        made.append(((cpu_n - cpu_1) / PASSES, (wall_n - wall_1) / PASSES))
-    cpu, wall = (statistics.median(column) for column in zip(*made, strict=True))
+        times.append(((cpu_n - cpu_1) / PASSES, (wall_n - wall_1) / PASSES))
+    cpu, wall = (statistics.median(column) for column in zip(*times, strict=True))
     values = {"updates": float(pairs.nnz) * updates}
     return _harness.Timing(name, cpu, wall, first, 0.0, values)
 
@@ -115,7 +115,7 @@ def _seconds(fit: Fit, pairs: csr_array[Any], passes: int, threads: int) -> tupl
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Check that threads change no bit, then time passes, each entry in a process of its own."""
+    """Check that threads do not change the result, then time passes in one process per entry."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", nargs="*", default=list(N_ITEMS), choices=N_ITEMS)
     parser.add_argument("--fraction", type=float, default=0.05, help="of the songs' users")
@@ -140,13 +140,13 @@ def _timing(args: argparse.Namespace) -> _harness.Timing:
 
 
 def _compare(shape: str, args: argparse.Namespace) -> None:
-    """Print updates a CPU second, then what a second thread is worth."""
+    """Print the updates per CPU second, and the gain of a second thread."""
     options = [f"--shapes={shape}", f"--fraction={args.fraction}", f"--pairs={args.pairs}"]
-    top = _harness.in_process("benchmarks.updates", CEILING, options)
-    if isinstance(top, str):
-        raise SystemExit(top)
-    most = top.values["updates"] / top.cpu_s / 1e6
-    rows: list[tuple[Any, ...]] = [(CEILING, "–", most, 1.0, "–", "–")]
+    ceiling_timing = _harness.in_process("benchmarks.updates", CEILING, options)
+    if isinstance(ceiling_timing, str):
+        raise SystemExit(ceiling_timing)
+    ceiling_rate = ceiling_timing.values["updates"] / ceiling_timing.cpu_s / 1e6
+    rows: list[tuple[Any, ...]] = [(CEILING, "–", ceiling_rate, 1.0, "–", "–")]
     for name in ENTRIES:
         one, two = (
             _harness.in_process("benchmarks.updates", name, [*options, f"--threads={n}"])
@@ -156,7 +156,9 @@ def _compare(shape: str, args: argparse.Namespace) -> None:
             print(f"left out: {name}: {one if isinstance(one, str) else two}")
             continue
         rate = one.values["updates"] / one.cpu_s / 1e6
-        rows.append((name, one.cpu_s, rate, rate / most, one.wall_s, one.wall_s / two.wall_s))
+        rows.append(
+            (name, one.cpu_s, rate, rate / ceiling_rate, one.wall_s, one.wall_s / two.wall_s)
+        )
     _harness.table(
         f"{shape}: {FACTORS} factors, a pass; load average {os.getloadavg()[0]:.1f} on "
         f"{os.cpu_count()} processors",

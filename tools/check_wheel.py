@@ -1,7 +1,7 @@
-"""Check a bare installation of the wheel: ``check_wheel.py src/podium`` in its environment.
+"""Check an installation of the wheel without extras: ``check_wheel.py src/podium``.
 
-It must hold every file of the source folder, load every public name without an extra, and measure
-a small run from the command line.
+The script runs in the environment of the wheel. It checks that every file of the source folder is
+installed, that every public name loads, and that the command line measures a small run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import podium
 
 
 def main() -> None:
-    """Run all checks; the first that fails ends the process with its reason."""
+    """Run all checks; the first one that fails ends the process with its reason."""
     installed = Path(podium.__file__).parent
     source = Path(sys.argv[1]).resolve()
     if installed == source:
@@ -56,10 +56,10 @@ def _measure() -> None:
 
 def _run(*arguments: str) -> str:
     command = [str(Path(sys.executable).with_name("podium")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"podium {arguments[0]} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"podium {arguments[0]} ended with {process.returncode}: {process.stderr}")
+    return process.stdout
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make_venv.sh FOLDER [PYTHON]: a virtual environment of the first Python that is new enough, or of
-# the one that is named.
+# make_venv.sh FOLDER [PYTHON]: create a virtual environment with the given Python, or with the first
+# one that is new enough.
 set -eu
 folder=$1
 shift

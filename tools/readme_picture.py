@@ -1,4 +1,4 @@
-"""Draw the README's picture from what `make demo` wrote: python tools/readme_picture.py."""
+"""Draw the README's picture from the results of `make demo`: python tools/readme_picture.py."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def panels(evaluations: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def rows(evaluations: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return each method's mean and interval."""
+    """Return a row per method with its mean and interval."""
     return [figures.interval_row(m, e["measures"][name]) for m, e in evaluations.items()]
 
 

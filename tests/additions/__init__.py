@@ -1,1 +1,1 @@
-"""One small module for each kind of thing that other packages add; see test_additions."""
+"""One small module for each kind of object that other packages can add; see test_additions."""

@@ -1,4 +1,4 @@
-"""Everything here at once: a plugin of podium and of pytest, which needs it before it collects."""
+"""A plugin that imports all modules here, for podium and, before collection, for pytest."""
 
 import tests.additions.estimator
 import tests.additions.loss

@@ -1,4 +1,4 @@
-"""An estimator of sampled metrics as another package would add it."""
+"""An estimator of sampled metrics, as another package would add it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.sampled import Design, LinearEstimator, register
 @register
 @dataclass(frozen=True)
 class Stretched(LinearEstimator):
-    """Takes the sampled ranks for as many places in the catalogue, at even distances."""
+    """An estimator that maps sampled ranks to evenly spaced ranks in the catalogue."""
 
     shift: float = 0.0
 
@@ -24,8 +24,12 @@ class Stretched(LinearEstimator):
     gives_distribution: ClassVar[bool] = False
 
     def values(self, design: Design, measure: str | Measure) -> NDArray[np.float64]:
-        """Return what the place of each sampled rank is worth."""
+        """Return the rank weight at the catalogue rank of each sampled rank."""
         step = (design.n_items - 1) / design.n_negatives
-        place = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
-        top = rank_weights(parse(measure), design.n_items)
-        return np.where(place < top.size, top[np.minimum(place, top.size - 1)], 0.0)
+        position = np.round(np.arange(design.n_outcomes) * step + self.shift).astype(np.int64)
+        top_weights = rank_weights(parse(measure), design.n_items)
+        return np.where(
+            position < top_weights.size,
+            top_weights[np.minimum(position, top_weights.size - 1)],
+            0.0,
+        )

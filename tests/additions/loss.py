@@ -1,4 +1,4 @@
-"""A loss as another package would add it."""
+"""A loss, as another package would add it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.types import PerGroup, PerRow
 
 
 class Target(NamedTuple):
-    """The sign of each row's label, and what its loss is multiplied by in its group's value."""
+    """The sign of each row's label, and the weight of its loss in its group's value."""
 
     groups: Groups
     sign: PerRow
@@ -23,7 +23,7 @@ class Target(NamedTuple):
 @register
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """Sum over rows of max(0, margin - y s) by the mean group size; y = 1 of positives, or -1."""
+    """The sum over rows of max(0, margin - y s), divided by the mean group size; y is 1 or -1."""
 
     margin: float = 1.0
     min_relevance: float = 1.0
@@ -40,7 +40,7 @@ class Hinge(Loss):
         weights: PerRow | None = None,
         rng: np.random.Generator | None = None,
     ) -> Target:
-        """Weigh the rows so that the mean over groups is the mean over rows."""
+        """Weight the rows so that the mean over groups is the mean over rows."""
         rows = np.ones(groups.n_rows) if weights is None else np.asarray(weights)
         sign = np.where(relevance >= self.min_relevance, 1.0, -1.0)
         return Target(groups, sign, rows * groups.n_groups / rows.sum())
@@ -52,5 +52,5 @@ class Hinge(Loss):
         return values, -target.sign * target.share * (below > 0) / target.groups.n_groups
 
     def curvature(self, scores: PerRow, target: Target) -> PerRow:
-        """Return the rows' shares, as there is no second derivative."""
+        """Return the weights of rows, since the second derivative is 0."""
         return np.maximum(target.share / target.groups.n_groups, 1e-12)

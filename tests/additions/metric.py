@@ -1,4 +1,4 @@
-"""A metric as another package would add it, with its brute-force definition for the laws."""
+"""A metric, as another package would add it, with its brute-force definition for the laws."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from podium.types import PerGroup
 
 @register("f1", cutoff="required", aliases=("f-score",), ideal_defined=False, linear=True)
 def f1(ranking: Ranking, *, k: int) -> PerGroup:
-    """Harmonic mean of precision and recall among the k top ranks."""
+    """Return the harmonic mean of precision and recall among the k top ranks."""
     groups = ranking.groups
-    place = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
+    position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
     positive = ranking.averaged((ranking.relevance >= ranking.min_relevance).astype(np.float64))
-    hits = np.bincount(groups.index, positive * (place < k), groups.n_groups)
+    hits = np.bincount(groups.index, positive * (position < k), groups.n_groups)
     return 2.0 * hits / (k + ranking.n_pos)
 
 

@@ -1,4 +1,4 @@
-"""A recommender as another package would add it."""
+"""A recommender, as another package would add it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.recommenders import MatrixRecommender, register
 
 @register("selective-1")
 class Selective(MatrixRecommender):
-    """Scores items by their users, of which those with few items count more."""
+    """A recommender that scores items by their numbers of users, weighted by 1 / activity."""
 
     _learned: ClassVar[tuple[str, ...]] = ("popularity_",)
     popularity_: NDArray[np.float32]

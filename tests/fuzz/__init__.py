@@ -1,1 +1,1 @@
-"""Damaged files, odd options and odd arrays for every command: `python -m tests.fuzz --help`."""
+"""Fuzzing with damaged files, odd options and odd arrays: see `python -m tests.fuzz --help`."""

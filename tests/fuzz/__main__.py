@@ -1,4 +1,4 @@
-"""Fuzzing and kills on request: `python -m tests.fuzz --inputs 100000 --seed 1`."""
+"""Fuzz podium or kill its commands: `python -m tests.fuzz --inputs 100000 --seed 1`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from tests.fuzz.pool import Input, Problem
 
 
 def main() -> int:
-    """Run what the command line asks for; the status is 1 if anything was wrong."""
-    given = _parsed()
+    """Run the inputs or kills of the command line; return 1 if there was a problem, else 0."""
+    options = _parsed()
     problems: list[Problem] = []
-    began = time.monotonic()
+    start = time.monotonic()
     with suppress(KeyboardInterrupt):
-        for n_done, found in enumerate(_found(given), 1):
-            problems += found
+        for n_done, new_problems in enumerate(_found(options), 1):
+            problems += new_problems
             if n_done % 1000 == 0:
-                took = time.monotonic() - began
-                print(f"{n_done} inputs, {len(problems)} problems, {took:.0f} s", file=sys.stderr)
-    _report(problems, verbose=given.only is not None or given.verbose)
+                seconds = time.monotonic() - start
+                print(
+                    f"{n_done} inputs, {len(problems)} problems, {seconds:.0f} s", file=sys.stderr
+                )
+    _report(problems, verbose=options.only is not None or options.verbose)
     return bool(problems)
 
 
@@ -38,14 +40,14 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--only", type=int, metavar="I", help="repeat input I of a --family")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true", help="show the whole of each problem")
-    given = parser.parse_args()
-    if given.only is not None and given.family is None and not given.kills:
+    options = parser.parse_args()
+    if options.only is not None and options.family is None and not options.kills:
         parser.error("--only needs --family or --kills")
-    return given
+    return options
 
 
 def _found(given: argparse.Namespace) -> Iterator[list[Problem]]:
-    """Yield the problems of one input, or of one kill, after the other."""
+    """Yield the list of problems of every input or kill."""
     if given.kills:
         first, n = (0, given.kills) if given.only is None else (given.only, 1)
         return kills.run(given.seed, range(first, first + n))
@@ -63,14 +65,14 @@ def _inputs(given: argparse.Namespace) -> Iterator[Input]:
 
 
 def _report(problems: list[Problem], *, verbose: bool) -> None:
-    """Print each kind of problem once, the most frequent first, and how to repeat it."""
+    """Print each kind of problem once, the most frequent first, with a command that repeats it."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kinds.setdefault((problem.input.family, problem.what), []).append(problem)
     for (family, what), alike in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
         first = min(alike, key=lambda problem: problem.input.index).input
-        of = "--kills 1" if family == "kills" else f"--family {family}"
-        repeat = f"{of} --seed {first.seed} --only {first.index}"
+        case_options = "--kills 1" if family == "kills" else f"--family {family}"
+        repeat = f"{case_options} --seed {first.seed} --only {first.index}"
         print(f"{len(alike):6} {family}: {what}\n       python -m tests.fuzz {repeat}")
         lines = alike[0].detail.strip().splitlines()
         print(f"       {alike[0].case}", *(lines if verbose else lines[-1:]), sep="\n       ")

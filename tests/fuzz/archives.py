@@ -1,4 +1,4 @@
-"""Damaged files of publishers: zip archives, text, pickled tables."""
+"""Damaged files in publishers' formats: zip archives, text and pickled tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.data.pickled import read_pickled
 
 
 def archives(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a reader of a published archive or file, damaged inside or outside."""
+    """Return a call that reads a published archive or file, with damage inside or outside."""
     name, content, read = rng.choice((_movielens, _letor, _ratings, _svmlight))(rng)
     del corpus
     if rng.random() < 0.7:
@@ -78,21 +78,21 @@ def _zip(content: dict[str, bytes], rng: random.Random) -> bytes:
     out = io.BytesIO()
     methods = (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
     with zipfile.ZipFile(out, "w", rng.choice(methods)) as archive:
-        for name, held in content.items():
-            archive.writestr(zipfile.ZipInfo(name), held, compress_type=rng.choice(methods))
+        for name, member in content.items():
+            archive.writestr(zipfile.ZipInfo(name), member, compress_type=rng.choice(methods))
     packed = bytearray(out.getvalue())
-    way = rng.random()
-    for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        place = packed.find(sign)
-        if place >= 0 and way < 0.1:
-            packed[place + at] |= 1  # encrypted
-        elif place >= 0 and way < 0.2:
-            packed[place + at + 2] = rng.choice((1, 6, 9, 99))  # methods that nobody has
+    draw = rng.random()
+    for sign, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        position = packed.find(sign)
+        if position >= 0 and draw < 0.1:
+            packed[position + offset] |= 1  # encrypted
+        elif position >= 0 and draw < 0.2:
+            packed[position + offset + 2] = rng.choice((1, 6, 9, 99))  # unsupported methods
     return bytes(packed)
 
 
 def pickles(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a pickled table, damaged, or one that calls what is allowed in odd ways."""
+    """Return a call that reads a damaged pickled table, or a pickle with odd allowed calls."""
     del corpus
     content = _crafted(rng) if rng.random() < 0.5 else _pickled(rng)
     if rng.random() < 0.7:
@@ -110,12 +110,12 @@ def _pickled(rng: random.Random) -> bytes:
     frame = pd.DataFrame({
         "u_id": range(n), "label": [1.0] * n, "name": [rng.choice(ODD_TEXTS[:20])] * n,
     })  # fmt: skip
-    held: Any = rng.choice((frame, frame, frame, frame["label"], frame.to_numpy(), [1], frame.T))
-    return pickle.dumps(held, rng.randint(0, 5))
+    value: Any = rng.choice((frame, frame, frame, frame["label"], frame.to_numpy(), [1], frame.T))
+    return pickle.dumps(value, rng.randint(0, 5))
 
 
 class _Calls:
-    """An object whose pickle is a call."""
+    """An object that is pickled as a function call."""
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self._call = function, arguments
@@ -125,7 +125,7 @@ class _Calls:
 
 
 def _crafted(rng: random.Random) -> bytes:
-    """Return a pickle that builds arrays and frames from what no array is made of."""
+    """Return a pickle that builds arrays and frames from unusual arguments."""
     functions = (
         np.ndarray, np.dtype, functools.partial, slice, pd.DataFrame, pd.Index,
         np._core.multiarray.scalar, np._core.multiarray._reconstruct, np._core.numeric._frombuffer,
@@ -143,8 +143,8 @@ def _crafted(rng: random.Random) -> bytes:
         function = rng.choice(functions)
         return [function, *(argument(depth) for _ in range(rng.choice((1, 2, 3, 3, 4))))]
 
-    made = _Calls(*call(3))
+    root = _Calls(*call(3))
     try:
-        return pickle.dumps(made, rng.randint(2, 5))
-    except Exception:  # what can't be pickled can't be read either
+        return pickle.dumps(root, rng.randint(2, 5))
+    except Exception:  # an object that cannot be pickled needs no test
         return pickle.dumps([1])

@@ -1,4 +1,4 @@
-"""Calls of the library in which one or two arguments are odd."""
+"""Calls of the library with one or two odd arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEASURES = ("ndcg@3", "pap@2", "recall@1", "ap", "rr", "err@5", ["ndcg@3", "rr"
 
 
 def calls(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a call with arguments that are fine, but for one or two."""
+    """Return a call whose arguments are valid, except at most two."""
     del corpus
     function, arguments = rng.choice(_CALLS)(rng)
     for _ in range(rng.choice((0, 1, 1, 1, 2))):
@@ -61,10 +61,15 @@ def _measure(rng: random.Random) -> _Call:
     options = {"missing": "zero", "min_relevance": 1.0, "n_items": 24, "ties": "worst", "seed": 0}
     if rng.random() < 0.3:
         runs = {"a": run, "b": {**run, "score": _numbers(rng)}}
-        few = {"measures": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}
-        return library.compare, {"truth": truth, "runs": runs, **few, **options}
-    more = {"measures": rng.choice(_MEASURES), "interval": "t", "by": "n_pos", "undefined": "skip"}
-    return library.measure, {"truth": truth, "run": run, **more, **options}
+        comparison_options = {"measures": rng.choice(_MEASURES), "n_permutations": 20, "level": 0.9}
+        return library.compare, {"truth": truth, "runs": runs, **comparison_options, **options}
+    measure_options = {
+        "measures": rng.choice(_MEASURES),
+        "interval": "t",
+        "by": "n_pos",
+        "undefined": "skip",
+    }
+    return library.measure, {"truth": truth, "run": run, **measure_options, **options}
 
 
 def _ranking(rng: random.Random) -> _Call:
@@ -81,8 +86,8 @@ def _ranking(rng: random.Random) -> _Call:
 
 
 def _groups(rng: random.Random) -> _Call:
-    one = rng.choice(((Groups.from_qid, "qid"), (Groups.from_sizes, "sizes")))
-    return one[0], {one[1]: _whole(rng, 3)}
+    constructor = rng.choice(((Groups.from_qid, "qid"), (Groups.from_sizes, "sizes")))
+    return constructor[0], {constructor[1]: _whole(rng, 3)}
 
 
 def _parse(rng: random.Random) -> _Call:
@@ -98,7 +103,7 @@ def _loss(rng: random.Random) -> _Call:
         loss.curvature(scores, target)
 
     name = rng.choice(list(losses.REGISTRY))
-    # Scores and labels are float64, (n_rows,) here: estimators check them for whoever calls those.
+    # Losses require float64 of (n_rows,); estimators check these arguments for their callers.
     scores, relevance = odd_numbers(rng, _numbers(rng)), _whole(rng, 2).astype(float)
     params = {"k": 2} if rng.random() < 0.5 else {}
     scores = np.nan_to_num(scores)
@@ -110,9 +115,9 @@ def _top(rng: random.Random) -> _Call:
     scores = _numbers(rng, 24).reshape(4, 6)
     if rng.random() < 0.5:
         truth = sparse.csr_array(np.eye(4, 6))
-        own = {"truth": truth, "exclude": seen, "overlap": "drop", "depth": 3, "ties": "worst"}
-        return catalogue.rank_all, {"scores": scores, **own}
-    # The result is as wide as k, whatever there is to fill it.
+        options = {"truth": truth, "exclude": seen, "overlap": "drop", "depth": 3, "ties": "worst"}
+        return catalogue.rank_all, {"scores": scores, **options}
+    # The result always has k columns, so k must be small enough for memory.
     k = rng.choice((3, 3, 100, 0, -1, 1.5, "x", None))
     return lambda **given: catalogue.top_k(k=k, **given), {"scores": scores, "exclude": seen}
 
@@ -133,10 +138,14 @@ def _sampled(rng: random.Random) -> _Call:
 
 def _draws(rng: random.Random) -> _Call:
     targets = sparse.csr_array(np.eye(4, 8))
-    own = {"targets": targets, "n_negatives": 3, "seed": 0, "replacement": True}
+    arguments = {"targets": targets, "n_negatives": 3, "seed": 0, "replacement": True}
     if rng.random() < 0.5:
-        return sampled.draw_candidates, {**own, "popularity": 1 + _whole(rng, 4, 8)}
-    return sampled.sample_ranks, {**own, "scores": _numbers(rng, 32).reshape(4, 8), "ties": "worst"}
+        return sampled.draw_candidates, {**arguments, "popularity": 1 + _whole(rng, 4, 8)}
+    return sampled.sample_ranks, {
+        **arguments,
+        "scores": _numbers(rng, 32).reshape(4, 8),
+        "ties": "worst",
+    }
 
 
 def _stats(rng: random.Random) -> _Call:

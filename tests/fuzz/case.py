@@ -1,4 +1,4 @@
-"""An input: files and what to do with them; families draw inputs."""
+"""An input of the fuzzer: files and a command or call; families draw inputs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, TypeAlias
 
 @dataclass
 class Case:
-    """Files in an empty folder, and either words for `podium` or a call of the library.
+    """Files in an empty folder, and either arguments of `podium` or a call of the library.
 
     Attributes
     ----------
     argv : list of str
-        What follows `podium`; empty where `call` is given.
+        The arguments of `podium`; empty if there is a `call`.
     files : dict of str to bytes
-        What lies in the folder before. No command may change any of it but `outputs`.
+        The initial files in the folder. A command may change only those in `outputs`.
     outputs : set of str
-        Files that the command may write, whole, when it succeeds.
+        The files that the command may write if it succeeds. They must be complete.
     kept : set of str
-        Files that may also appear, or go, when it fails, such as a checkpoint.
+        Files that may also appear or disappear if it fails, such as a checkpoint.
     call : function, optional
-        Called in the folder.
+        The call, which is made in the folder.
     """
 
     argv: list[str] = field(default_factory=list)
@@ -41,5 +41,5 @@ Family: TypeAlias = Callable[[random.Random, Corpus], Case]
 
 
 def draw(family: Family, name: str, seed: int, index: int, corpus: Corpus) -> Case:
-    """Return an input, which depends on nothing but the family's name, the seed and the index."""
+    """Return an input that depends only on the family's name, the seed and the index."""
     return family(random.Random(f"{name}/{seed}/{index}"), corpus)

@@ -1,4 +1,4 @@
-"""Ways to spoil a table: odd cells, odd columns, odd headers."""
+"""Functions that damage a table: odd cells, odd columns, odd headers."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ def _odd(rng: random.Random) -> Any:
 
 
 def _odd_cells(table: Table, rng: random.Random) -> Table:
-    at = rng.randrange(len(table))
-    name, values = table[at]
+    index = rng.randrange(len(table))
+    name, values = table[index]
     changed = list(values)
     for _ in range(rng.choice((1, 1, 1, 3, 10))):
         if changed:
             changed[rng.randrange(len(changed))] = _odd(rng)
-    return [*table[:at], (name, changed), *table[at + 1 :]]
+    return [*table[:index], (name, changed), *table[index + 1 :]]
 
 
 def _one_value(table: Table, rng: random.Random) -> Table:
-    at = rng.randrange(len(table))
-    name, values = table[at]
-    return [*table[:at], (name, [_odd(rng)] * len(values)), *table[at + 1 :]]
+    index = rng.randrange(len(table))
+    name, values = table[index]
+    return [*table[:index], (name, [_odd(rng)] * len(values)), *table[index + 1 :]]
 
 
 def _other_kind(table: Table, rng: random.Random) -> Table:
-    """Write all values of a column as another type holds them."""
+    """Convert all values of a column to another type."""
     kinds: tuple[Callable[[Any], Any], ...] = (
         str, lambda v: [v], lambda v: {"v": v}, lambda v: str(v).encode(), lambda v: f" {v} ",
         lambda v: f'"{v}"', bool, lambda v: None, lambda v: f"{v}.0",
     )  # fmt: skip
-    at, kind = rng.randrange(len(table)), rng.choice(kinds)
-    name, values = table[at]
-    return [*table[:at], (name, [kind(value) for value in values]), *table[at + 1 :]]
+    index, kind = rng.randrange(len(table)), rng.choice(kinds)
+    name, values = table[index]
+    return [*table[:index], (name, [kind(value) for value in values]), *table[index + 1 :]]
 
 
 def _rename(table: Table, rng: random.Random) -> Table:
@@ -55,13 +55,13 @@ def _rename(table: Table, rng: random.Random) -> Table:
         *("user", "item", "score", "rank", "relevance", "rating", "timestamp", "qid", "target"),
         *("USER", " user", "", "user_id", "n_negatives", "history", "1", "é", "a\nb", "x" * 3000),
     )
-    at = rng.randrange(len(table))
-    return [*table[:at], (rng.choice(names), table[at][1]), *table[at + 1 :]]
+    index = rng.randrange(len(table))
+    return [*table[:index], (rng.choice(names), table[index][1]), *table[index + 1 :]]
 
 
 def _drop(table: Table, rng: random.Random) -> Table:
-    at = rng.randrange(len(table))
-    return [*table[:at], *table[at + 1 :]] or table
+    index = rng.randrange(len(table))
+    return [*table[:index], *table[index + 1 :]] or table
 
 
 def _double(table: Table, rng: random.Random) -> Table:
@@ -73,20 +73,20 @@ def _reorder(table: Table, rng: random.Random) -> Table:
 
 
 def _rows(table: Table, rng: random.Random) -> Table:
-    """Double rows, leave some out, or shuffle them."""
+    """Repeat rows, remove some, or shuffle them."""
     n = min(len(values) for _, values in table)
     order = rng.choice((
         [], [0], list(range(n)) * 2, [0] * 30, rng.sample(range(n), n), list(range(n // 2)),
     ))  # fmt: skip
-    return [(name, [values[at] for at in order if at < n]) for name, values in table]
+    return [(name, [values[row] for row in order if row < n]) for name, values in table]
 
 
 def _shift(table: Table, rng: random.Random) -> Table:
-    """Move the values of a column down, so that they belong to other rows."""
-    at = rng.randrange(len(table))
-    name, values = table[at]
-    by = rng.randrange(len(values)) if values else 0
-    return [*table[:at], (name, values[by:] + values[:by]), *table[at + 1 :]]
+    """Rotate the values of a column, so that they belong to other rows."""
+    index = rng.randrange(len(table))
+    name, values = table[index]
+    offset = rng.randrange(len(values)) if values else 0
+    return [*table[:index], (name, values[offset:] + values[:offset]), *table[index + 1 :]]
 
 
 _WAYS = (
@@ -96,7 +96,7 @@ _WAYS = (
 
 
 def spoil(table: Table, rng: random.Random) -> Table:
-    """Return the table, spoiled in one or two ways."""
+    """Return the table with one or two kinds of damage."""
     for _ in range(rng.choice((1, 1, 2))):
         table = rng.choice(_WAYS)(table, rng)
     return table

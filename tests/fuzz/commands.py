@@ -1,4 +1,4 @@
-"""Commands that read tables: one of the tables is damaged, or several."""
+"""Commands that read tables, of which some are damaged."""
 
 from __future__ import annotations
 
@@ -14,37 +14,43 @@ _OUTPUTS = ("out.csv", "out.parquet", "out.tsv", "out.arrow", "out.csv.gz")
 
 
 class Files:
-    """Tables of one input, each written in a format of its own, whole or damaged."""
+    """The tables of one input; each has its own format, and is intact or damaged."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.case = Case()
 
     def add(self, name: str, table: Table, *more: str) -> str:
-        """Write a table, perhaps damaged, under a name that tells its format; return that name.
+        """Add a table, intact or damaged, as a file with the suffix of its format.
 
         Parameters
         ----------
         name : str
+            The name without a suffix.
         table : list of columns
         more : str
-            Other formats than tables usually have.
+            Further formats, besides the usual ones of tables.
+
+        Returns
+        -------
+        str
+            The name of the file.
         """
         rng = self.rng
         format = rng.choice((*tables.TEXTS, *tables.BINARIES, *more))
-        way = rng.choice(("whole", "whole", "cells", "cells", "bytes"))
-        data = tables.write(columns.spoil(table, rng) if way == "cells" else table, format)
-        return self.add_bytes(f"{name}.{format}", spoil(data, rng) if way == "bytes" else data)
+        damage = rng.choice(("whole", "whole", "cells", "cells", "bytes"))
+        data = tables.write(columns.spoil(table, rng) if damage == "cells" else table, format)
+        return self.add_bytes(f"{name}.{format}", spoil(data, rng) if damage == "bytes" else data)
 
     def add_bytes(self, name: str, data: bytes) -> str:
-        """Write bytes, now and then under the suffix of another format; return the name."""
+        """Add a file, sometimes with the suffix of another format; return its name."""
         if self.rng.random() < 0.04:
             name = f"{name.partition('.')[0]}{self.rng.choice(('', '.csv', '.parquet', '.gz'))}"
         self.case.files[name] = data
         return name
 
     def out(self, *names: str) -> str:
-        """Return a file to write to, where now and then something lies already."""
+        """Return the name of an output file, which sometimes exists already."""
         name = self.rng.choice(names or _OUTPUTS)
         if self.rng.random() < 0.3:
             self.case.files[name] = b"what was there before"
@@ -52,14 +58,17 @@ class Files:
         return name
 
     def maybe(self, *words: str, share: float = 0.3) -> list[str]:
-        """Return the words, or none."""
+        """Return the words with probability `share`, else []."""
         return list(words) if self.rng.random() < share else []
 
 
 def _measure(files: Files) -> list[str]:
     truth = tables.truth(files.rng)
-    of = files.add("truth", truth, "trec"), files.add("run", tables.run(files.rng, truth), "trec")
-    argv = ["measure", *of, *files.maybe("--min-relevance", "1")]
+    paths = (
+        files.add("truth", truth, "trec"),
+        files.add("run", tables.run(files.rng, truth), "trec"),
+    )
+    argv = ["measure", *paths, *files.maybe("--min-relevance", "1")]
     argv += files.maybe("-m", files.rng.choice(("ndcg@3", "pap@2", "ap", "rr", "err@2")))
     argv += files.maybe("--missing", files.rng.choice(("zero", "skip")), share=0.6)
     argv += files.maybe("--ties", files.rng.choice(("best", "average", "id", "random")))
@@ -101,7 +110,7 @@ def _train(files: Files) -> list[str]:
 
 
 def _rank(files: Files) -> list[str]:
-    files.case.files["model"] = b""  # which the corpus has
+    files.case.files["model"] = b""  # a placeholder, replaced by a model of the corpus
     rows = files.add("rows", tables.rows_to_learn(files.rng), "svmlight", "svmlight.gz")
     argv = ["rank", "model", rows, *files.maybe("-k", "3")]
     return argv + (["--out", files.out()] if files.rng.random() < 0.4 else [])
@@ -125,8 +134,8 @@ def _recommend(files: Files) -> list[str]:
     for option in files.rng.sample(("--users", "--allow", "--deny"), files.rng.randint(1, 2)):
         name = option.strip("-")
         if files.rng.random() < 0.3:
-            listed = b"".join(b"%d\n" % files.rng.randrange(20) for _ in range(5))
-            argv += [option, files.add_bytes(f"{name}.txt", spoil(listed, files.rng))]
+            ids = b"".join(b"%d\n" % files.rng.randrange(20) for _ in range(5))
+            argv += [option, files.add_bytes(f"{name}.txt", spoil(ids, files.rng))]
         else:
             argv += [option, files.add(name, tables.interactions(files.rng))]
     return argv + (["--out", files.out()] if files.rng.random() < 0.4 else [])
@@ -161,25 +170,25 @@ _COMMANDS: tuple[Callable[[Files], list[str]], ...] = (
 
 
 def tables_of(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a command that reads tables, damaged or not."""
+    """Return a command that reads tables, of which some may be damaged."""
     files = Files(rng)
     files.case.argv = rng.choice(_COMMANDS)(files)
     models = {
         "model": rng.choice(("linear", "listmle", "lightgbm", "neural")),
         "factors": "factors",
     }
-    for name, held in models.items():
+    for name, key in models.items():
         if files.case.files.get(name) == b"" and name not in files.case.outputs:
-            files.case.files[name] = corpus[held]
+            files.case.files[name] = corpus[key]
     return files.case
 
 
 def negatives(rng: random.Random, corpus: Corpus) -> Case:
-    """Return `podium estimate` of a list of negatives, scored by a model or a table."""
+    """Return `podium estimate` with a list of negatives, scored by a model or a table."""
     files = Files(rng)
-    listed = corpus["negatives"]
+    intact = corpus["negatives"]
     name = rng.choice(("listed", "listed.gz", "listed.csv"))
-    data = listed if rng.random() < 0.2 else spoil(listed, rng)
+    data = intact if rng.random() < 0.2 else spoil(intact, rng)
     data = tables.packed(data) if name.endswith(".gz") else data
     files.case.files = {name: data}
     scored = [(u, i) for u in range(10) for i in range(20)]

@@ -1,4 +1,4 @@
-"""Whole files that damage begins with: models, checkpoints, and what else a command writes."""
+"""Intact files to damage: models, checkpoints, and other outputs of commands."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ FACTORIZE = ("--factors", "3", "--epochs", "3", "--threads", "1", "--seed", "1")
 
 
 def make(folder: Path) -> dict[str, bytes]:
-    """Write all files in the folder, and return them; this also compiles every kernel.
+    """Write all files to the folder, and return them by name; this also compiles every kernel.
 
-    Files: ``rows.csv``, a model of it under each name of `_MODELS`; ``pairs.csv``, its
-    ``factors`` and ``checkpoint``; ``negatives``, which lists candidates of the factors' users.
+    The files are ``rows.csv`` and a model of it under each name in `_MODELS`; ``pairs.csv`` with
+    its ``factors`` and ``checkpoint``; and ``negatives``, the candidates of the factors' users.
     """
     rng = random.Random(0)
-    here = Path.cwd()
+    working_folder = Path.cwd()
     os.chdir(folder)
     try:
         Path("rows.csv").write_bytes(tables.write(_learnable(), "csv"))
@@ -45,7 +45,7 @@ def make(folder: Path) -> dict[str, bytes]:
         Path("negatives").write_bytes(_negatives(rng))
         return {path.name: path.read_bytes() for path in sorted(Path().iterdir())}
     finally:
-        os.chdir(here)
+        os.chdir(working_folder)
 
 
 def _learnable() -> tables.Table:
@@ -62,14 +62,14 @@ def _learnable() -> tables.Table:
 
 
 def _pairs() -> tables.Table:
-    """Return pairs of users 0 to 9 and items 0 to 19, all of which occur."""
-    pairs = [(at % 10, at % 20) for at in range(20)]
+    """Return pairs of users 0 to 9 and items 0 to 19; all of these occur."""
+    pairs = [(i % 10, i % 20) for i in range(20)]
     pairs += [(user, item) for user in range(10) for item in range(user % 3, 20, 3)]
     return [("user", [user for user, _ in pairs]), ("item", [item for _, item in pairs])]
 
 
 def _checkpoint() -> None:
-    """Leave what an interrupt leaves after the second pass."""
+    """Write the checkpoint of a fit that is interrupted after the second pass."""
 
     def stop(done: int, total: int | None, note: str = "") -> None:
         del total, note
@@ -90,10 +90,10 @@ def _negatives(rng: random.Random) -> bytes:
 
 
 def _run(*argv: str) -> None:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             main(argv)
-        except SystemExit as end:
-            if end.code != 0:
-                raise RuntimeError(f"podium {' '.join(argv)}: {said.getvalue()}") from None
+        except SystemExit as exit_error:
+            if exit_error.code != 0:
+                raise RuntimeError(f"podium {' '.join(argv)}: {output.getvalue()}") from None

@@ -1,4 +1,4 @@
-"""Ways to spoil bytes."""
+"""Functions that damage bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import random
 from collections.abc import Callable
 
-# Values that no column of numbers or ids expects.
+# Texts that are unusual in columns of numbers or ids.
 ODD_TEXTS = (
     *("", " ", "nan", "NaN", "inf", "-inf", "1e308", "-1e308", "1e309", "1e-320", "-0.0", "0.5"),
     *(str(2**31), str(2**53 + 1), str(2**63 - 1), str(2**63), str(2**64), str(-(2**63)), "9" * 40),
@@ -35,8 +35,8 @@ def _behead(data: bytes, rng: random.Random) -> bytes:
 
 def _splice(data: bytes, rng: random.Random) -> bytes:
     start, stop = _span(data, rng)
-    place = rng.randrange(len(data))
-    return data[:place] + data[start:stop] * rng.choice((1, 1, 2, 50)) + data[place:]
+    position = rng.randrange(len(data))
+    return data[:position] + data[start:stop] * rng.choice((1, 1, 2, 50)) + data[position:]
 
 
 def _cut_out(data: bytes, rng: random.Random) -> bytes:
@@ -50,8 +50,8 @@ def _swap(data: bytes, rng: random.Random) -> bytes:
 
 
 def _insert(data: bytes, rng: random.Random) -> bytes:
-    place = rng.randrange(len(data) + 1)
-    return data[:place] + rng.choice(_TOKENS) + data[place:]
+    position = rng.randrange(len(data) + 1)
+    return data[:position] + rng.choice(_TOKENS) + data[position:]
 
 
 def _overwrite(data: bytes, rng: random.Random) -> bytes:
@@ -61,7 +61,7 @@ def _overwrite(data: bytes, rng: random.Random) -> bytes:
 
 
 def _exchange_number(data: bytes, rng: random.Random) -> bytes:
-    """Put an odd text in the place of a run of digits."""
+    """Replace a run of digits by an odd text."""
     starts = [i for i in range(len(data)) if data[i : i + 1].isdigit()]
     if not starts:
         return _insert(data, rng)
@@ -106,7 +106,7 @@ _WAYS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def spoil(data: bytes, rng: random.Random) -> bytes:
-    """Return the bytes, spoiled in one to three ways."""
+    """Return the bytes with one to three kinds of damage, at most 2 MB of them."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if not data:
             break

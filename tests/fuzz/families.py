@@ -1,4 +1,4 @@
-"""What kinds of inputs there are, and how often each comes."""
+"""The families of inputs and their frequencies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAMILIES: dict[str, Family] = {
     "fits": fits,
 }
 
-# A round of inputs; a family comes as often as it stands here.
+# A round of inputs; the frequency of a family is its number of entries.
 ROUND = (
     *("tables", "models", "tables", "options", "calls", "tables", "negatives", "models", "tables"),
     *("calls", "boosted", "options", "tables", "archives", "calls", "pickles", "models", "tables"),

@@ -1,4 +1,4 @@
-"""Estimators with odd parameters, and with odd rows to fit and to score."""
+"""Estimators with odd parameters or odd rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium import rankers
 from podium.papers.hiranandani2020 import baselines
 from podium.recommenders import Factorization
 
-# Parameters that are work to do, which may be as much as is asked for.
+# Parameters that determine the amount of work, and so may take any time if large.
 _WORK = {"max_iter", "n_epochs", "n_trees", "n_factors", "n_rounds", "n_negatives", "hidden"}
 _WORK |= {"n_threads", "n_jobs", "patience", "batch_size", "n_blocks", "n_steps", "n_leaves"}
 _FEW = {
@@ -28,7 +28,7 @@ _FEW = {
 
 
 def fits(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a fit, a prediction and a score, in which one or two things are odd."""
+    """Return a call that fits and predicts with odd parameters or odd rows."""
     del corpus
     return _factorized(rng) if rng.random() < 0.25 else _ranked(rng)
 
@@ -59,17 +59,17 @@ def _factorized(rng: random.Random) -> Case:
         "item": np.array([rng.randrange(8) for _ in range(n)]),
         "value": np.array([rng.choice((1.0, 2.0)) for _ in range(n)]),
     }
-    given: Any = odd(rng, pairs) if rng.random() < 0.7 else pairs
+    interactions: Any = odd(rng, pairs) if rng.random() < 0.7 else pairs
     if rng.random() < 0.4:
         _spoil_params(rng, Factorization(), params)
 
     def fit() -> None:
-        Factorization(**params).fit(given).recommend(k=2)
+        Factorization(**params).fit(interactions).recommend(k=2)
 
     return Case(call=fit)
 
 
 def _spoil_params(rng: random.Random, model: Any, params: dict[str, Any]) -> None:
-    usual = model.get_params(deep=False)
-    name = rng.choice([name for name in usual if name not in _WORK])
-    params[name] = odd(rng, usual[name])
+    defaults = model.get_params(deep=False)
+    name = rng.choice([name for name in defaults if name not in _WORK])
+    params[name] = odd(rng, defaults[name])

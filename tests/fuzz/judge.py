@@ -1,4 +1,4 @@
-"""The verdict on an input: what no command and no call may do, whatever it is given."""
+"""The check of an input: what no command and no call may do, whatever the input is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.fuzz.case import Case
 
 from podium.errors import PodiumError
 
-FINE, REFUSED = 0, 2  # the only exit statuses of a command that nobody interrupts
-LONGEST = 2000  # letters of a message
-MEMORY = 2 * 2**30  # bytes that one input may add to the largest size of its process
+FINE, REFUSED = 0, 2  # the only exit statuses of a command that is not interrupted
+LONGEST = 2000  # the largest length of a message
+MEMORY = 2 * 2**30  # bytes by which one input may raise the peak memory of its process
 
 _SAID = re.compile(r"podium: (?!error: )\S")
 _ERROR = re.compile(r"podium: error: \S")
@@ -24,20 +24,20 @@ _VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]?|[-+]?\d[\d.,e+-]*|\bnan\b|
 
 @dataclass
 class Done:
-    """What an input left behind.
+    """The outcome of an input.
 
     Attributes
     ----------
     status : int or None
-        Exit status of a command; None of a call.
+        The exit status of a command; None for a call.
     error : BaseException or None
-        What got out, other than the end of a command.
+        The exception that was raised, except the exit of a command.
     out, err : bytes
-        What was written to stdout and stderr, by whatever library.
+        The output to stdout and stderr, by podium and other libraries.
     grown : int
-        Bytes by which the largest size of the process grew.
+        The growth of the peak memory of the process, in bytes.
     after : dict of str to bytes
-        Files in the folder.
+        The files in the folder afterwards.
     """
 
     status: int | None
@@ -49,7 +49,7 @@ class Done:
 
 
 def problems(case: Case, done: Done) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong: in short, the same for what has the same cause, and in detail."""
+    """Yield the problems as pairs of a short text, equal for equal causes, and details."""
     err = done.err.decode("utf-8", "replace")
     if done.error is not None:
         yield from _escaped(case, done.error)
@@ -62,25 +62,25 @@ def problems(case: Case, done: Done) -> Iterator[tuple[str, str]]:
 
 
 def _escaped(case: Case, error: BaseException) -> Iterator[tuple[str, str]]:
-    """Of a call, podium's own errors are fine, and scikit-learn's own about its arguments."""
+    """Yield a problem unless a call raised an error of podium, or a documented one."""
     if case.call is not None and isinstance(error, PodiumError):
         text = str(error)
         if len(text.splitlines()) != 1 or len(text) > LONGEST:
             yield f"long or empty message: {shape(text)}", text[:LONGEST]
         return
     frames = traceback.extract_tb(error.__traceback__)
-    places = [(Path(frame.filename), frame.name) for frame in frames]
-    last = places[-1] if places else (Path("?"), "?")
+    call_sites = [(Path(frame.filename), frame.name) for frame in frames]
+    last = call_sites[-1] if call_sites else (Path("?"), "?")
     if case.call is not None and _is_documented(error, last):
         return
-    own = [place for place in places if "podium" in place[0].parts]
-    where = " in ".join(f"{file.name}:{name}" for file, name in [last, *own[-1:]])
-    told = "".join(traceback.format_exception(error))
-    yield f"traceback {type(error).__name__} at {where}", told[-3000:]
+    in_podium = [call_site for call_site in call_sites if "podium" in call_site[0].parts]
+    where = " in ".join(f"{file.name}:{name}" for file, name in [last, *in_podium[-1:]])
+    trace = "".join(traceback.format_exception(error))
+    yield f"traceback {type(error).__name__} at {where}", trace[-3000:]
 
 
 def _is_documented(error: BaseException, last: tuple[Path, str]) -> bool:
-    """Tell what scikit-learn raises, and Python for arguments that a function does not have."""
+    """Return whether scikit-learn raised the error, or Python for an unknown argument."""
     if "sklearn" in last[0].parts:
         return isinstance(error, ValueError | TypeError)
     return last[0].parent.name == "fuzz" and isinstance(error, TypeError)
@@ -99,7 +99,7 @@ def _ended(done: Done, err: str) -> Iterator[tuple[str, str]]:
 
 
 def _spoken(err: str, *, is_call: bool) -> Iterator[tuple[str, str]]:
-    """Check that stderr holds messages of a line each; a call says nothing there."""
+    """Yield a problem if stderr contains more than one-line messages, or a call writes to it."""
     for line in err.splitlines():
         if is_call or not (_SAID.match(line) or _ERROR.match(line)):
             yield f"stray on stderr: {shape(line)}", err[-LONGEST:]
@@ -116,14 +116,14 @@ def _left(case: Case, done: Done) -> Iterator[tuple[str, str]]:
         if name in case.kept or before.get(name) == after.get(name):
             continue
         if name not in written:
-            what = "left" if name not in before else "removed" if name not in after else "changed"
-            yield f"{what} {shape(name)}", f"{name}: {len(after.get(name, b''))} bytes"
+            change = "left" if name not in before else "removed" if name not in after else "changed"
+            yield f"{change} {shape(name)}", f"{name}: {len(after.get(name, b''))} bytes"
         elif not _is_whole(name, after.get(name, b"")):
             yield f"partial {Path(name).suffix}", f"{after.get(name, b'')[:200]!r}"
 
 
 def _is_whole(name: str, content: bytes) -> bool:
-    """Tell whether a file ends as its format ends; a model may have any name."""
+    """Return whether a file has the end of its format; a model may have any name."""
     if content[8:10] == b'{"':
         return _is_whole_model(content)
     ends = {".parquet": b"PAR1", ".arrow": b"ARROW1", ".feather": b"ARROW1"}
@@ -142,5 +142,5 @@ def _is_whole_model(content: bytes) -> bool:
 
 
 def shape(text: str) -> str:
-    """Return a text without its values, so that messages of one form are alike."""
+    """Return a text without its values, so that messages of one kind are equal."""
     return " ".join(_VALUES.sub("_", text).split())[:120]

@@ -1,8 +1,8 @@
-"""Commands that are killed while they write, and what they leave: whole files, and all work.
+"""Commands that are killed while they write, and checks of the files that they leave.
 
-A process kills itself when it opens, moves, or removes a file of its folder for the n-th time, or a
-few milliseconds later. Whatever the moment, each file is the old one or the new one, the same
-command then ends as if nothing had been, and nothing else is left.
+A process kills itself when it opens, moves, or removes a file in its folder for the n-th time, or a
+few milliseconds later. At any moment every file must be the complete old or new one. The same
+command must then end with the results of an uninterrupted run, and leave no other files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _READ = ("truth.csv", "run.csv")
 
 @dataclass(frozen=True)
 class Command:
-    """Words for `podium`, the files that it writes, and how it goes on after a kill."""
+    """The arguments of `podium`, its output files, and the options that resume after a kill."""
 
     argv: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -69,17 +69,17 @@ COMMANDS = (
 
 
 def run(seed: int, indices: range) -> Iterator[list[Problem]]:
-    """Kill a command for each index, and yield what was wrong."""
+    """Kill a command for each index, and yield the problems."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "corpus")
-        place.mkdir()
-        whole = {**corpus.make(place), **_made()}
+        corpus_folder = Path(folder, "corpus")
+        corpus_folder.mkdir()
+        corpus_files = {**corpus.make(corpus_folder), **_made()}
         for index in indices:
             command = COMMANDS[index % len(COMMANDS)]
             rng = random.Random(f"kills/{seed}/{index}")
             yield [
-                Problem(Input("kills", seed, index), " ".join(command.argv), what, detail)
-                for what, detail in _killed(command, whole, rng)
+                Problem(Input("kills", seed, index), " ".join(command.argv), problem, detail)
+                for problem, detail in _killed(command, corpus_files, rng)
             ]
 
 
@@ -105,13 +105,15 @@ def _killed(
         folder = Path(name)
         for file, content in before.items():
             (folder / file).write_bytes(content)
-        first = _start(folder, command.argv, event, delay)
+        killed = _start(folder, command.argv, event, delay)
         yield from _after_kill(command, before, new, _contents(folder))
         resumed = command.resume if (folder / command.checkpoint).is_file() else ()
-        again = _start(folder, (*command.argv, *resumed), 0, 0)
-        if again.returncode:
-            yield "the same command fails after a kill", again.stderr
-        yield from _different(inputs | new, _contents(folder), f"event {event}, {first.returncode}")
+        rerun = _start(folder, (*command.argv, *resumed), 0, 0)
+        if rerun.returncode:
+            yield "the same command fails after a kill", rerun.stderr
+        yield from _different(
+            inputs | new, _contents(folder), f"event {event}, {killed.returncode}"
+        )
 
 
 def _after_kill(
@@ -133,8 +135,8 @@ def _different(
 ) -> Iterator[tuple[str, str]]:
     for name in sorted(wanted.keys() | found.keys()):
         if name not in wanted:
-            what = "a hidden file" if name.startswith(".") else name
-            yield f"run again, {what} is left", f"{name} after {moment}"
+            description = "a hidden file" if name.startswith(".") else name
+            yield f"run again, {description} is left", f"{name} after {moment}"
         elif wanted[name] != found.get(name):
             yield f"run again, {name} is another", f"after {moment}"
 
@@ -143,15 +145,15 @@ def _different(
 def _uninterrupted(
     command: Command, inputs: tuple[tuple[str, bytes], ...]
 ) -> tuple[int, dict[str, bytes]]:
-    """Return how often a command touches its folder, and what it writes."""
+    """Return the number of events of a command in its folder, and its output files."""
     with tempfile.TemporaryDirectory() as name:
         for file, content in inputs:
             Path(name, file).write_bytes(content)
-        done = _start(Path(name), command.argv, 0, 0)
-        if done.returncode:
-            raise RuntimeError(f"podium {' '.join(command.argv)}: {done.stderr}")
+        process = _start(Path(name), command.argv, 0, 0)
+        if process.returncode:
+            raise RuntimeError(f"podium {' '.join(command.argv)}: {process.stderr}")
         written = {file: Path(name, file).read_bytes() for file in command.outputs}
-    return int(done.stderr.rpartition("events ")[2]), written
+    return int(process.stderr.rpartition("events ")[2]), written
 
 
 def _start(
@@ -174,7 +176,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 class Victim:
-    """What counts the files that are touched, and kills its process at one of them."""
+    """An audit hook that counts file events, and kills its process at one of them."""
 
     def __init__(self, event: int, delay: int) -> None:
         self.n_events = 0
@@ -182,7 +184,7 @@ class Victim:
         self._folder = Path.cwd()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take an audit event of Python."""
+        """Count an audit event of Python if it changes a file in the folder."""
         if event not in ("open", "os.rename", "os.remove", "os.truncate", "os.chmod"):
             return
         if event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
@@ -201,7 +203,7 @@ def _kill() -> None:
 
 
 def _be_victim() -> None:
-    """Run `podium` until the event that is asked for; 0 is none."""
+    """Run `podium`, and kill it at the event in the arguments; 0 is no event."""
     from podium.cli import main
 
     victim = Victim(int(sys.argv[1]), int(sys.argv[2]))

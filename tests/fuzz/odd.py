@@ -1,4 +1,4 @@
-"""Values that no argument expects, near to those that it does."""
+"""Unusual values of arguments, similar to the usual ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS += ("M8[s]", "m8[s]")
 
 
 def odd(rng: random.Random, usual: Any) -> Any:
-    """Return something odd in the place of an argument's usual value."""
+    """Return an odd value in place of an argument's usual value."""
     if isinstance(usual, np.ndarray) and usual.ndim and rng.random() < 0.85:
         return _array(rng, usual)
     if sparse.issparse(usual) and rng.random() < 0.85:
@@ -36,7 +36,7 @@ def odd(rng: random.Random, usual: Any) -> Any:
 
 
 def odd_numbers(rng: random.Random, usual: NDArray[Any]) -> NDArray[Any]:
-    """Return the array with some values that are hard to reckon with."""
+    """Return the array with some numerically difficult values."""
     changed = usual.astype(float)
     for _ in range(rng.choice((0, 1, 1, 3))):
         if changed.size:

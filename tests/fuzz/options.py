@@ -1,4 +1,4 @@
-"""Odd values of every option that a command has, on files that are fine."""
+"""Odd values of every option of a command, with intact files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.fuzz.damage import ODD_TEXTS
 
 from podium.cli import app
 
-# What else would run for long, or reach beyond the folder: others' machines, processes, devices.
+# Options that would run for long, or use other machines, processes or folders.
 _LEFT_OUT = {
     *("--ray", "--workers", "--jobs", "--help", "--version", "--threads", "--tune", "--budget"),
     *("--data", "--debug"),
 }
-# Numbers of these are work to do, which may be as much as is asked for.
+# Options that determine the amount of work, and so may take any time if large.
 _WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
 _FOLDS = {"--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table"}
@@ -43,7 +43,7 @@ _GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", 
 
 _FEW = ("--epochs", "1", "--factors", "2", "--threads", "1")
 
-# Enough for each command to work.
+# Arguments with which each command succeeds.
 _BASES: dict[str, tuple[str, ...]] = {
     "measure": ("truth.csv", "run.csv"),
     "compare": ("truth.csv", "run.csv", "run.csv"),
@@ -58,7 +58,7 @@ _BASES: dict[str, tuple[str, ...]] = {
 
 
 def options(rng: random.Random, corpus: Corpus) -> Case:
-    """Return a command with one to three options that have odd values."""
+    """Return a command in which one to three options have odd values."""
     command = rng.choice(list(_BASES))
     argv = [command, *_BASES[command]]
     case = Case(files=_files(rng, corpus))
@@ -80,11 +80,11 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
 
 
 def _given(rng: random.Random, name: str) -> list[str]:
-    """Return an option with a value; a file that it names may be one that is read."""
+    """Return an option with a value; an output file may also be an input."""
     if name in _OUTPUTS:
         suffix = rng.choice((".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz"))
-        place = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
-        return [name, place]
+        path = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
+        return [name, path]
     if name in _WORK | _FOLDS:
         return [name, rng.choice(("0", "1", "2", "-1", "1.5", "nan", "", "many", "9" * 30))]
     return [name, _value(rng)] if rng.random() < 0.9 else [f"{name}={_value(rng)}"]
@@ -96,7 +96,7 @@ def _value(rng: random.Random) -> str:
 
 
 def _text(rng: random.Random) -> str:
-    """Return a text without a slash, so that it names nothing outside of the folder."""
+    """Return a text without a slash, so that it is no path outside the folder."""
     if rng.random() < 0.7:
         text = rng.choice(ODD_TEXTS)
     else:
@@ -110,7 +110,7 @@ def _number(rng: random.Random) -> str:
 
 
 def _measure(rng: random.Random) -> str:
-    """Return text of the grammar of measures, losses or methods, now and then a little off."""
+    """Return the text of a measure, loss or method, sometimes with a mistake."""
     name = rng.choice(rng.choice((_METRICS, _LOSSES, _METHODS)))
     inside = ", ".join(rng.choice(_PARTS) for _ in range(rng.choice((0, 0, 1, 2))))
     text = f"{name}({inside})" if inside else name
@@ -132,24 +132,24 @@ def _pair(rng: random.Random) -> str:
 
 @cache
 def _options(command: str) -> list[tuple[str, bool]]:
-    """Return the names of a command's options, and whether they take no value."""
+    """Return the names of a command's options, and whether they are flags."""
     group: Any = typer.main.get_command(app)
-    found = [
-        (name, bool(getattr(each, "is_flag", False)))
-        for each in group.commands[command].params
-        for name in each.opts
+    names = [
+        (name, bool(getattr(parameter, "is_flag", False)))
+        for parameter in group.commands[command].params
+        for name in parameter.opts
     ]
-    return [(name, flag) for name, flag in found if name[0] == "-" and name not in _LEFT_OUT]
+    return [(name, flag) for name, flag in names if name[0] == "-" and name not in _LEFT_OUT]
 
 
 def _files(rng: random.Random, corpus: Corpus) -> dict[str, bytes]:
     truth = tables.truth(rng)
-    made = {
+    tables_by_name = {
         "truth": truth, "run": tables.run(rng, truth), "ranks": tables.sampled_ranks(rng),
         "scores": tables.candidate_scores(rng),
     }  # fmt: skip
-    kept = ("rows.csv", "pairs.csv", "factors", "linear", "negatives")
+    corpus_names = ("rows.csv", "pairs.csv", "factors", "linear", "negatives")
     return {
-        **{f"{name}.csv": tables.write(table, "csv") for name, table in made.items()},
-        **{name: corpus[name] for name in kept},
+        **{f"{name}.csv": tables.write(table, "csv") for name, table in tables_by_name.items()},
+        **{name: corpus[name] for name in corpus_names},
     }

@@ -1,4 +1,4 @@
-"""Workers, and who gives them inputs: one that dies is replaced, and its input is a problem."""
+"""A pool of worker processes; one that dies is replaced, and its input is a problem."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-# A worker ends itself after CPU_SECONDS; one that sleeps for ever is ended from outside.
+# A worker ends itself after CPU_SECONDS of an input; the pool kills one that sleeps.
 SILENCE_SECONDS = 1800
 
 
 @dataclass(frozen=True)
 class Input:
-    """What draws an input, and with it repeats it."""
+    """The family, seed and index that determine an input."""
 
     family: str
     seed: int
@@ -31,7 +31,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Problem:
-    """What was wrong with an input, in short and in detail."""
+    """A problem of an input: a short text and details."""
 
     input: Input
     case: str
@@ -40,7 +40,7 @@ class Problem:
 
 
 def run(inputs: Iterable[Input], n_workers: int) -> Iterator[list[Problem]]:
-    """Yield the problems of each input, in the order in which they end."""
+    """Yield the problems of each input, in the order in which the inputs end."""
     tasks, answers = iter(inputs), queue.Queue[Any]()
     lock = threading.Lock()
 
@@ -65,7 +65,7 @@ def run(inputs: Iterable[Input], n_workers: int) -> Iterator[list[Problem]]:
 
 
 def _serve(take: Any, answers: queue.Queue[Any]) -> None:
-    """Give one worker after the other what there is to do."""
+    """Give inputs to a worker until none is left, and replace the worker if it dies."""
     try:
         task = take()
         while task is not None:
@@ -100,7 +100,7 @@ class _Worker:
             raise RuntimeError(f"a worker did not start: {self._said()}")
 
     def ask(self, task: Input) -> list[Problem]:
-        """Return the problems of an input; the worker may be gone afterwards."""
+        """Return the problems of an input, after which the worker may be dead."""
         stdin = self._process.stdin
         assert stdin is not None
         with suppress(BrokenPipeError):
@@ -110,10 +110,10 @@ class _Worker:
         if answer is None:
             self.is_alive = False
             return [Problem(task, "", self._death(), self._said())]
-        found = [Problem(task, answer["case"], what, why) for what, why in answer["problems"]]
-        # The largest size of a process never falls, so it can't show a second such input.
-        self.is_alive = not any(problem.what == "memory" for problem in found)
-        return found
+        problems = [Problem(task, answer["case"], what, why) for what, why in answer["problems"]]
+        # Peak memory never falls, so this process could not detect a second such input.
+        self.is_alive = not any(problem.what == "memory" for problem in problems)
+        return problems
 
     def end(self) -> None:
         """End the process, and wait for it."""
@@ -121,7 +121,7 @@ class _Worker:
         self._process.communicate()
 
     def _read(self) -> Any:
-        """Return the next answer, or None from a worker that died."""
+        """Return the next answer, or None if the worker died."""
         assert self._process.stdout is not None
         alarm = threading.Timer(SILENCE_SECONDS, self._process.kill)
         alarm.start()
@@ -140,5 +140,5 @@ class _Worker:
         return f"crash, status {status}"
 
     def _said(self) -> str:
-        said = self._folder / "err"
-        return said.read_text("utf-8", "replace")[-2000:] if said.exists() else ""
+        errors = self._folder / "err"
+        return errors.read_text("utf-8", "replace")[-2000:] if errors.exists() else ""

@@ -1,4 +1,4 @@
-"""Damaged models, factors and checkpoints: of bytes, of the header, of arrays."""
+"""Models, factors and checkpoints with damaged bytes, headers or arrays."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def models(rng: random.Random, corpus: Corpus) -> Case:
 
 def boosted(rng: random.Random, corpus: Corpus) -> Case:
     """Return `podium rank` with a model whose trees are damaged."""
-    whole = corpus[rng.choice(_BOOSTED)]
-    kind, header, arrays = _taken_apart(whole)
+    intact = corpus[rng.choice(_BOOSTED)]
+    kind, header, arrays = _taken_apart(intact)
     trees = arrays["trees_"].tobytes()
-    start = whole.index(trees)
-    if rng.random() < 0.5:  # where they lie
-        spoiled = spoil(trees, rng)[: len(trees)].ljust(len(trees), b" ")
-        return _ranking(rng, corpus, whole[:start] + spoiled + whole[start + len(trees) :])
+    start = intact.index(trees)
+    if rng.random() < 0.5:  # damage the bytes of the file in place
+        damaged = spoil(trees, rng)[: len(trees)].ljust(len(trees), b" ")
+        return _ranking(rng, corpus, intact[:start] + damaged + intact[start + len(trees) :])
     arrays["trees_"] = np.frombuffer(spoil(trees, rng), np.uint8)
     return _ranking(rng, corpus, _plainly(kind, header, arrays))
 
@@ -77,16 +77,16 @@ def _checkpoint(rng: random.Random, corpus: Corpus) -> Case:
 
 
 def _damaged(data: bytes, rng: random.Random) -> bytes:
-    """Return a file that is damaged in its bytes, or is well formed and holds something odd."""
-    way = rng.choice(("bytes", "header", "arrays", "arrays"))
-    if way == "bytes":
+    """Return a file with damaged bytes, or a well-formed file with odd content."""
+    part = rng.choice(("bytes", "header", "arrays", "arrays"))
+    if part == "bytes":
         return spoil(data, rng)
     kind, header, arrays = _taken_apart(data)
-    if way == "header":
+    if part == "header":
         _spoil_json(header, rng)
-    for _ in range(rng.choice((1, 1, 2)) if way == "arrays" else 0):
+    for _ in range(rng.choice((1, 1, 2)) if part == "arrays" else 0):
         _spoil_arrays(arrays, rng)
-    # No digest helps against trees that were made to deceive the library that reads them.
+    # A valid digest does not protect the library that reads malicious trees.
     return rng.choice((_plainly, _plainly if "trees_" in arrays else _as_podium))(
         kind, header, arrays
     )
@@ -100,33 +100,33 @@ def _taken_apart(data: bytes) -> tuple[str, dict[str, Any], dict[str, NDArray[An
 
 
 def _plainly(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return a file whose digests, where the header has any, are those of the whole one."""
+    """Return a file without a new digest: a digest in the header is that of the intact file."""
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     return save(plain, metadata={kind: json.dumps(header)})
 
 
 def _as_podium(kind: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return a file as podium itself would write it."""
-    rest = {name: value for name, value in header.items() if name not in ("format", "digest")}
+    """Return a file as podium would write it, with a valid digest."""
+    metadata = {name: value for name, value in header.items() if name not in ("format", "digest")}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "made")
         try:
-            write_arrays(path, kind, header.get("format", 0), arrays, rest)
+            write_arrays(path, kind, header.get("format", 0), arrays, metadata)
         except (TypeError, ValueError):
             return _plainly(kind, header, arrays)
         return path.read_bytes()
 
 
 def _spoil_json(value: dict[str, Any], rng: random.Random) -> None:
-    """Change, remove or add one value at any depth."""
-    inner = [each for each in value.values() if isinstance(each, dict) and each]
-    if inner and rng.random() < 0.7:
-        return _spoil_json(rng.choice(inner), rng)
+    """Change, remove or rename one value at any depth."""
+    dicts = [item for item in value.values() if isinstance(item, dict) and item]
+    if dicts and rng.random() < 0.7:
+        return _spoil_json(rng.choice(dicts), rng)
     key = rng.choice(list(value))
-    way = rng.random()
-    if way < 0.2:
+    draw = rng.random()
+    if draw < 0.2:
         del value[key]
-    elif way < 0.3:
+    elif draw < 0.3:
         value[f"{key}_"] = value.pop(key)
     else:
         value[key] = rng.choice(_ODD)
@@ -134,7 +134,7 @@ def _spoil_json(value: dict[str, Any], rng: random.Random) -> None:
 
 
 def _spoil_arrays(arrays: dict[str, NDArray[Any]], rng: random.Random) -> None:
-    """Change one array, remove it, or add another."""
+    """Change, remove, rename or copy one array."""
     if not arrays:
         return
     name = rng.choice(list(arrays))

@@ -1,4 +1,4 @@
-"""Small tables, and the bytes of them in every format."""
+"""Small tables, and their bytes in every format."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 import polars as pl
 
 Table: TypeAlias = list[tuple[str, list[Any]]]
-"""Names and values of columns; a name may come twice."""
+"""The names and values of columns; names may be repeated."""
 
 TEXTS = ("csv", "csv", "tsv", "csv.gz", "tsv.gz")
 BINARIES = ("parquet", "arrow", "feather")
 
 
 def _labels(rng: random.Random) -> Callable[[int], Any]:
-    """Return what users or items are called: numbers mostly, or texts."""
+    """Return a function from numbers to ids of users or items: numbers mostly, or texts."""
     return rng.choice((int, int, int, str, "u{}".format, "0{}".format, lambda i: i * 10**12))
 
 
 def truth(rng: random.Random) -> Table:
-    """Return what is relevant to a few users."""
+    """Return the truth of a few users."""
     user, item, step = _labels(rng), _labels(rng), rng.choice((1, 2, 3))
     pairs = [(user(u), item(i)) for u in range(rng.randint(1, 8)) for i in range(0, 9, step)]
     grades = rng.choice(((1,), (0, 1), (0, 1, 2, 3), (0.5, 1.0)))
@@ -36,7 +36,7 @@ def truth(rng: random.Random) -> Table:
 
 
 def run(rng: random.Random, of: Table) -> Table:
-    """Return a run of the truth's users, with most of its items."""
+    """Return a run of the truth's users with most of their items."""
     share = rng.choice((1.0, 0.9, 0.5))
     pairs = list(dict.fromkeys(zip(of[0][1], of[1][1], strict=True)))
     rows = [pair for pair in pairs if rng.random() < share] or pairs
@@ -51,7 +51,7 @@ def run(rng: random.Random, of: Table) -> Table:
 
 
 def rows_to_learn(rng: random.Random) -> Table:
-    """Return features and labels of a few users' items."""
+    """Return features and labels of items for a few users."""
     user, item, n_items = _labels(rng), _labels(rng), rng.choice((4, 12))
     pairs = [(u, i) for u in range(rng.randint(2, 6)) for i in range(n_items)]
     x = [rng.gauss(0, 1) for _ in pairs]
@@ -65,7 +65,7 @@ def rows_to_learn(rng: random.Random) -> Table:
 
 
 def interactions(rng: random.Random) -> Table:
-    """Return what users did, with or without a weight."""
+    """Return interactions of users, with or without weights."""
     user, item, n_items = _labels(rng), _labels(rng), rng.choice((5, 30))
     pairs = [(u, rng.randrange(n_items)) for u in range(rng.randint(1, 12)) for _ in range(5)]
     table: Table = [("user", [user(u) for u, _ in pairs]), ("item", [item(i) for _, i in pairs])]
@@ -75,7 +75,7 @@ def interactions(rng: random.Random) -> Table:
 
 
 def sampled_ranks(rng: random.Random) -> Table:
-    """Return targets' ranks among 20 sampled items."""
+    """Return ranks of targets among 20 sampled items."""
     n = rng.randint(1, 40)
     table: Table = [("rank", [min(21, 1 + int(rng.expovariate(0.2))) for _ in range(n)])]
     if rng.random() < 0.7:
@@ -88,24 +88,24 @@ def sampled_ranks(rng: random.Random) -> Table:
 
 
 def candidate_scores(rng: random.Random) -> Table:
-    """Return scores of a target and 9 candidates of each user."""
+    """Return the scores of a target and 9 candidates for each user."""
     n = rng.randint(1, 10)
     rows = [(u, item) for u in range(n) for item in rng.sample(range(40), 10)]
     return [
         ("user", [u for u, _ in rows]),
         ("item", [i for _, i in rows]),
         ("score", [rng.random() for _ in rows]),
-        ("target", [int(at % 10 == 0) for at in range(len(rows))]),
+        ("target", [int(row % 10 == 0) for row in range(len(rows))]),
     ]
 
 
 def packed(data: bytes) -> bytes:
-    """Return what gzip makes of the bytes."""
+    """Return the bytes, compressed by gzip."""
     return gzip.compress(data, 1, mtime=0)
 
 
 def write(table: Table, format: str) -> bytes:
-    """Return a table's bytes; what a binary format can't hold becomes text."""
+    """Return a table's bytes; values that a binary format cannot store become text."""
     if format.endswith(".gz"):
         return packed(write(table, format.removesuffix(".gz")))
     if format in ("csv", "tsv"):
@@ -132,7 +132,7 @@ def _joined(table: Table, separator: str) -> bytes:
 
 
 def _trec(table: Table) -> bytes:
-    """Return a run or qrels, after whether there are scores."""
+    """Return a run if there are scores, else qrels."""
     columns = dict(table)
     last = next(iter(columns.keys() & {"score", "relevance"}), table[-1][0])
     form = "{} Q0 {} 1 {} tag" if last == "score" else "{} 0 {} {}"
@@ -145,8 +145,8 @@ def _svmlight(table: Table) -> bytes:
     label = columns.get("relevance", table[0][1])
     features = [values for name, values in table if name not in ("user", "item", "relevance")]
     lines: list[str] = []
-    for at, (qid, grade) in enumerate(zip(table[0][1], label, strict=False)):
-        cells = [f"{j}:{_text(column[at])}" for j, column in enumerate(features, 1)]
+    for row, (qid, grade) in enumerate(zip(table[0][1], label, strict=False)):
+        cells = [f"{j}:{_text(column[row])}" for j, column in enumerate(features, 1)]
         lines.append(" ".join([_text(grade), f"qid:{_text(qid)}", *cells]))
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
@@ -156,13 +156,13 @@ def _text(value: Any) -> str:
 
 
 def _frame(table: Table) -> pl.DataFrame:
-    """Return a Polars frame; a name that comes again gets a suffix."""
+    """Return a Polars frame; a repeated name gets a suffix."""
     series: list[pl.Series] = []
-    for at, (name, values) in enumerate(table):
-        own = name if all(name != other.name for other in series) else f"{name}_{at}"
-        series.append(_series(own, values))
+    for i, (name, values) in enumerate(table):
+        unique_name = name if all(name != other.name for other in series) else f"{name}_{i}"
+        series.append(_series(unique_name, values))
     n = min(map(len, series), default=0)
-    return pl.DataFrame([each[:n] for each in series])
+    return pl.DataFrame([column[:n] for column in series])
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:

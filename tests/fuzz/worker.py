@@ -1,8 +1,8 @@
-"""A process that takes inputs from stdin, a line each, and answers with what was wrong.
+"""A process that reads inputs from stdin, one per line, and answers with their problems.
 
-It reads `family seed index`, draws that input, and runs it in a folder of its own, in this very
-process: so an input costs milliseconds. What an input does to the process shows: a crash ends it,
-and its standard streams are files that libraries of any language write to.
+It reads `family seed index`, draws that input, and runs it in a new folder in this process, so
+that an input takes milliseconds. A crash ends the process. Its standard streams are files, which
+also contain the output of libraries in other languages.
 """
 
 from __future__ import annotations
@@ -27,50 +27,50 @@ from tests.fuzz.judge import Done, problems
 from podium.cli import main as podium
 from podium.errors import PodiumWarning
 
-CPU_SECONDS = 120  # of one input; whatever takes longer hangs
-SPACE = 8 * 2**30  # bytes of addresses that inputs may take, to protect the machine
+CPU_SECONDS = 120  # the limit of one input; one that takes longer counts as a hang
+SPACE = 8 * 2**30  # bytes of address space for inputs, to protect the machine
 
 _C = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def main(place: str) -> None:
-    """Answer inputs until stdin ends; `place` is a folder for this worker alone."""
+    """Answer inputs until stdin ends; `place` is a folder of this worker."""
     folder = Path(place)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     streams = _catch_streams(folder)
     warnings.simplefilter("always")
     for ignored in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
         warnings.simplefilter("ignore", ignored)
-    whole = folder / "corpus"
-    whole.mkdir()
-    files = corpus.make(whole)
+    corpus_folder = folder / "corpus"
+    corpus_folder.mkdir()
+    files = corpus.make(corpus_folder)
     _limit_memory()
     print(json.dumps("ready"), file=answers, flush=True)
     for line in sys.stdin:
         family, seed, index = line.split()
         case = draw(FAMILIES[family], family, int(seed), int(index), files)
-        found = list(problems(case, _run(case, folder, streams)))
-        print(json.dumps({"case": str(case), "problems": found}), file=answers, flush=True)
+        found_problems = list(problems(case, _run(case, folder, streams)))
+        print(json.dumps({"case": str(case), "problems": found_problems}), file=answers, flush=True)
 
 
 def _catch_streams(folder: Path) -> tuple[int, int]:
-    """Make stdout and stderr of the process files, and return what reads them."""
+    """Redirect stdout and stderr of the process to files, and return their descriptors."""
     sys.stdout.flush()
     sys.stderr.flush()
     for stream, name in ((1, "out"), (2, "err")):
-        to = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-        os.dup2(to, stream)
-        os.close(to)
+        target = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        os.dup2(target, stream)
+        os.close(target)
     return 1, 2
 
 
 def _run(case: Case, folder: Path, streams: tuple[int, int]) -> Done:
-    place = Path(tempfile.mkdtemp(dir=folder))
+    input_folder = Path(tempfile.mkdtemp(dir=folder))
     for name, content in case.files.items():
-        (place / name).write_bytes(content)
+        (input_folder / name).write_bytes(content)
     for stream in streams:
         os.ftruncate(stream, 0)
-    os.chdir(place)
+    os.chdir(input_folder)
     size = _largest_size()
     with _Limit():
         status, error = _outcome(case)
@@ -79,11 +79,11 @@ def _run(case: Case, folder: Path, streams: tuple[int, int]) -> Done:
     _flush()
     out, err = ((folder / name).read_bytes() for name in ("out", "err"))
     after = {
-        path.relative_to(place).as_posix(): path.read_bytes()
-        for path in place.rglob("*")
+        path.relative_to(input_folder).as_posix(): path.read_bytes()
+        for path in input_folder.rglob("*")
         if path.is_file()
     }
-    shutil.rmtree(place)
+    shutil.rmtree(input_folder)
     return Done(status, error, out, err, grown, after)
 
 
@@ -92,19 +92,19 @@ def _outcome(case: Case) -> tuple[int | None, BaseException | None]:
         if case.call is None:
             podium(case.argv)
         with warnings.catch_warnings():
-            for said in (PodiumWarning, SklearnWarning):
-                warnings.simplefilter("ignore", said)
+            for category in (PodiumWarning, SklearnWarning):
+                warnings.simplefilter("ignore", category)
             warnings.filterwarnings("ignore", "(overflow|invalid)", RuntimeWarning)
             case.call()
-    except SystemExit as end:
-        return (end.code, None) if isinstance(end.code, int) else (None, end)
-    except BaseException as error:  # panics of Rust are no Exception
+    except SystemExit as exit_error:
+        return (exit_error.code, None) if isinstance(exit_error.code, int) else (None, exit_error)
+    except BaseException as error:  # panics of Rust are not subclasses of Exception
         return None, error
     return None, None
 
 
 class _Limit:
-    """End this process by a signal when an input has had CPU_SECONDS of processors."""
+    """A limit that ends this process by a signal after CPU_SECONDS of processor time."""
 
     def __enter__(self) -> None:
         self._set(CPU_SECONDS)
@@ -125,7 +125,7 @@ def _flush() -> None:
 
 
 def _largest_size() -> int:
-    """Return the largest size that this process has had, in bytes; 0 where it is not told."""
+    """Return the peak memory of this process in bytes; 0 if the system does not report it."""
     resource = _resource()
     if resource is None:
         return 0
@@ -143,7 +143,7 @@ def _limit_memory() -> None:
 
 def _resource() -> Any:
     try:
-        import resource  # of POSIX alone
+        import resource  # only on POSIX
     except ImportError:
         return None
     return resource

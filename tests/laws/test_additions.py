@@ -1,6 +1,6 @@
-"""What another package adds in one module runs on every path, and under every law.
+"""Additions of another package run on every path, and all laws include them.
 
-The modules of `tests.additions` are found by a (made up) entry point, as those of a package are.
+The modules of `tests.additions` are loaded through an entry point, like those of a package.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ RANKS = sampled.SampledRanks([1, 1, 2, 5, 9, 1, 3], 20, N_ITEMS)
 
 @pytest.fixture(autouse=True)
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An entry point that nothing has read yet; registries without it, afterwards."""
+    """Install an entry point that is not loaded yet, and restore the registries afterwards."""
     modules: tuple[Any, ...] = (losses, metrics, recommenders, sampled)
     kinds = [module.REGISTRY for module in modules]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
     definitions = dict(oracles.DEFINITIONS)
     point = importlib.metadata.EntryPoint("additions", "tests.additions.all", registry.GROUP)
-    usual = importlib.metadata.entry_points  # others read theirs
+    usual = importlib.metadata.entry_points  # for the groups of other packages
     monkeypatch.setattr(
         importlib.metadata,
         "entry_points",
@@ -76,8 +76,8 @@ def test_metric_is_measured_and_compared() -> None:
     run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
     other = {**run, "item": [11, 10, 10]}
     assert podium.measure(truth, run, "f1@2").means == {"f1@2": (2 * 1 / (2 + 2) + 0) / 2}
-    found = podium.compare(truth, {"a": run, "b": other}, ["f1@2"])
-    assert "f1@2" in str(found)
+    result = podium.compare(truth, {"a": run, "b": other}, ["f1@2"])
+    assert "f1@2" in str(result)
     assert podium.measure(truth, run, "f-score@2").means == {"f1@2": 1 / 4}
 
 
@@ -95,8 +95,8 @@ def test_metric_is_estimated_and_planned_for() -> None:
     for method in ("auto", "bv", "naive", "stretched-1"):
         recall = sampled.get(method).estimate(RANKS, "recall@5")
         assert sampled.get(method).estimate(RANKS, "f1@5") == pytest.approx(recall / 3, abs=1e-6)
-    found = sampled.evaluate(RANKS, ["f1@5"], bounds=True, n_bootstrap=5).to_dict()
-    assert "f1@5" in found["measures"]
+    result = sampled.evaluate(RANKS, ["f1@5"], bounds=True, n_bootstrap=5).to_dict()
+    assert "f1@5" in result["measures"]
     plan = sampled.plan(N_ITEMS, 200, "f1@5", 0.05, n_repeats=4)
     assert "f1@5" in str(plan.to_dict())
 
@@ -148,8 +148,8 @@ def test_loss_in_score_space() -> None:
 
 
 def test_estimator_estimates_and_plans() -> None:
-    found = sampled.evaluate(RANKS, ["ndcg@5", "rr"], estimator="stretched-1", n_bootstrap=5)
-    assert found.to_dict()["conventions"]["method"] == "stretched-1"
+    result = sampled.evaluate(RANKS, ["ndcg@5", "rr"], estimator="stretched-1", n_bootstrap=5)
+    assert result.to_dict()["conventions"]["method"] == "stretched-1"
     text = "stretched-1(shift=0.5)"
     plan = sampled.plan(N_ITEMS, 200, "recall@5", 0.3, method=text, ignore_bias=True, n_repeats=4)
     assert plan.to_dict()["conventions"]["method"] == text
@@ -184,10 +184,10 @@ def test_recommender_recommends_ranks_and_is_loaded(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_laws_hold_of_what_is_added(name: str, files: list[str]) -> None:
-    """The laws loop over the registry, so they test it once the module is imported."""
+    """The laws loop over the registry, so they include an addition whose module is imported."""
     paths = [str(ROOT / "tests" / file) for file in files]
     options = ("-q", "-p", "tests.additions.all", "-p", "no:cacheprovider", "-k", name)
     command = [sys.executable, "-m", "pytest", *options, *paths]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert " passed" in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-1000:]
+    assert " passed" in process.stdout

@@ -1,4 +1,4 @@
-"""What a factorization must not depend on: workers, the order of rows, who else is folded in."""
+"""Laws of the factorization: no effect of workers, row order, or other users in fold_in."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _likes(seed: int = 0) -> csr_array[Any]:
     rng = np.random.default_rng(seed)
     density = rng.random((N_USERS, 1)) * rng.random(N_ITEMS)
     likes = (rng.random((N_USERS, N_ITEMS)) < density) * rng.integers(1, 4, (N_USERS, N_ITEMS))
-    likes[3] = 0  # nothing
-    likes[4] = 1  # everything
+    likes[3] = 0  # a user without pairs
+    likes[4] = 1  # a user with all pairs
     return csr_array(likes.astype(float))
 
 
@@ -61,7 +61,7 @@ def test_factors_are_the_same_bits_for_any_number_of_threads(changes: dict[str, 
 
 
 class _Lazy(Threads):
-    """An executor that makes values as late as it can, the last one first, from copies."""
+    """An executor that computes values as late as possible, in reverse order, from copies."""
 
     def get(self, references: list[Any]) -> list[Any]:
         return [_made(reference) for reference in references[::-1]][::-1]
@@ -112,15 +112,17 @@ def test_refit_gives_the_same_bits_and_another_seed_others() -> None:
 
 def test_order_and_form_of_interactions_do_not_matter() -> None:
     likes = coo_array(_likes())
-    turn = np.random.default_rng(1).permutation(likes.nnz)
-    shuffled = coo_array((likes.data[turn], (likes.row[turn], likes.col[turn])), shape=likes.shape)
-    columns = {"user": likes.row[turn], "item": likes.col[turn], "value": likes.data[turn]}
+    order = np.random.default_rng(1).permutation(likes.nnz)
+    shuffled = coo_array(
+        (likes.data[order], (likes.row[order], likes.col[order])), shape=likes.shape
+    )
+    columns = {"user": likes.row[order], "item": likes.col[order], "value": likes.data[order]}
     expected = _model().fit(likes)
     assert _bits(_model().fit(shuffled)) == _bits(expected)
-    table = _model().fit(columns)  # user 3 has no pair: a table does not know it
-    assert table.user_labels_ is not None
-    assert table.user_labels_.tolist() == np.unique(likes.row).tolist()
-    assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(table)
+    from_table = _model().fit(columns)  # user 3 has no pair, so a table does not contain it
+    assert from_table.user_labels_ is not None
+    assert from_table.user_labels_.tolist() == np.unique(likes.row).tolist()
+    assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(from_table)
 
 
 @pytest.mark.parametrize("changes", [{}, {"xi": "exact", "xi_rate": 0.0}], ids=str)
@@ -155,11 +157,11 @@ def test_cells_hold_each_pair_once_where_it_belongs(
     offsets, items = csr.indptr.astype(np.int64), csr.indices.astype(np.int32)
     blocks = Blocks.draw(likes.shape[1], n_blocks, seed, 0)
     cuts = cut_users(offsets, n_blocks).tolist()
-    found: list[tuple[int, int]] = []
+    found_pairs: list[tuple[int, int]] = []
     item_at = np.argsort(blocks.place)
     for first, stop in itertools.pairwise(cuts):
-        own = offsets[first : stop + 1] - offsets[first]
-        cells = Cells.lay_out(blocks, own, items[offsets[first] : offsets[stop]])
+        part_offsets = offsets[first : stop + 1] - offsets[first]
+        cells = Cells.lay_out(blocks, part_offsets, items[offsets[first] : offsets[stop]])
         for b in range(n_blocks):
             users, starts = cells.runs(b)
             for user, lo, hi in zip(first + users, starts[:-1], starts[1:], strict=True):
@@ -169,8 +171,8 @@ def test_cells_hold_each_pair_once_where_it_belongs(
                 assert ((places >= blocks.bounds[b]) & (places < blocks.bounds[b + 1])).all()
                 origin = items[offsets[user] + cells.origins[lo:hi]]
                 assert origin.tolist() == item_at[places].tolist()
-                found += [(int(user), int(y)) for y in origin]
-    assert sorted(found) == [tuple(pair) for pair in np.argwhere(likes).tolist()]
+                found_pairs += [(int(user), int(y)) for y in origin]
+    assert sorted(found_pairs) == [tuple(pair) for pair in np.argwhere(likes).tolist()]
 
 
 @given(
@@ -191,9 +193,9 @@ def test_chosen_block_count_keeps_its_promises(
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        ((6_040, 3_706, 800_000), 8),  # all factors fit: enough blocks for a few workers
+        ((6_040, 3_706, 800_000), 8),  # all factors fit in a cache: enough blocks for a few workers
         ((200_000, 50_000, 8_000_000), 13),  # 12.2 MiB of factors
-        ((1_129_318, 386_133, 49_824_519), 22),  # 44 pairs a user, two in each block
+        ((1_129_318, 386_133, 49_824_519), 22),  # 44 pairs per user, two in each block
     ],
 )
 def test_block_count_of_known_shapes(shape: tuple[int, int, int], expected: int) -> None:

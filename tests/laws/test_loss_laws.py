@@ -1,4 +1,4 @@
-"""Laws of every registered loss: the contract, read from its declarations, and their witnesses."""
+"""Laws of every registered loss: the contract for its declared properties, and counterexamples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from podium.testing.robust_oracles import dcg_loss, ideal
 
 
 def usual(name: str) -> Any:
-    """The loss of a name with its defaults, and a small cutoff where it needs one."""
+    """Return the loss of a name with its defaults, and a small cutoff if it requires one."""
     try:
         return losses.get(name)
     except ArgumentError:
@@ -93,20 +93,20 @@ _SIZES = [0.0, 5e-324, 1.0, 7e153, 1e155, 1e200, 1e300, 8e307, np.finfo(float).m
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
 def test_scores_of_any_size_give_no_nan(variant: str) -> None:
-    """A value is inf where it exceeds float64, for a loss that says so; gradients are finite."""
+    """Only a loss with "inf" in its docstring may have infinite values; gradients are finite."""
     loss, rng = VARIANTS[variant](), np.random.default_rng(0)
-    says_inf = re.search(r"\binf\b", str(type(loss).__doc__)) is not None
+    documents_inf = re.search(r"\binf\b", str(type(loss).__doc__)) is not None
     for _ in range(150):
         grades, qid = rng.integers(0, 3, 24) / 1.0, np.repeat(np.arange(3), 8)
         scores = rng.choice(_SIZES, 24) * rng.choice([-1, 1], 24)
         scores[16:] = rng.standard_normal(8)
         relevance = grades / 2 if getattr(loss, "soft", False) else grades
         target = loss.prepare(relevance, Groups.from_qid(qid))
-        usual = loss.value_and_grad(np.zeros(24), target)[0]
+        values_at_zero = loss.value_and_grad(np.zeros(24), target)[0]
         values, grad = loss.value_and_grad(scores, target)
-        np.testing.assert_array_equal(np.isnan(values), np.isnan(usual))
+        np.testing.assert_array_equal(np.isnan(values), np.isnan(values_at_zero))
         assert not (values < loss.bounds[0]).any()
-        assert says_inf or not np.isinf(values).any()
+        assert documents_inf or not np.isinf(values).any()
         assert np.isfinite(grad).all()
         assert np.isfinite(loss.curvature(scores, target)).all()
         alone = loss.value_and_grad(np.where(qid == 2, scores, 0.0), target)[0]
@@ -115,8 +115,8 @@ def test_scores_of_any_size_give_no_nan(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
 def test_what_holds_of_large_scores_holds_of_the_largest(variant: str) -> None:
-    """Where the margin no longer counts, most losses are lines: 2^20 times the scores and value."""
-    loss, rng, n_lines = VARIANTS[variant](), np.random.default_rng(1), 0
+    """Most losses are linear for large scores: 2^20 times the scores give 2^20 times the value."""
+    loss, rng, n_linear = VARIANTS[variant](), np.random.default_rng(1), 0
     for _ in range(60):
         shape = rng.choice([-1.0, -0.5, 0.0, 0.25, 1.0], 8)
         relevance = rng.integers(0, 3, 8) / (2.0 if getattr(loss, "soft", False) else 1.0)
@@ -125,11 +125,11 @@ def test_what_holds_of_large_scores_holds_of_the_largest(variant: str) -> None:
             loss.value_and_grad(size * shape, target) for size in (2.0**40, 2.0**60, 2.0**1020)
         )
         if high[0][0] > 0.0 and np.allclose(high[0], 2.0**20 * low[0], rtol=1e-9, atol=0.0):
-            n_lines += 1
+            n_linear += 1
             with np.errstate(over="ignore"):
                 np.testing.assert_allclose(largest[0], np.ldexp(high[0], 960), rtol=1e-9)
             np.testing.assert_allclose(largest[1], high[1], rtol=1e-9, atol=1e-12)
-    assert n_lines > 0 or variant.startswith(NO_LINES)
+    assert n_linear > 0 or variant.startswith(NO_LINES)
 
 
 NO_LINES = (
@@ -143,7 +143,7 @@ NO_LINES = (
 
 @dataclasses.dataclass(frozen=True)
 class DrawnByRow(losses.ListMLE):
-    """Keys in the order of the file."""
+    """A wrong loss whose keys follow the order of rows."""
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Any:
         return rng.random((groups.n_rows, 1))
@@ -151,7 +151,7 @@ class DrawnByRow(losses.ListMLE):
 
 @dataclasses.dataclass(frozen=True)
 class OrderedByRow(losses.ListMLE):
-    """Ties in the order of the file, whatever the keys."""
+    """A wrong loss that orders ties by row and ignores the keys."""
 
     def prepare(self, relevance: Any, groups: Groups, **kw: Any) -> Any:
         kw["keys"] = -np.arange(groups.n_rows, dtype=float)[:, None]
@@ -186,26 +186,26 @@ def get(name: str, k: int) -> Any:
 
 
 def drawn(loss: Any, groups: Groups) -> dict[str, Any]:
-    """Return keys for a loss that puts ties in an order by them."""
+    """Return keys for a loss that orders ties by keys, else no arguments."""
     if not loss.draws:
         return {}
     return {"keys": loss.draw(groups, np.random.default_rng(3))}
 
 
-# Where a loss does not declare convexity: two score vectors whose midpoint lies above the mean.
+# For losses that are not convex: two score vectors and a midpoint with a value above the mean.
 NOT_CONVEX = {
-    # Either of two positives above the negative is enough, both halfway are not.
+    # One of two positives above the negative is enough; both at the midpoint are not.
     "pap-ramp": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-tight-struct": ([1.0, 0.0], [0.0, 1.0], [0.0]),
     "pap-logistic": ([1.0, 0.0], [0.0, 1.0], [0.0]),
-    # Of two scores of which one is 0, only the other's sign counts.
+    # If one of two scores is 0, the value depends only on the sign of the other.
     "rankcosine": ([-2.0], [1.0], [0.0]),
-    # Far on the wrong side, the cost rises as a logarithm does.
+    # For large errors, the cost grows like a logarithm.
     "robirank": ([-8.0], [0.0], [0.0]),
     "robust-binary": ([-8.0], [0.0], [0.0]),
 }
 
-# Where a loss does not declare smoothness: the score of the one positive at a kink.
+# For losses that are not smooth: the score of the only positive at a kink.
 NOT_SMOOTH = {
     "pap-ramp": 1.0,
     "pap-avg": 1.0,
@@ -217,7 +217,7 @@ NOT_SMOOTH = {
     "pairwise-hinge": 1.0,
 }
 
-# Where a loss does not declare to bound pAp@k's risk: scores and k at which it lies below.
+# For losses that do not bound pAp@k's risk: scores and k at which they lie below it.
 NOT_A_BOUND = {
     "pap-avg": ([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3),
     "logistic": ([0.0], [0.0], 1),
@@ -229,15 +229,15 @@ NOT_A_BOUND = {
     "softmax": ([0.0], [0.0], 1),
     "pairwise-logistic": ([0.0], [0.0], 1),
     "squared": ([0.0], [0.0], 1),
-    # One positive below one of many negatives: an error of 1, spread over 100 rows.
+    # One positive ties with one of many negatives: an error of 1, averaged over 100 rows.
     "pap-logistic": ([0.0], [0.0] + [-9.0] * 98, 1),
     "pairwise-hinge": ([0.0], [0.0] + [-9.0] * 98, 1),
     "pairwise-exponential": ([0.0], [0.0] + [-9.0] * 98, 1),
     "robust-binary": ([0.0], [0.0] + [-9.0] * 98, 1),
-    # A row of grade 5 on top weighs so much in the ideal DCG that the other's errors are small.
+    # A row of grade 5 dominates the ideal DCG, so that errors of the other row are small.
     "robirank": ([20.0, 0.0], [0.0, 0.0], 2),
 }
-GRADES = {"robirank": [5.0, 1.0]}  # of these positives; 1 else
+GRADES = {"robirank": [5.0, 1.0]}  # the grades of the positives; 1 for other losses
 
 
 def test_what_is_not_declared_has_a_witness() -> None:
@@ -256,18 +256,18 @@ def test_nonconvexity_has_a_midpoint_above(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(NOT_SMOOTH))
 def test_kinks_have_two_slopes(name: str) -> None:
-    loss, at = get(name, 1), NOT_SMOOTH[name]
-    here, left, right = (one(loss, [at + step], [0.0]) for step in (0.0, -0.5, 0.5))
-    assert here - left != right - here
+    loss, kink = get(name, 1), NOT_SMOOTH[name]
+    value, left, right = (one(loss, [kink + step], [0.0]) for step in (0.0, -0.5, 0.5))
+    assert value - left != right - value
 
 
 def test_smooth_top_has_a_kink_where_its_rows_change() -> None:
-    """Declared smooth for solvers' sake: its gradient jumps at the edge, its value does not."""
+    """It is declared smooth for the solvers: its gradient jumps at the edge, its value does not."""
     loss, step = losses.PApLogistic(1, weight=1.0), 1e-5
-    left, here, right = (one(loss, [0.0, at], [0.0]) for at in (-step, 0.0, step))
+    left, value, right = (one(loss, [0.0, score], [0.0]) for score in (-step, 0.0, step))
     assert abs(right - left) < step
-    # Below the edge the row's share of the top is 0, above it sigmoid'(0) = 1/4, of 3 rows.
-    assert (here - left) / step - (right - here) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
+    # The row's share of the top is 0 below the edge, and sigmoid'(0) = 1/4 above it, over 3 rows.
+    assert (value - left) / step - (right - value) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", list(NOT_A_BOUND))
@@ -278,18 +278,18 @@ def test_missing_bound_has_a_case_below_the_risk(name: str) -> None:
 
 
 def test_average_is_no_upper_bound_in_the_papers_own_margin() -> None:
-    # (beta, 1)-margin holds, (100 - 1 - 1)/3 - 0 >= 1, and yet 2 of 3 positives lie below.
+    # The (beta, 1)-margin holds, (100 - 1 - 1)/3 - 0 >= 1, but 2 of 3 positives lie below.
     s, t = [100.0, -1.0, -1.0], [0.0, 0.0, 0.0]
     assert pap_risk(s, t, 3) == 2 / 3
     assert one(losses.PApRamp(3), s, t) == pytest.approx((0 + 2 + 2) / 3)
     assert one(losses.PApAverage(3), s, t) == 0.0
-    # With more positives than k: the second of the top two is an error.
+    # With more positives than k, the second of the top two is an error.
     assert pap_risk([10.0, -1.0, -1.0], [0.0, 0.0], 2) == 1 / 2
     assert one(losses.PApAverage(2), [10.0, -1.0, -1.0], [0.0, 0.0]) == 0.0
 
 
 def test_tight_struct_as_the_algorithm_has_it() -> None:
-    # Positives at .5, .4 and .3 against two at 0, k = 2: the third lies above, so it adds nothing.
+    # Positives .5, .4 and .3, negatives 0 and 0, k = 2: the third positive adds nothing.
     s, t = [0.5, 0.4, 0.3], [0.0, 0.0]
     assert one(losses.PApTightStruct(2), s, t) == pytest.approx((0.5 + 0.6) / 2)
     assert one(losses.PApRamp(2), s, t) == pytest.approx((0.5 + 0.6) / 2)
@@ -311,16 +311,18 @@ def test_ties_share_the_gradient_whatever_the_row_order(
         loss = get(name, min(k, len(negatives)))
         keys = drawn(loss, groups)
         value, grad = loss.value_and_grad(scores, loss.prepare(relevance, groups, **keys))
-        along = {name: each[order] for name, each in keys.items()}
-        moved = loss.value_and_grad(scores[order], loss.prepare(relevance[order], groups, **along))
+        moved_keys = {name: array[order] for name, array in keys.items()}
+        moved = loss.value_and_grad(
+            scores[order], loss.prepare(relevance[order], groups, **moved_keys)
+        )
         np.testing.assert_allclose(moved[0], value, atol=1e-12)
         np.testing.assert_allclose(moved[1], grad[order], atol=1e-12)
-        if keys:  # rows of equal label are not alike to it
+        if keys:  # keys distinguish rows of equal labels
             continue
         for label in (0.0, 1.0):
             for score in set(scores[relevance == label]):
-                same = grad[(scores == score) & (relevance == label)]
-                np.testing.assert_allclose(same, same[0], atol=1e-12)
+                gradients = grad[(scores == score) & (relevance == label)]
+                np.testing.assert_allclose(gradients, gradients[0], atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -328,23 +330,23 @@ def test_ties_share_the_gradient_whatever_the_row_order(
 def test_subgradient_of_a_convex_loss_supports_it(
     positives: list[float], negatives: list[float], k: int, seed: int
 ) -> None:
-    """f(z) >= f(x) + g.(z - x) for all z, at ties and kinks too."""
+    """f(z) >= f(x) + g.(z - x) for all z, also at ties and kinks."""
     scores = np.array([*positives, *negatives])
     relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
-    other = np.random.default_rng(seed).choice([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0], scores.size)
+    other_scores = np.random.default_rng(seed).choice([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0], scores.size)
     for name in NAMES:
         loss = get(name, min(k, len(negatives)))
         if not loss.convex:
             continue
         target = loss.prepare(relevance, Groups.single(scores.size))
         value, grad = loss.value_and_grad(scores, target)
-        there = loss.value_and_grad(other, target)[0][0]
-        assert there >= value[0] + grad @ (other - scores) - 1e-12
+        other_value = loss.value_and_grad(other_scores, target)[0][0]
+        assert other_value >= value[0] + grad @ (other_scores - scores) - 1e-12
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_repetitions(name: str) -> None:
-    """A group of weight 3 counts like three copies of it."""
+    """A group of weight 3 counts like three copies of the group."""
     rng = np.random.default_rng(5)
     scores, relevance = rng.standard_normal(12), np.tile([1.0, 0.0, 0.0, 1.0], 3)
     qid, weight = np.repeat([0, 1, 2], 4), np.repeat([1.0, 3.0, 0.0], 4)
@@ -354,7 +356,7 @@ def test_weights_are_repetitions(name: str) -> None:
         scores, loss.prepare(relevance, groups, weights=weight, **keys)
     )
     rows = np.concatenate([np.arange(4), *([np.arange(4, 8)] * 3)])
-    copied_keys = {name: each[rows] for name, each in keys.items()}
+    copied_keys = {name: array[rows] for name, array in keys.items()}
     copied_groups = Groups.from_qid(np.repeat(np.arange(4), 4))
     copies = loss.prepare(relevance[rows], copied_groups, **copied_keys)
     copied, copied_grad = loss.value_and_grad(scores[rows], copies)
@@ -376,8 +378,9 @@ graded_lists = st.lists(
 def test_robirank_bounds_what_a_list_loses_of_its_dcg(
     rows: list[tuple[float, float]], sigma: Any, gain: Any
 ) -> None:
-    """DCG's loss is at most type 2, and that at most type 1, for ties in any order, and over the
-    ideal DCG as well: (sum of gains) / ideal - NDCG.
+    """The loss of DCG is at most type 2, which is at most type 1, for ties in any order.
+
+    The same holds after division by the ideal DCG: (sum of gains) / ideal - NDCG.
     """
     scores, grades = (list(column) for column in zip(*rows, strict=True))
     if len(set(grades)) < 2:
@@ -400,10 +403,10 @@ def test_robirank_bounds_what_a_list_loses_of_its_dcg(
 
 
 def test_robirank_counts_the_rows_above_by_their_distance() -> None:
-    """A pair that is right adds nothing to T when it is far apart, one wrong by d adds d."""
+    """A correct pair with a large difference adds 0 to T, and one that is wrong by d adds d."""
     loss = losses.RoBiRank(2, normalize=False)
     right = one(loss, [90.0], [0.0] * 5)
-    assert 0.0 < right < 1e-20  # DCG's loss of rank 0 is 0
+    assert 0.0 < right < 1e-20  # the loss of DCG with no row above is 0
     wrong = one(loss, [0.0], [30.0] * 3 + [-90.0] * 4)
     assert wrong == pytest.approx(1 - 1 / math.log2(3 * 30 + 2), abs=1e-9)
     assert wrong > dcg_loss([0.0] + [30.0] * 3 + [-90.0] * 4, [1.0] + [0.0] * 7, ties=True)
@@ -414,7 +417,7 @@ def test_robirank_counts_the_rows_above_by_their_distance() -> None:
 def test_robust_binary_bounds_the_share_of_errors(
     margins: list[float], data: st.DataObject
 ) -> None:
-    """Type 1 and the identity do, ties counted; type 2 over what a tie costs it does."""
+    """Type 1 and identity bound it, with ties as errors; type 2 bounds it times a tie's cost."""
     sigma: Any = data.draw(st.sampled_from(["logistic", "hinge"]))
     errors = float(np.mean([margin <= 0.0 for margin in margins]))
     values = {

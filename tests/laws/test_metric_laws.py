@@ -1,6 +1,7 @@
-"""What every registered metric promises, read from its declaration.
+"""Laws of every registered metric, from its declared properties.
 
-Registering a metric puts it under these laws; brute force of its value is in tests/oracles.
+These tests loop over the registry, and so include new metrics. Comparisons with brute force are in
+tests/oracles.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def value_or_unsettled(measure: Measure, ranking: Ranking) -> PerGroup | None:
 
 
 def rows(case: Case, order: list[int]) -> Case:
-    """The same case with its rows in another order."""
+    """Return the case with some of its rows, in this order."""
     return replace(
         case,
         scores=tuple(case.scores[i] for i in order),
@@ -65,11 +66,11 @@ def same(measure: Measure, a: Ranking, b: Ranking) -> None:
 
 
 def worse_or_equal(metric: Metric, low: PerGroup, high: PerGroup) -> bool:
-    """Whether `low` is nowhere better than `high`; nan only where both are."""
+    """Return whether `low` is nowhere better than `high`; assert that both are nan together."""
     sign = 1.0 if metric.higher_is_better else -1.0
-    both = ~np.isnan(low)
+    defined = ~np.isnan(low)
     np.testing.assert_array_equal(np.isnan(low), np.isnan(high))
-    return bool(np.all(sign * low[both] <= sign * high[both] + 1e-12))
+    return bool(np.all(sign * low[defined] <= sign * high[defined] + 1e-12))
 
 
 # --- Values -------------------------------------------------------------------------------------
@@ -82,19 +83,19 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
     name: str, case: Case, ties: str
 ) -> None:
     ranking, metric = case.ranking(ties), REGISTRY[name]
-    found = ranking.n_relevant if metric.graded else ranking.n_pos
+    n_found = ranking.n_relevant if metric.graded else ranking.n_pos
     for measure in MEASURES[name]:
         values = value_or_unsettled(measure, ranking)
         if values is None:
             continue
         assert values.dtype == np.float64
         assert values.shape == (ranking.n_groups,)
-        assert np.all(np.isnan(values[found == 0]))
+        assert np.all(np.isnan(values[n_found == 0]))
         defined = values[~np.isnan(values)]
         low, high = metric.bounds
         assert np.all((low <= defined) & (defined <= high + 1e-12))
-        if name not in ("pap", "pauc", "auc", "auc@k"):  # those need negatives as well
-            assert defined.size == np.count_nonzero(found)
+        if name not in ("pap", "pauc", "auc", "auc@k"):  # these also require negatives
+            assert defined.size == np.count_nonzero(n_found)
 
 
 @each_averaged
@@ -117,7 +118,7 @@ def test_average_is_refused_where_it_is_not_exact(name: str) -> None:
             measure(ranking)
 
 
-# --- What must not matter -----------------------------------------------------------------------
+# --- Invariance ---------------------------------------------------------------------------------
 
 
 @each_metric
@@ -132,7 +133,7 @@ def test_metric_ignores_row_order(name: str, data: Any, case: Case, ties: str) -
         first, second = value_or_unsettled(measure, a), value_or_unsettled(measure, b)
         assert (first is None) == (second is None)
         if first is not None:
-            # a mean over equal scores adds in row order
+            # a mean over equal scores is summed in row order
             np.testing.assert_allclose(first, second, rtol=1e-12 if ties == "average" else 0)
 
 
@@ -188,14 +189,15 @@ def _labels(case: Case) -> list[Any]:
 
 
 def _only(case: Case, label: Any) -> Case:
-    kept = rows(case, [i for i, q in enumerate(case.qid) if q == label])
-    hidden = case.unretrieved
+    part = rows(case, [i for i, q in enumerate(case.qid) if q == label])
+    unretrieved = case.unretrieved
     return replace(
-        kept, unretrieved=None if hidden is None else tuple(x for x in hidden if x[1] == label)
+        part,
+        unretrieved=None if unretrieved is None else tuple(x for x in unretrieved if x[1] == label),
     )
 
 
-# --- What must matter ---------------------------------------------------------------------------
+# --- Monotonicity -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
@@ -237,7 +239,7 @@ def test_ideal_list_reaches_the_best_value(name: str, case: Case) -> None:
 
 
 def test_exceptions_to_the_declared_laws_are_real() -> None:
-    """Each option value that is excepted does break the law, on a list that shows it."""
+    """Every declared exception is necessary: a list with this option breaks the law."""
     ideal = Ranking.from_scores([3.0, 2.0, 1.0], [1, 1, 0])
     assert parse("recall@1")(ideal)[0] == 1 / 2
     assert parse("ap@1")(ideal)[0] == 1 / 2
@@ -293,14 +295,14 @@ def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Ca
     for measure in MEASURES[name]:
         if not measure.metric.holds("monotone", options(measure)):
             continue
-        found = [v for r in orders if (v := value_or_unsettled(measure, r)) is not None]
+        values = [v for r in orders if (v := value_or_unsettled(measure, r)) is not None]
         ends = [value_or_unsettled(measure, case.ranking(rule)) for rule in ("worst", "best")]
-        if len(found) < len(orders) or any(v is None for v in ends):
+        if len(values) < len(orders) or any(v is None for v in ends):
             continue
         extremes = (
-            [min(found), max(found)]
+            [min(values), max(values)]
             if measure.metric.higher_is_better
-            else [max(found), min(found)]
+            else [max(values), min(values)]
         )
         np.testing.assert_array_equal(ends, extremes, err_msg=str(measure))
 
@@ -326,7 +328,7 @@ def _in_order(case: Case, top: tuple[float, ...]) -> Ranking:
 def test_average_of_pap_counts_half_a_pair_which_is_not_the_mean_over_orders() -> None:
     scores, relevance = [1.0] * 4, [1, 0, 0, 0]
     half = parse("pap@1")(Ranking.from_scores(scores, relevance, ties="average"))
-    # The positive is first in 1 of the 4 places that it takes equally often.
+    # The positive takes each of 4 positions equally often, and is first in one of them.
     over_orders = [
         parse("pap@1")(Ranking.from_scores([4, 3, 2, 1], np.roll(relevance, i)))[0]
         for i in range(4)
@@ -357,9 +359,9 @@ def test_pap_is_pauc_where_all_positives_fit_into_k(case: Case, k: int, clip: bo
     ranking, inside = case.ranking(), f"(clip={clip})@{k}"
     pap, pauc = (value_or_unsettled(parse(name + inside), ranking) for name in ("pap", "pauc"))
     assume(pap is not None and pauc is not None)
-    few = ranking.n_pos <= k
-    np.testing.assert_array_equal(pap[few], pauc[few])
-    assert np.all(~(pap < pauc))  # the positives left out are the lowest
+    has_few_positives = ranking.n_pos <= k
+    np.testing.assert_array_equal(pap[has_few_positives], pauc[has_few_positives])
+    assert np.all(~(pap < pauc))  # pap leaves out the lowest positives
 
 
 @given(case=cases(whole=True))
@@ -377,38 +379,40 @@ def test_pauc_of_all_negatives_is_auc(case: Case) -> None:
 def test_perfect_pap_is_perfect_precision_where_positives_fill_the_top(case: Case, k: int) -> None:
     ranking = case.ranking()
     pap, precision = parse(f"pap@{k}")(ranking), parse(f"precision@{k}")(ranking)
-    enough = (ranking.n_pos >= k) & ~np.isnan(pap)
-    np.testing.assert_array_equal(pap[enough] == 1, precision[enough] == 1)
-    # With h hits on top, h of the k best negatives stand below rank k, and so below each hit.
-    hits = precision[enough] * k
-    assert np.all(pap[enough] >= hits * hits / k**2 - 1e-12)
+    has_k_positives = (ranking.n_pos >= k) & ~np.isnan(pap)
+    np.testing.assert_array_equal(pap[has_k_positives] == 1, precision[has_k_positives] == 1)
+    # With h hits in the top k, h of the k best negatives rank below k, and so below every hit.
+    hits = precision[has_k_positives] * k
+    assert np.all(pap[has_k_positives] >= hits * hits / k**2 - 1e-12)
 
 
 @pytest.mark.parametrize("ties", ["worst", "best", "id"])
 @given(case=cases(max_groups=3, max_items=14, whole=True), k=st.integers(1, 5))
 @LAW
 def test_pap_needs_only_the_top_2k_minus_1_items(ties: str, case: Case, k: int) -> None:
-    whole = case.ranking(ties)
-    enough = whole.n_neg >= k  # a list of unknown length is taken to have k negatives
-    cut = truncated(whole, 2 * k - 1)
-    np.testing.assert_array_equal(parse(f"pap@{k}")(whole)[enough], parse(f"pap@{k}")(cut)[enough])
+    complete = case.ranking(ties)
+    has_k_negatives = complete.n_neg >= k  # a list of unknown length counts as having k negatives
+    top = truncated(complete, 2 * k - 1)
+    np.testing.assert_array_equal(
+        parse(f"pap@{k}")(complete)[has_k_negatives], parse(f"pap@{k}")(top)[has_k_negatives]
+    )
 
 
 def test_pap_of_a_list_of_2k_minus_2_items_can_be_unsettled() -> None:
-    whole = Ranking.from_scores([5.0, 4.0, 3.0, 2.0, 1.0], [1, 0, 1, 0, 1])
-    assert parse("pap@2")(truncated(whole, 3)).tolist() == parse("pap@2")(whole).tolist()
+    complete = Ranking.from_scores([5.0, 4.0, 3.0, 2.0, 1.0], [1, 0, 1, 0, 1])
+    assert parse("pap@2")(truncated(complete, 3)).tolist() == parse("pap@2")(complete).tolist()
     with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
-        parse("pap@2")(truncated(whole, 2))
+        parse("pap@2")(truncated(complete, 2))
 
 
 def truncated(ranking: Ranking, depth: int) -> Ranking:
-    """The ranking of one that only knows the first ranks, and the positives below them."""
-    place = np.concatenate([np.arange(n) for n in ranking.groups.sizes.tolist()])
-    kept, label = place < depth, ranking.groups.labels[ranking.groups.index]
+    """Return a ranking of the first ranks only, with the positives below them as unretrieved."""
+    position = np.concatenate([np.arange(n) for n in ranking.groups.sizes.tolist()])
+    retrieved, label = position < depth, ranking.groups.labels[ranking.groups.index]
     return Ranking.from_scores(
-        -place[kept],
-        ranking.relevance[kept],
-        label[kept],
+        -position[retrieved],
+        ranking.relevance[retrieved],
+        label[retrieved],
         min_relevance=ranking.min_relevance,
-        unretrieved=(ranking.relevance[~kept], label[~kept]),
+        unretrieved=(ranking.relevance[~retrieved], label[~retrieved]),
     )

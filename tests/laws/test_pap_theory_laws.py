@@ -1,8 +1,8 @@
-"""What the paper on pAp@k states, searched on a small grid: what holds on all of it, what fails.
+"""The statements of the pAp@k paper, checked on a small grid: those that hold and those that fail.
 
-The grid: one to three positives scored -1, 0, 1/4, 1/2 or 3, two negatives scored 0 or 1/2, and k
-of 1 or 2. Losses are looked up as users get them; the oracle tests hold them to the paper's
-maxima. Each failure is stated again in exact fractions, straight from the paper's formula.
+The grid has one to three positives with scores -1, 0, 1/4, 1/2 or 3, two negatives with scores 0 or
+1/2, and k of 1 or 2. Losses come from the registry; oracle tests compare them with the paper's
+maxima. Each failure is repeated in exact fractions with the paper's formula.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def value(name: str, positives: tuple[float, ...], negatives: tuple[float, ...],
 
 
 def below(lower: str, upper: str) -> list[Case]:
-    """Return the cases of the grid on which the first loss lies below the second, or a risk."""
+    """Return the cases of the grid with `lower` < `upper`, each of them a loss or a risk."""
 
     def at(name: str, case: Case) -> float:
         return oracles.RISKS[name](*case) if name in oracles.RISKS else value(name, *case)
@@ -54,12 +54,12 @@ def below(lower: str, upper: str) -> list[Case]:
 
 
 def few(case: Case) -> bool:
-    """Whether there are at most k positives."""
+    """Return whether there are at most k positives."""
     return len(case[0]) <= case[2]
 
 
 def has_beta_margin(case: Case) -> bool:
-    """Whether each beta positives score on average 1 above all negatives: definition 3."""
+    """Return whether the mean of any beta positives is 1 above all negatives: definition 3."""
     positives, negatives, k = case
     beta = min(k, len(positives))
     return sum(positives[-beta:]) / beta - max(negatives) >= 1
@@ -75,7 +75,7 @@ def test_grid_has_ties_few_and_many_positives() -> None:
     assert any(set(s) & set(t) for s, t, _ in GRID)
 
 
-# --- what holds -------------------------------------------------------------------------------
+# --- Statements that hold -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list(oracles.ORACLES))
@@ -94,7 +94,7 @@ def test_average_never_exceeds_max() -> None:
 
 
 def test_with_few_positives_the_average_is_below_and_the_others_are_one() -> None:
-    """Proposition 5 the other way round: by Jensen, avg <= ramp = max where n_pos <= k."""
+    """By Jensen, avg <= ramp = max if n_pos <= k, the converse of proposition 5."""
     cases = [case for case in GRID if few(case)]
     for case in cases:
         ramp = value("pap-ramp", *case)
@@ -129,21 +129,21 @@ def test_algorithm_2_thresholds_out_valid_orderings_that_attain_its_loss(surroga
             ranked = s[-beta:]
         errors = sum(map(sum, pi[:beta]))
         margins = sum(
-            wrong * (a - b)
+            is_wrong * (a - b)
             for a, row in zip(ranked, pi, strict=True)
-            for b, wrong in zip(worst, row, strict=True)
+            for b, is_wrong in zip(worst, row, strict=True)
         )
         expected = value(f"pap-{surrogate}", s, t, k)
         assert (errors - margins) / (beta * k) == pytest.approx(expected)
 
 
-# --- what fails -------------------------------------------------------------------------------
+# --- Statements that fail -----------------------------------------------------------------------
 
 
 def test_proposition_3_fails_average_below_the_risk() -> None:
-    found = below("pap-avg", "pap")
-    assert {few(case) for case in found} == {True, False}
-    assert ((3.0, -1.0), (0.0, 0.0), 2) in found
+    failures = below("pap-avg", "pap")
+    assert {few(case) for case in failures} == {True, False}
+    assert ((3.0, -1.0), (0.0, 0.0), 2) in failures
     s, t = fractions(3, -1), fractions(0, 0)
     assert (oracles.average(s, t, 2), oracles.pap_risk(s, t, 2)) == (0, 1 / 2)
 
@@ -152,22 +152,22 @@ def test_proposition_3_fails_within_its_own_margin_unless_positives_are_many() -
     margin = [case for case in GRID if has_beta_margin(case)]
     assert all(value("pap-avg", *case) == 0 for case in margin)
     assert any(oracles.pap_risk(*case) > 0 for case in margin)
-    many = [(s, t, k) for s, t, k in margin if len(s) >= 2 * min(k, len(s)) - 1]
-    assert any(k > 1 for _, _, k in many)
-    assert all(oracles.pap_risk(*case) == 0 for case in many)
+    with_many_positives = [(s, t, k) for s, t, k in margin if len(s) >= 2 * min(k, len(s)) - 1]
+    assert any(k > 1 for _, _, k in with_many_positives)
+    assert all(oracles.pap_risk(*case) == 0 for case in with_many_positives)
 
 
 def test_proposition_5_fails_average_below_the_ramp() -> None:
-    found = below("pap-avg", "pap-ramp")
-    assert {few(case) for case in found} == {True, False}
+    failures = below("pap-avg", "pap-ramp")
+    assert {few(case) for case in failures} == {True, False}
     s, t = fractions(100, -1, -1), fractions(0, 0, 0)
     assert (oracles.average(s, t, 3), oracles.ramp(s, t, 3)) == (0, Fraction(4, 3))
 
 
 def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
-    found = below("pap-tight-struct-exact", "pap-ramp")
-    assert found
-    assert not any(few(case) for case in found)
+    failures = below("pap-tight-struct-exact", "pap-ramp")
+    assert failures
+    assert not any(few(case) for case in failures)
     assert below("pap-tight-struct", "pap-ramp") == []
     s, t = fractions(0.5, 0.4, 0.3), fractions(0, 0)
     assert oracles.ramp(s, t, 2) == oracles.tight_struct(s, t, 2) == Fraction(11, 20)
@@ -175,40 +175,40 @@ def test_proposition_5_fails_tight_struct_below_the_ramp() -> None:
 
 
 def test_algorithm_2_does_not_maximise_equation_14() -> None:
-    """Its ordering spares the positives below the top, which that ordering then ranks first."""
+    """Its ordering has no errors for positives below the top, but then ranks these first."""
     s, t, k = (0.5, 0.4, 0.3), (0.0, 0.0), 2
     pi = oracles.algorithm_2("tight-struct", s, t, k)
     assert pi == ((1, 1), (1, 1), (0, 0))
     assert oracles.top_errors(pi, k) == 0 + 2
-    lost = 2 * (0.5 - 0) + 2 * (0.4 - 0)
-    at_its_ordering = (2 - lost) / (2 * 2)
-    assert at_its_ordering < value("pap-tight-struct-exact", s, t, k) - SLACK
+    margin_sum = 2 * (0.5 - 0) + 2 * (0.4 - 0)
+    value_at_ordering = (2 - margin_sum) / (2 * 2)
+    assert value_at_ordering < value("pap-tight-struct-exact", s, t, k) - SLACK
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("pap-tight-struct", True), ("pap-tight-struct-exact", False)]
 )
 def test_tight_struct_is_convex_as_the_equation_only(name: str, expected: bool) -> None:
-    """Some midpoint of two score vectors of two positives lies above the mean of the ends."""
+    """A loss is not convex if a midpoint of two score vectors lies above the mean of the ends."""
     vectors = list(itertools.product(POSITIVE, repeat=2))
-    found = [
+    violations = [
         (a, b)
         for a, b in itertools.combinations(vectors, 2)
         if 2 * value(name, ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), (0.0,), 1)
         > value(name, a, (0.0,), 1) + value(name, b, (0.0,), 1) + SLACK
     ]
-    assert bool(found) == expected
-    assert (((0.5, 0.0), (0.0, 0.5)) in found) == expected
+    assert bool(violations) == expected
+    assert (((0.5, 0.0), (0.0, 0.5)) in violations) == expected
 
 
 def test_minimum_may_not_be_pushed_inside_the_maximum() -> None:
-    """Eq. (9) is called equal to eq. (8), the ramp. It lies below, and even below the risk."""
+    """Eq. (9) should equal eq. (8), the ramp, but is below it, and even below the risk."""
     pushed = {case: oracles.ramp_exchanged(*case) for case in GRID}
     ramp = {case: value("pap-ramp", *case) for case in GRID}
     assert all(pushed[case] <= ramp[case] + SLACK for case in GRID)
     assert any(pushed[case] < ramp[case] - SLACK for case in GRID)
     assert any(pushed[case] < oracles.pap_risk(*case) - SLACK for case in GRID)
-    # The step after it is sound: averaging over the positives can only raise it.
+    # The next step is correct: averaging over the positives can only increase the value.
     assert all(pushed[case] <= value("pap-avg", *case) + SLACK for case in GRID)
     s, t = fractions(3, -1), fractions(0, 0)
     assert (oracles.ramp_exchanged(s, t, 2), oracles.ramp(s, t, 2)) == (0, 1)

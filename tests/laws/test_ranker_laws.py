@@ -1,4 +1,4 @@
-"""Laws of the rankers: scikit-learn's contract, refits, row order, groups."""
+"""Laws of the rankers: scikit-learn's contract, repeated fits, row order, groups."""
 
 from __future__ import annotations
 
@@ -70,13 +70,17 @@ POINTWISE = [name for name in LOSSES if name not in READING]
 
 
 def each_ranker(**params: Any) -> list[Any]:
-    """Return every ranker that a model file can hold, made to be quick."""
-    made: list[Any] = []
+    """Return an instance of every registered ranker, with parameters for a quick fit."""
+    instances: list[Any] = []
     for make in REGISTRY.values():
-        quick = {"max_iter": 5, "n_trees": 2, "n_rounds": 3, "n_threads": 1, **params}
-        known = make().get_params(deep=False)
-        made.append(make(**{key: value for key, value in quick.items() if key in known}))
-    return made
+        quick_parameters = {"max_iter": 5, "n_trees": 2, "n_rounds": 3, "n_threads": 1, **params}
+        parameter_names = make().get_params(deep=False)
+        instances.append(
+            make(
+                **{key: value for key, value in quick_parameters.items() if key in parameter_names}
+            )
+        )
+    return instances
 
 
 @pytest.mark.parametrize("loss", READING)
@@ -86,15 +90,15 @@ def test_losses_that_read_groups_are_not_fitted_without_them(loss: str) -> None:
     for make in (LinearRanker, LightGBMRanker):
         with pytest.raises(ArgumentError, match=f"qid is missing, and {name} reads groups.*one_gr"):
             make(loss).fit(X, y)
-    one = stepping(loss).set_params(one_group=True, max_iter=3)
-    np.testing.assert_array_equal(one.fit(X, y).coef_, one.fit(X, y, group=[y.size]).coef_)
+    ranker = stepping(loss).set_params(one_group=True, max_iter=3)
+    np.testing.assert_array_equal(ranker.fit(X, y).coef_, ranker.fit(X, y, group=[y.size]).coef_)
 
 
 @pytest.mark.parametrize("loss", POINTWISE)
 def test_losses_of_rows_are_fitted_without_groups(loss: str) -> None:
     X, y, qid = problem()
-    one, grouped = stepping(loss).fit(X, y).coef_, stepping(loss).fit(X, y, qid).coef_
-    np.testing.assert_allclose(one, grouped, rtol=1e-9, atol=1e-12)
+    without_groups, grouped = stepping(loss).fit(X, y).coef_, stepping(loss).fit(X, y, qid).coef_
+    np.testing.assert_allclose(without_groups, grouped, rtol=1e-9, atol=1e-12)
     with pytest.raises(ArgumentError, match="qid is missing"):
         stepping(f"{loss}(per=group)").fit(X, y)
 
@@ -107,13 +111,13 @@ def test_no_ranker_is_measured_without_groups(ranker: Any) -> None:
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
     with pytest.raises(ArgumentError, match=r"qid is missing, and .*set_score_request\(qid=True\)"):
         ranker.score(X, y)
-    one = clone(ranker).set_params(one_group=True).fit(X, y, eval_set=(X, y))
-    assert one.score(X, y) == one.score(X, y, np.zeros(y.size, int))
-    assert one.score(X, y, qid) != one.score(X, y)
+    single_group = clone(ranker).set_params(one_group=True).fit(X, y, eval_set=(X, y))
+    assert single_group.score(X, y) == single_group.score(X, y, np.zeros(y.size, int))
+    assert single_group.score(X, y, qid) != single_group.score(X, y)
 
 
 def stepping(loss: str) -> LinearRanker:
-    """Return a ranker that does not make more of rounding, as a quasi-Newton method does."""
+    """Return a ranker whose solver does not amplify rounding errors as quasi-Newton methods do."""
     return LinearRanker(loss, solver="subgradient", max_iter=60)
 
 
@@ -133,25 +137,25 @@ def shuffled(rows: Any, seed: int = 1) -> Any:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_shuffled_rows_give_the_same_ranker(loss: str) -> None:
-    """Ties are drawn by what rows hold, some of which are the same here."""
+    """The order of ties is drawn from the content of rows, some of which are equal here."""
     X, y, qid = problem()
     X[:60], qid[:60] = X[60:120], qid[60:120]
     ranker = stepping(loss).set_params(learning_rate=0.01)
-    one, other = ranker.fit(X, y, qid).coef_, ranker.fit(*shuffled((X, y, qid))).coef_
-    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
-    assert one.any()
+    coef, shuffled_coef = ranker.fit(X, y, qid).coef_, ranker.fit(*shuffled((X, y, qid))).coef_
+    np.testing.assert_allclose(shuffled_coef, coef, rtol=1e-9, atol=1e-12)
+    assert coef.any()
     in_csr = ranker.fit(sparse.csr_array(X), y, qid).coef_
-    np.testing.assert_allclose(in_csr, one, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(in_csr, coef, rtol=1e-9, atol=1e-12)
 
 
 def test_scaled_features_draw_the_same_order_of_ties() -> None:
-    """Means and variances of shuffled rows differ in their last digits."""
+    """The order of ties is the same, though scaled values of shuffled rows differ in rounding."""
     rows = problem()
     model = make_pipeline(StandardScaler(), stepping("listmle"))
     last = model.steps[-1][0]
     fits = [clone(model).fit(X, y, **{f"{last}__qid": qid}) for X, y, qid in (rows, shuffled(rows))]
-    one, other = (fit[-1].coef_ for fit in fits)
-    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
+    coef, shuffled_coef = (fit[-1].coef_ for fit in fits)
+    np.testing.assert_allclose(shuffled_coef, coef, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -159,10 +163,10 @@ def test_scaled_features_draw_the_same_order_of_ties() -> None:
 def test_shuffled_rows_grow_the_same_trees(make: Any, loss: str) -> None:
     rows = problem()
     ranker = make(loss, n_trees=4, n_leaves=4, n_threads=1)
-    one = ranker.fit(*rows).predict(rows[0])
-    other = ranker.fit(*shuffled(rows)).predict(rows[0])
-    np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
-    assert np.unique(one).size > 1
+    scores = ranker.fit(*rows).predict(rows[0])
+    shuffled_scores = ranker.fit(*shuffled(rows)).predict(rows[0])
+    np.testing.assert_allclose(shuffled_scores, scores, rtol=1e-6, atol=1e-6)
+    assert np.unique(scores).size > 1
 
 
 @pytest.mark.parametrize("loss", ["listmle", "listnet(ties=redrawn)@3", "pap-logistic"])
@@ -174,49 +178,49 @@ def test_shuffled_rows_give_the_same_passes_over_batches(loss: str) -> None:
     ):
         if isinstance(ranker, NeuralRanker):
             pytest.importorskip("torch", reason="needs the extra podium[torch]")
-        one = getattr(ranker.fit(*rows), learned).copy()
-        other = getattr(ranker.fit(*shuffled(rows)), learned)
-        np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-9)
+        parameters = getattr(ranker.fit(*rows), learned).copy()
+        shuffled_parameters = getattr(ranker.fit(*shuffled(rows)), learned)
+        np.testing.assert_allclose(shuffled_parameters, parameters, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("one_group", [False, True])
 @pytest.mark.parametrize("ranker", each_ranker(n_trees=3), ids=lambda r: type(r).__name__)
 def test_shuffled_rows_give_the_same_ranker_of_any_kind(ranker: Any, one_group: bool) -> None:
     rows = problem()
-    given = slice(None, 2 if one_group else 3)
+    columns = slice(None, 2 if one_group else 3)
     ranker = ranker.set_params(one_group=one_group)
-    one = ranker.fit(*rows[given]).predict(rows[0])
-    other = ranker.fit(*shuffled(rows)[given]).predict(rows[0])
-    np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
+    scores = ranker.fit(*rows[columns]).predict(rows[0])
+    shuffled_scores = ranker.fit(*shuffled(rows)[columns]).predict(rows[0])
+    np.testing.assert_allclose(shuffled_scores, scores, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", DRAWING)
 def test_another_seed_draws_another_order_of_ties(loss: str) -> None:
     X, y, qid = problem()
     ranker = stepping(loss)
-    one = ranker.fit(X, y, qid).coef_
-    assert not np.allclose(clone(ranker).set_params(random_state=1).fit(X, y, qid).coef_, one)
+    coef = ranker.fit(X, y, qid).coef_
+    assert not np.allclose(clone(ranker).set_params(random_state=1).fit(X, y, qid).coef_, coef)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_groups_whose_rows_lie_together_give_the_same_bits_in_any_order(loss: str) -> None:
-    """Not only to rounding, which a quasi-Newton method makes more of."""
+    """The bits are equal, and not only up to rounding, which a quasi-Newton method amplifies."""
     X, y, qid = problem()
     rows = np.argsort(qid, kind="stable")
     order = np.argsort((qid * 7) % 12, kind="stable")
     ranker, weights = LinearRanker(loss, max_iter=60), np.arange(1.0, 13.0)
-    one = ranker.fit(X[rows], y[rows], qid[rows], sample_weight=weights).coef_.tobytes()
-    other = ranker.fit(X[order], y[order], qid[order], sample_weight=weights).coef_.tobytes()
-    assert other == one
+    first = ranker.fit(X[rows], y[rows], qid[rows], sample_weight=weights).coef_.tobytes()
+    reordered = ranker.fit(X[order], y[order], qid[order], sample_weight=weights).coef_.tobytes()
+    assert reordered == first
 
 
 @pytest.mark.parametrize("loss", UNDRAWN)
 def test_names_of_groups_do_not_matter(loss: str) -> None:
     X, y, qid = problem()
     ranker = stepping(loss)
-    one = ranker.fit(X, y, qid).coef_
+    coef = ranker.fit(X, y, qid).coef_
     renamed = np.array([f"user {9 - q % 10}{q}" for q in qid])
-    np.testing.assert_allclose(ranker.fit(X, y, renamed).coef_, one, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ranker.fit(X, y, renamed).coef_, coef, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["stochastic", "bundle"])
@@ -226,8 +230,8 @@ def test_other_solvers_give_the_same_bits_again_and_mind_no_order(solver: str) -
     ranker = LinearRanker("pap-max@3", solver=solver, l2=0.01, max_iter=20)
     first = ranker.fit(X, y, qid).coef_
     assert clone(ranker).fit(X, y, qid).coef_.tobytes() == first.tobytes()
-    other = ranker.fit(X[order], y[order], qid[order]).coef_
-    np.testing.assert_allclose(other, first, rtol=1e-4, atol=1e-6)
+    shuffled_coef = ranker.fit(X[order], y[order], qid[order]).coef_
+    np.testing.assert_allclose(shuffled_coef, first, rtol=1e-4, atol=1e-6)
     assert first.any()
 
 
@@ -255,10 +259,10 @@ def test_weight_by_group_is_weight_by_row(loss: str) -> None:
 @pytest.mark.parametrize("loss", UNDRAWN)
 def test_group_of_weight_zero_is_as_good_as_absent(loss: str) -> None:
     X, y, qid = problem()
-    kept = qid != 4
+    is_kept = qid != 4
     ranker = stepping(loss)
-    without = ranker.fit(X[kept], y[kept], qid[kept]).coef_
-    zero = ranker.fit(X, y, qid, sample_weight=kept.astype(float)).coef_
+    without = ranker.fit(X[is_kept], y[is_kept], qid[is_kept]).coef_
+    zero = ranker.fit(X, y, qid, sample_weight=is_kept.astype(float)).coef_
     np.testing.assert_allclose(zero, without, rtol=1e-9, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Laws of recommenders: of every one in the registry, on one data set and on drawn matrices."""
+"""Laws of every registered recommender, on one data set and on random matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from podium.recommenders import REGISTRY, ItemKNN, Recommender
 QUICK: dict[str, dict[str, Any]] = {
     "factorization": {"n_factors": 4, "n_epochs": 50},
     "ease": {"l2": 20.0},
-    "item-knn": {"k": 30},  # of fewer items all: ties at the last neighbour go by number
+    "item-knn": {"k": 30},  # all neighbours: ties at the last one depend on numbers
     "als": {"n_factors": 8, "l2": 1.0, "alpha": 5.0},
     "bpr": {"n_factors": 8, "learning_rate": 0.1},
     "warp": {"n_factors": 8, "n_epochs": 20},
@@ -33,20 +33,20 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "neumf": {"layers": (8, 4), "batch_size": 256, "learning_rate": 0.05, "n_epochs": 10},
 }  # fmt: skip
-"""Parameters that suit few pairs; the defaults of a recommender that is not here."""
+"""Parameters for few pairs; recommenders that are not listed have their defaults."""
 
 WITHOUT_FILES = ("multi-vae", "neumf")
-"""Recommenders that keep what they learned in objects of another library."""
+"""Recommenders whose fitted state is in objects of another library."""
 
 NAMES = list(REGISTRY)
 SETTLED = [name for name in NAMES if "random_state" not in REGISTRY[name]().get_params()]
-"""Recommenders that draw nothing, so that their scores follow from the pairs alone."""
+"""Recommenders without random numbers, whose scores depend only on the pairs."""
 
 N_USERS, N_ITEMS = 60, 40
 
 
 def two_tastes() -> NDArray[np.float64]:
-    """Return pairs of even users with even items and odd with odd, most with the last items."""
+    """Return pairs mostly of even users and items or odd ones; the last items are popular."""
     rng = np.random.default_rng(0)
     same = (np.arange(N_USERS)[:, None] + np.arange(N_ITEMS)) % 2 == 0
     popular = np.linspace(0.05, 0.8, N_ITEMS)
@@ -55,7 +55,7 @@ def two_tastes() -> NDArray[np.float64]:
 
 PAIRS = two_tastes()
 PAIRS[7] = 0.0  # a user without a pair
-PAIRS[:, 11] = 0.0  # an item without one
+PAIRS[:, 11] = 0.0  # an item without a pair
 LIKES = sparse.csr_array(PAIRS)
 
 
@@ -75,7 +75,7 @@ def fit(name: str, pairs: Any) -> Recommender:
 
 @functools.cache
 def fitted(name: str) -> Recommender:
-    """Return a model of `LIKES`, for tests that only ask it."""
+    """Return a cached model of `LIKES`, for tests that do not change it."""
     return fit(name, LIKES)
 
 
@@ -84,7 +84,7 @@ def scores(name: str, table: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return pairs as a table of ids whose order is that of the rows and columns."""
+    """Return pairs as a table whose ids have the order of the rows and columns."""
     user, item = np.nonzero(pairs)
     return {
         "user": np.char.add("u", np.char.zfill(user.astype(str), 3)),
@@ -93,12 +93,12 @@ def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-# --- What a model learns ------------------------------------------------------------------------
+# --- Fits ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
 class TestFit:
-    """What a fit makes of pairs."""
+    """Laws of fits."""
 
     def test_fit_again_gives_the_same(self, name: str) -> None:
         first = fitted(name).scores()
@@ -116,10 +116,10 @@ class TestFit:
         assert np.array_equal(fit(name, shuffled).scores(), fitted(name).scores())
 
     def test_matrix_is_left_alone(self, name: str) -> None:
-        given = sparse.csr_array(PAIRS)
-        fit(name, given)
-        assert given.dtype == np.float64
-        assert np.array_equal(given.toarray(), PAIRS)
+        matrix = sparse.csr_array(PAIRS)
+        fit(name, matrix)
+        assert matrix.dtype == np.float64
+        assert np.array_equal(matrix.toarray(), PAIRS)
 
     def test_it_finds_better_items_than_chance(self, name: str) -> None:
         rng = np.random.default_rng(2)
@@ -127,15 +127,15 @@ class TestFit:
         train = sparse.csr_array(PAIRS * ~held_out)
         truth = sparse.csr_array(held_out.astype(np.float64))
         model = fit(name, train)
-        found = evaluate(
+        evaluation = evaluate(
             rank_blocks(model.as_scores(), truth, exclude=train, depth=5), "precision@5"
         )
         n_unseen = (PAIRS * ~held_out == 0).sum()
-        assert found.means["precision@5"] > 1.2 * held_out.sum() / n_unseen
+        assert evaluation.means["precision@5"] > 1.2 * held_out.sum() / n_unseen
 
     def test_table_gives_what_its_matrix_gives(self, name: str) -> None:
         pairs = PAIRS.copy()
-        pairs[7, 11] = 1.0  # a table holds no user and no item without a pair
+        pairs[7, 11] = 1.0  # a table contains no user and no item without a pair
         by_row, by_id = fit(name, sparse.csr_array(pairs)), fit(name, named(pairs))
         assert np.array_equal(by_row.scores(), by_id.scores())
         items, best = by_id.recommend(["u007", "u003"], k=4, deny=[1000])
@@ -160,12 +160,12 @@ class TestFit:
             make(name).fit(pairs)
 
 
-# --- What a model answers -----------------------------------------------------------------------
+# --- Results ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
 class TestAnswers:
-    """Scores, lists, ranks and files of one model agree."""
+    """Scores, lists, ranks and files of a model agree."""
 
     def test_scores_are_finite_float32_of_all_items(self, name: str) -> None:
         model = fitted(name)
@@ -181,8 +181,8 @@ class TestAnswers:
             items, best = model.recommend([4, 5, 7], k=6, exclude_seen=seen)
             scores = np.where((PAIRS[[4, 5, 7]] > 0) & seen, -np.inf, model.scores([4, 5, 7]))
             np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :6], rtol=1e-5, atol=1e-6)
-            taken = np.take_along_axis(scores, items, axis=1)
-            np.testing.assert_allclose(taken, best, rtol=1e-5, atol=1e-6)
+            item_scores = np.take_along_axis(scores, items, axis=1)
+            np.testing.assert_allclose(item_scores, best, rtol=1e-5, atol=1e-6)
 
     def test_allow_and_deny_are_heard(self, name: str) -> None:
         items, _ = fitted(name).recommend(None, k=4, allow=[2, 3, 5, 8, 11], deny=[8])
@@ -197,9 +197,9 @@ class TestAnswers:
     def test_score_of_a_pair_is_its_score_among_all(self, name: str) -> None:
         model, rng = fitted(name), np.random.default_rng(8)
         user, item = rng.integers(0, N_USERS, 200), rng.integers(0, N_ITEMS, 200)
-        found = model.score_pairs(user, item)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found, model.scores()[user, item], rtol=1e-5, atol=1e-6)
+        pair_scores = model.score_pairs(user, item)
+        assert pair_scores.dtype == np.float64
+        np.testing.assert_allclose(pair_scores, model.scores()[user, item], rtol=1e-5, atol=1e-6)
         assert np.isnan(model.score_pairs([0, N_USERS, -1], [N_ITEMS, 0, 0])).all()
 
     def test_ranks_count_the_unseen_items_above(self, name: str) -> None:
@@ -207,23 +207,23 @@ class TestAnswers:
         held_out = np.zeros_like(PAIRS)
         held_out[0, np.flatnonzero(PAIRS[0] == 0)[:2]] = 1.0
         held_out[7, 3] = 1.0
-        found = model.ranks(sparse.csr_array(held_out))
+        ranks = model.ranks(sparse.csr_array(held_out))
         scores = model.scores()
         user, item = np.nonzero(held_out)
         others = (PAIRS[user] == 0) & (np.arange(N_ITEMS) != item[:, None])
         at_least = (scores[user] >= scores[user, item][:, None]) & others
         above = (scores[user] > scores[user, item][:, None] + 1e-5) & others
-        assert (above.sum(1) + 1 <= found).all()
+        assert (above.sum(1) + 1 <= ranks).all()
         near = (np.abs(scores[user] - scores[user, item][:, None]) <= 1e-5) & others
-        assert (found <= (at_least | near).sum(1) + 1).all()
+        assert (ranks <= (at_least | near).sum(1) + 1).all()
 
     def test_ranks_lists_and_streams_of_rankings_agree(self, name: str) -> None:
         model, user = fitted(name), 3
         held_out = sparse.csr_array((PAIRS == 0) * (np.arange(N_USERS) == user)[:, None] * 1.0)
         ranks = model.ranks(held_out, ties="id")
-        listed, _ = model.recommend([user], k=held_out.nnz)
+        items, _ = model.recommend([user], k=held_out.nnz)
         assert sorted(ranks) == list(range(1, held_out.nnz + 1))
-        assert held_out.indices[np.argmin(ranks)] == listed[0, 0]
+        assert held_out.indices[np.argmin(ranks)] == items[0, 0]
         stream = rank_blocks(model.as_scores(), held_out, exclude=LIKES, depth=3)
         assert evaluate(stream, "precision@3").values["precision@3"][user] == 1.0
 
@@ -238,11 +238,11 @@ class TestAnswers:
             model.save(tmp_path / "m")
         except ArgumentError as wrong:
             pytest.fail(f"{wrong} Declare _learned and _layout, or enter it in WITHOUT_FILES.")
-        for again in (recommenders.load(tmp_path / "m"), type(model).load(tmp_path / "m")):
-            assert type(again) is type(model)
-            assert again.get_params() == model.get_params()
-            assert np.array_equal(again.scores(), model.scores())
-            assert np.array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
+        for loaded in (recommenders.load(tmp_path / "m"), type(model).load(tmp_path / "m")):
+            assert type(loaded) is type(model)
+            assert loaded.get_params() == model.get_params()
+            assert np.array_equal(loaded.scores(), model.scores())
+            assert np.array_equal(loaded.recommend(k=3)[0], model.recommend(k=3)[0])
 
     @pytest.mark.parametrize(
         ("ask", "text"),
@@ -277,12 +277,12 @@ class TestAnswers:
                 call()
 
 
-# --- Drawn matrices -----------------------------------------------------------------------------
+# --- Random matrices ----------------------------------------------------------------------------
 
 
 @st.composite
 def pairs(draw: st.DrawFn) -> NDArray[np.float64]:
-    """Return weights of users x items, many of them 0 and at least one above."""
+    """Draw weights, (n_users, n_items): many are 0, and at least one is positive."""
     shape = draw(st.integers(1, 12)), draw(st.integers(1, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     table = rng.integers(1, 4, shape) * (rng.random(shape) < draw(st.floats(0.1, 0.9)))
@@ -309,8 +309,8 @@ def test_numbers_of_users_and_items_do_not_matter(
 def test_users_without_pairs_change_nothing_for_others(
     name: str, table: NDArray[np.float64]
 ) -> None:
-    more = np.vstack([table, np.zeros((2, table.shape[1]))])
-    assert np.array_equal(scores(name, more)[:-2], scores(name, table))
+    extended = np.vstack([table, np.zeros((2, table.shape[1]))])
+    assert np.array_equal(scores(name, extended)[:-2], scores(name, table))
 
 
 @pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
@@ -319,22 +319,22 @@ def test_users_without_pairs_change_nothing_for_others(
 def test_item_without_pairs_scores_0_and_changes_nothing(
     name: str, table: NDArray[np.float64]
 ) -> None:
-    more = np.hstack([table, np.zeros((table.shape[0], 1))])
-    found = scores(name, more)
-    np.testing.assert_array_equal(found[:, -1], 0.0)
-    np.testing.assert_allclose(found[:, :-1], scores(name, table), rtol=1e-4, atol=1e-5)
+    extended = np.hstack([table, np.zeros((table.shape[0], 1))])
+    extended_scores = scores(name, extended)
+    np.testing.assert_array_equal(extended_scores[:, -1], 0.0)
+    np.testing.assert_allclose(extended_scores[:, :-1], scores(name, table), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", SETTLED)
 @settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> None:
-    """Ranks by item number among equal scores, of all unseen items: each place once."""
+    """The ranks of all unseen items, with ties by item number, contain every rank once."""
     model = fit(name, sparse.csr_array(table))
     unseen = sparse.csr_array((table == 0).astype(np.float64))
-    found = model.ranks(unseen, ties="id")
+    ranks = model.ranks(unseen, ties="id")
     for user in range(table.shape[0]):
-        part = found[unseen.indptr[user] : unseen.indptr[user + 1]]
+        part = ranks[unseen.indptr[user] : unseen.indptr[user + 1]]
         assert sorted(part) == list(range(1, part.size + 1))
 
 

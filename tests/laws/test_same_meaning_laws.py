@@ -1,4 +1,4 @@
-"""Tables that say the same: whatever their order, format and kind of ids, results are the same."""
+"""Equivalent tables: results do not depend on their order, format and types of ids."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ MEASURES = ("pap@3", "ndcg@5", "ap@5", "recall(norm=min)@2", "err(max_grade=2)@4
 
 
 def tables() -> dict[str, pl.DataFrame]:
-    """Return a truth and two runs of few levels of scores; as text their ids sort otherwise."""
+    """Return a truth and two runs with many ties; as text, their ids have another order."""
     rng = np.random.default_rng(5)
     n_users, n_items = 23, 40
     users, items = np.divmod(np.flatnonzero(rng.random(n_users * n_items) < 0.3), n_items)
     truth = pl.DataFrame(
         {"user": users, "item": items, "relevance": rng.integers(0, 3, users.size)}
     )
-    found = {"truth": truth}
+    tables_by_name = {"truth": truth}
     for name in ("a", "b"):
         users, items = np.divmod(np.flatnonzero(rng.random(n_users * n_items) < 0.6), n_items)
         scores = rng.integers(0, 4, users.size) / 4
-        found[name] = pl.DataFrame({"user": users, "item": items, "score": scores})
-    return found
+        tables_by_name[name] = pl.DataFrame({"user": users, "item": items, "score": scores})
+    return tables_by_name
 
 
 def shuffled(table: pl.DataFrame) -> pl.DataFrame:
@@ -67,18 +67,20 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow")
 
 @pytest.fixture
 def results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Return what measure and compare print, and users' values by the text of their id."""
+    """Return a function that runs measure and compare, and returns their output by user."""
 
-    def run(found: dict[str, pl.DataFrame], ties: str, suffix: str = ".parquet") -> dict[str, Any]:
-        for name, table in found.items():
+    def run(
+        tables_by_name: dict[str, pl.DataFrame], ties: str, suffix: str = ".parquet"
+    ) -> dict[str, Any]:
+        for name, table in tables_by_name.items():
             data.write_table(table.to_dict(), tmp_path / f"{name}{suffix}")
         truth, a, b = (str(tmp_path / f"{name}{suffix}") for name in ("truth", "a", "b"))
-        asked = [word for m in MEASURES for word in ("-m", m)]
-        options = [*asked, "--ties", ties, "--bootstrap", "--n-items", "60", "--format", "json"]
+        words = [word for m in MEASURES for word in ("-m", m)]
+        options = [*words, "--ties", ties, "--bootstrap", "--n-items", "60", "--format", "json"]
         users = tmp_path / "users.parquet"
         result: dict[str, Any] = {}
-        more = ["--by", "n_pos", "--pooled", "--catalogue", truth]
-        for argv in (["measure", truth, a, *more], ["compare", truth, a, b]):
+        more_options = ["--by", "n_pos", "--pooled", "--catalogue", truth]
+        for argv in (["measure", truth, a, *more_options], ["compare", truth, a, b]):
             with pytest.raises(SystemExit) as stop:
                 main([*argv, *options, "--per-user", str(users)])
             printed = capsys.readouterr()
@@ -92,7 +94,7 @@ def results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[...,
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results are the same but for the last bits of a sum, whose order may differ."""
+    """Return whether two results are equal up to rounding, since the order of sums may differ."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
     if isinstance(one, list | tuple):
@@ -102,12 +104,14 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_tables_that_say_the_same_give_the_same(results: Callable[..., Any], what: str) -> None:
-    found, change = tables(), CHANGES[what]
-    expected = results(found, "random")
-    changed = {name: change(table) for name, table in found.items()}
+    tables_by_name, change = tables(), CHANGES[what]
+    expected = results(tables_by_name, "random")
+    changed = {name: change(table) for name, table in tables_by_name.items()}
     for suffix in (".csv", ".parquet"):
         assert same(expected, results(changed, "random", suffix)), suffix
-    assert same(expected, results({**found, "truth": changed["truth"]}, "random")), "truth alone"
+    assert same(expected, results({**tables_by_name, "truth": changed["truth"]}, "random")), (
+        "truth alone"
+    )
 
 
 def test_formats_give_the_same(results: Callable[..., Any]) -> None:
@@ -118,25 +122,26 @@ def test_formats_give_the_same(results: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("ties", ["best", "average", "random", "id"])
 def test_users_may_be_renamed(ties: Any) -> None:
-    """Other labels in another order: what is drawn for a user changes, for others nothing does."""
-    found = tables()
+    """A new label changes the order and the draws of one user, and nothing of other users."""
+    tables_by_name = tables()
     swapped = {
         name: table.with_columns(user=pl.col("user").replace({0: 10_000}))
-        for name, table in found.items()
+        for name, table in tables_by_name.items()
     }
-    one, other = (
-        podium.measure(t["truth"], t["a"], ["ndcg@5"], ties=ties) for t in (found, swapped)
+    original, renamed = (
+        podium.measure(t["truth"], t["a"], ["ndcg@5"], ties=ties) for t in (tables_by_name, swapped)
     )
-    assert one.values["ndcg@5"][1:].tolist() == other.values["ndcg@5"][:-1].tolist()
+    assert original.values["ndcg@5"][1:].tolist() == renamed.values["ndcg@5"][:-1].tolist()
 
 
 def test_tests_do_not_depend_on_the_order_of_users() -> None:
-    found = tables()
+    tables_by_name = tables()
     reversed_names = {
-        name: table.with_columns(user=1000 - pl.col("user")) for name, table in found.items()
+        name: table.with_columns(user=1000 - pl.col("user"))
+        for name, table in tables_by_name.items()
     }
-    one, other = (
+    original, renamed = (
         podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, ["ndcg@5"], interval="bootstrap")
-        for t in (found, reversed_names)
+        for t in (tables_by_name, reversed_names)
     )
-    assert same(one.to_dict(), other.to_dict())
+    assert same(original.to_dict(), renamed.to_dict())

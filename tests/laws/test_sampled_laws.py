@@ -1,6 +1,6 @@
-"""What every estimator of sampled metrics promises, read from its declaration.
+"""Laws of every registered estimator of sampled metrics, from its declared properties.
 
-Registering an estimator puts it under these laws.
+These tests loop over the registry, and so include new estimators.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ exact_ranks = st.lists(st.integers(1, N_ITEMS), min_size=1, max_size=40)
 
 
 def estimate(estimator: Estimator, ranks: SampledRanks, measure: str) -> float:
-    """An estimate, or recall at the same cutoff where that is all that the method gives."""
+    """Return the estimate, or that of recall at the same cutoff if the method has only recall."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a method is biased is said each time
+        warnings.simplefilter("ignore")  # biased methods warn
         try:
             return estimator.estimate(ranks, measure)
         except ArgumentError as error:
@@ -51,10 +51,10 @@ def estimate(estimator: Estimator, ranks: SampledRanks, measure: str) -> float:
 
 
 def exact(estimator: Estimator, ranks: list[int], measure: str) -> float:
-    found = RankDistribution.of_ranks(ranks, N_ITEMS)
+    distribution = RankDistribution.of_ranks(ranks, N_ITEMS)
     if estimator.name == "recall-map" and not measure.startswith(("recall", "precision")):
-        return found.expect("recall", read_measure(measure).k or N_ITEMS)
-    return found.expect(measure)
+        return distribution.expect("recall", read_measure(measure).k or N_ITEMS)
+    return distribution.expect(measure)
 
 
 def fitted(estimator: Estimator, ranks: SampledRanks) -> RankDistribution:
@@ -70,15 +70,15 @@ def test_full_sample_is_exact(name: str, ranks: list[int]) -> None:
     estimator = get(name)
     if not estimator.consistent:
         return
-    whole = SampledRanks(ranks, N_ITEMS - 1, N_ITEMS, replacement=False)
+    full_sample = SampledRanks(ranks, N_ITEMS - 1, N_ITEMS, replacement=False)
     for measure in MEASURES:
         expected = exact(estimator, ranks, measure)
-        assert estimate(estimator, whole, measure) == pytest.approx(expected, abs=1e-9)
+        assert estimate(estimator, full_sample, measure) == pytest.approx(expected, abs=1e-9)
 
 
 def test_most_estimators_are_consistent() -> None:
-    kept = {name for name in REGISTRY if get(name).consistent}
-    assert {"bv", "bv-prior", "cls", "mle", "mn", "naive", "recall-map", "unbiased-rank"} <= kept
+    names = {name for name in REGISTRY if get(name).consistent}
+    assert {"bv", "bv-prior", "cls", "mle", "mn", "naive", "recall-map", "unbiased-rank"} <= names
 
 
 @each_estimator
@@ -95,11 +95,11 @@ def test_sampled_order_and_users_do_not_matter_beyond_their_weight(name: str) ->
     observed = rng.integers(1, 11, 30)
     order = rng.permutation(30)
     plain = estimate(estimator, SampledRanks(observed, 10, N_ITEMS), "recall@5")
-    mixed = estimate(estimator, SampledRanks(observed[order], 10, N_ITEMS), "recall@5")
-    assert mixed == pytest.approx(plain, abs=1e-9)
-    twice = SampledRanks(np.repeat(observed, 2), 10, N_ITEMS, user=np.repeat(np.arange(30), 2))
-    assert twice.n_users == 30
-    assert estimate(estimator, twice, "recall@5") == pytest.approx(plain, abs=1e-9)
+    permuted = estimate(estimator, SampledRanks(observed[order], 10, N_ITEMS), "recall@5")
+    assert permuted == pytest.approx(plain, abs=1e-9)
+    doubled = SampledRanks(np.repeat(observed, 2), 10, N_ITEMS, user=np.repeat(np.arange(30), 2))
+    assert doubled.n_users == 30
+    assert estimate(estimator, doubled, "recall@5") == pytest.approx(plain, abs=1e-9)
 
 
 @each_estimator
@@ -110,13 +110,15 @@ def test_distribution_sums_to_1_and_gives_the_estimates(name: str) -> None:
         with pytest.raises(ArgumentError, match="gives no distribution of ranks"):
             estimator.fit(ranks)
         return
-    found = fitted(estimator, ranks)
-    assert found.n_items == N_ITEMS
-    assert found.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
-    if name == "naive":  # its distribution is one of sampled ranks, where auc would differ
+    distribution = fitted(estimator, ranks)
+    assert distribution.n_items == N_ITEMS
+    assert distribution.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
+    if name == "naive":  # its distribution is that of sampled ranks
         return
     for measure in MEASURES:
-        assert found.expect(measure) == pytest.approx(estimate(estimator, ranks, measure), abs=1e-8)
+        assert distribution.expect(measure) == pytest.approx(
+            estimate(estimator, ranks, measure), abs=1e-8
+        )
 
 
 @each_estimator
@@ -156,15 +158,15 @@ linear = [name for name in sorted(REGISTRY) if isinstance(get(name), LinearEstim
 @pytest.mark.parametrize("name", linear)
 @pytest.mark.parametrize("replacement", [True, False])
 def test_mean_over_samples_is_what_the_chances_say(name: str, replacement: bool) -> None:
-    """The mean of estimates over repeats, within four standard errors of the exact expectation."""
+    """The mean estimate over repeats is within four standard errors of the exact expectation."""
     estimator = get(name)
     assert isinstance(estimator, LinearEstimator)
     design = Design(8, N_ITEMS, replacement)
     targets = np.array([1, 2, 2, 6, 15, 33])
     values = estimator.values(design, "recall@5")
-    chances = design.probabilities(targets)
-    expected = (chances @ values).mean()
-    variance = (chances @ values**2 - (chances @ values) ** 2).mean() / targets.size
+    probabilities = design.probabilities(targets)
+    expected = (probabilities @ values).mean()
+    variance = (probabilities @ values**2 - (probabilities @ values) ** 2).mean() / targets.size
     repeats = 4000
     drawn = simulate_ranks(np.tile(targets, repeats), N_ITEMS, 8, replacement=replacement)
     mean = values[drawn.ranks - 1].mean()
@@ -175,14 +177,14 @@ def test_mean_over_samples_is_what_the_chances_say(name: str, replacement: bool)
 def test_growing_samples_have_the_chances_of_their_design() -> None:
     design, repeats = Design(12, N_ITEMS, stages=(3, 6, 12)), 20_000
     drawn = simulate_ranks(np.full(repeats, 4), N_ITEMS, (3, 6, 12), seed=1)
-    chances = design.probabilities([4])[0]
-    error = 4 * np.sqrt(chances * (1 - chances) / repeats) + 1e-12
-    assert (np.abs(drawn.counts / repeats - chances) < error).all()
+    probabilities = design.probabilities([4])[0]
+    error = 4 * np.sqrt(probabilities * (1 - probabilities) / repeats) + 1e-12
+    assert (np.abs(drawn.counts / repeats - probabilities) < error).all()
 
 
 @pytest.mark.parametrize("name", ["bv", "bv-prior", "mn", "mle"])
 def test_growing_to_the_whole_catalogue_is_exact_at_the_top(name: str) -> None:
-    """A target that is first among all is known to be; the others are as far as they were seen."""
+    """A target with rank 1 is ranked among all items, others only within their samples."""
     ranks = simulate_ranks([1] * 30 + [2] * 10, N_ITEMS, (5, 39), replacement=False)
     first = estimate(get(name), ranks, "recall@1")
     assert first == pytest.approx(30 / 40, abs=0.05)
@@ -206,7 +208,7 @@ def test_weight_of_a_rank_is_the_measure_of_a_whole_ranking(measure: Measure) ->
         for rank in range(1, n_items + 1):
             try:
                 value = measure(ranking(rank, n_items))[0]
-            except UnsettledError:  # the list is whole: nothing is left to settle
+            except UnsettledError:  # the list is complete, so no value may be unsettled
                 raise AssertionError(measure) from None
             assert weights[rank - 1] == pytest.approx(value, rel=1e-14, nan_ok=True)
 

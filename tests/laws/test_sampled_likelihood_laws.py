@@ -1,4 +1,4 @@
-"""What likelihood estimators and identification bounds promise of any sampled ranks."""
+"""Laws of likelihood estimators and identification bounds for any sampled ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAW = settings(max_examples=25, deadline=None)
 
 @st.composite
 def observed(draw: st.DrawFn, most_items: int = 3000) -> SampledRanks:
-    """Ranks that need not be likely under any distribution: they are what was observed."""
+    """Draw sampled ranks, which need not be likely under any distribution."""
     n_negatives = draw(st.integers(1, 60))
     n_items = draw(st.integers(n_negatives + 1, most_items))
     sampled = draw(st.lists(st.integers(1, n_negatives + 1), min_size=1, max_size=60))
@@ -45,15 +45,16 @@ def test_likelihood_never_falls_over_steps(ranks: SampledRanks) -> None:
 @given(observed())
 @LAW
 def test_maximum_has_no_rank_that_gains(ranks: SampledRanks) -> None:
-    found = maximum_likelihood(ranks)
-    assert found.gap <= 1e-8
-    held = RankDistribution(found.probabilities)
-    assert likelihood_gap(ranks, held) == pytest.approx(found.gap, abs=1e-9)
-    seen = likelihood(ranks)
-    mixed = found.masses @ seen.rows(found.ranks.astype(np.float64))
-    gain = seen.slope(mixed)
+    maximum = maximum_likelihood(ranks)
+    assert maximum.gap <= 1e-8
+    distribution = RankDistribution(maximum.probabilities)
+    assert likelihood_gap(ranks, distribution) == pytest.approx(maximum.gap, abs=1e-9)
+    outcomes = likelihood(ranks)
+    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
+    gain = outcomes.slope(outcome_probabilities)
     assert gain.max() <= 1.0 + 1e-8
-    assert found.masses @ gain[found.ranks - 1] == pytest.approx(1.0)  # and none with mass loses
+    # Every rank with mass has a gain of 1.
+    assert maximum.masses @ gain[maximum.ranks - 1] == pytest.approx(1.0)
 
 
 @given(observed())
@@ -66,31 +67,32 @@ def test_no_steps_are_more_likely_than_the_maximum(ranks: SampledRanks) -> None:
 @given(observed())
 @LAW
 def test_maximum_sits_at_few_places(ranks: SampledRanks) -> None:
-    """At most (n_negatives + 2) / 2 places of one rank or two neighbours: Lindsay's bound."""
-    found, seen = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
-    mixed = found.masses @ seen.rows(found.ranks.astype(np.float64))
-    assume(np.abs(mixed - seen.shares).max() > 1e-3)  # else many distributions are as likely
-    heavy = found.ranks[found.masses > 1e-4]
-    places = 1 + int((np.diff(heavy) > 2).sum())
-    assert places <= (np.max(ranks.n_negatives) + 2) / 2 + 1
+    """By Lindsay's bound, at most (n_negatives + 2) / 2 ranks or pairs of neighbours have mass."""
+    maximum, outcomes = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
+    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
+    # Otherwise many distributions are equally likely.
+    assume(np.abs(outcome_probabilities - outcomes.shares).max() > 1e-3)
+    ranks_with_mass = maximum.ranks[maximum.masses > 1e-4]
+    n_atoms = 1 + int((np.diff(ranks_with_mass) > 2).sum())
+    assert n_atoms <= (np.max(ranks.n_negatives) + 2) / 2 + 1
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.sampled_from([1, 100, None]))
 @LAW
 def test_full_sample_gives_the_ranks(exact: list[int], n_steps: int | None) -> None:
-    whole = SampledRanks(exact, 29, 30, replacement=False)
-    wanted = np.bincount(np.asarray(exact) - 1, minlength=30) / len(exact)
-    assert MLE(n_steps=n_steps).fit(whole).probabilities == pytest.approx(wanted, abs=1e-12)
-    assert maximum_likelihood(whole).probabilities == pytest.approx(wanted, abs=1e-7)
+    full_sample = SampledRanks(exact, 29, 30, replacement=False)
+    expected = np.bincount(np.asarray(exact) - 1, minlength=30) / len(exact)
+    assert MLE(n_steps=n_steps).fit(full_sample).probabilities == pytest.approx(expected, abs=1e-12)
+    assert maximum_likelihood(full_sample).probabilities == pytest.approx(expected, abs=1e-7)
 
 
 @given(observed(), st.sampled_from([0.001, 0.01, 1.0]))
 @LAW
 def test_mes_closes_its_duality_gap(ranks: SampledRanks, eta: float) -> None:
-    found = flattest(likelihood(ranks), eta)
-    assert found.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
-    assert found.probabilities.min() >= 0
-    assert abs(found.gap) <= 1e-10 * max(1.0, eta)
+    result = flattest(likelihood(ranks), eta)
+    assert result.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
+    assert result.probabilities.min() >= 0
+    assert abs(result.gap) <= 1e-10 * max(1.0, eta)
 
 
 @given(
@@ -143,7 +145,7 @@ def test_more_samples_never_leave_more_open() -> None:
 
 @pytest.mark.parametrize("exact", [[1], [400], [3, 250], [1, 400]])
 def test_bounds_hold_adversarial_truths(exact: list[int]) -> None:
-    """Users all at the top, all at the end, at two places: no estimator assumes that."""
+    """The bounds hold for targets that all rank first, all last, or at two ranks."""
     rng, ranks = np.random.default_rng(0), np.tile(exact, 600 // len(exact))
     sampled = SampledRanks(1 + rng.binomial(50, (ranks - 1) / 399), 50, 400)
     truth = RankDistribution.of_ranks(ranks, 400)
@@ -160,10 +162,10 @@ def test_bounds_hold_the_truth_as_often_as_they_say() -> None:
     weights = np.arange(1.0, 201.0) ** -0.9
     truth = RankDistribution(weights / weights.sum())
     shares = truth.probabilities @ Design(30, 200).probabilities()
-    rng, held = np.random.default_rng(1), 0
+    rng, n_covered = np.random.default_rng(1), 0
     for _ in range(40):
         counts = rng.multinomial(500, shares / shares.sum())
         ranks = SampledRanks(np.repeat(np.arange(1, 32), counts), 30, 200)
         low, high = identification_bounds(ranks, "recall@10")
-        held += low <= truth.expect("recall@10") <= high
-    assert held >= 38
+        n_covered += low <= truth.expect("recall@10") <= high
+    assert n_covered >= 38

@@ -1,4 +1,4 @@
-"""Compare podium with its record: `python -m tests.record`; `--write` records it anew."""
+"""Compare podium with its record: `python -m tests.record`; `--write` replaces the record."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from tests.record.parts import PARTS
 
 
 def main() -> int:
-    """Return 1 if anything differs from the record."""
-    given = _parsed()
+    """Compare or write the parts; return 1 if anything differs from the record, else 0."""
+    options = _parsed()
     n_rows = 0
-    for name in given.only or PARTS:
-        began = time.monotonic()
+    for name in options.only or PARTS:
+        start = time.monotonic()
         part = text.collect(PARTS[name]())
-        rows = text.differences(text.read(name), part, close=given.close)
+        rows = text.differences(text.read(name), part, close=options.close)
         n_rows += len(rows)
-        if given.write:
+        if options.write:
             text.write(name, part)
         elif rows:
             print("\n".join([f"#### {name}", *rows]))
-        took = time.monotonic() - began
+        seconds = time.monotonic() - start
         print(
-            f"{name}: {len(part)} entries, {len(rows)} rows differ, {took:.0f} s", file=sys.stderr
+            f"{name}: {len(part)} entries, {len(rows)} rows differ, {seconds:.0f} s",
+            file=sys.stderr,
         )
-    return int(n_rows > 0 and not given.write)
+    return int(n_rows > 0 and not options.write)
 
 
 def _parsed() -> argparse.Namespace:

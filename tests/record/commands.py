@@ -1,4 +1,4 @@
-"""Every command with its options: status, stdout, stderr and the files that it wrote."""
+"""Every command with its options: its status, stdout, stderr and written files."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ from tests.record.text import digest
 Entries = Iterator[tuple[str, list[str]]]
 
 _TEXTS = (".csv", ".tsv", ".trec", ".md", ".jsonl", ".json")
-_SKIPPED = (".html", ".svg")  # pages may be drawn in another way
+_SKIPPED = (".html", ".svg")  # a change of the drawing is allowed
 _SHOWN = 6
 _SECONDS = re.compile(r"\b\d+(\.\d+)?(e-\d+)? (s|ms|min|h)\b")
 _RATE = re.compile(r"[\d.e-]+ million updates/s")
 _STORED = re.compile(r'"seconds": [\d.e-]+')
-_CELL = re.compile(r'"digest": "[0-9a-f]{32}"')  # of a checkpoint's line, its seconds too
+_CELL = re.compile(r'"digest": "[0-9a-f]{32}"')  # of a checkpoint's line with its seconds
 _WIDTH = "100"
 
 
 def commands() -> Entries:
-    """The quick commands, on tables that a seed makes."""
+    """Yield the quick commands, on tables that are drawn from a seed."""
     return _all(QUICK)
 
 
 def demo() -> Entries:
-    """The demo on the bundled Online Retail data, and commands on the files that it writes."""
+    """Yield the demo on the bundled Online Retail data, and commands on its output files."""
     return _all(DEMO)
 
 
 def _all(lines: tuple[str, ...]) -> Entries:
-    here, before = Path.cwd(), dict(os.environ)
+    working_folder, environment = Path.cwd(), dict(os.environ)
     os.environ.update(COLUMNS=_WIDTH, TERM="dumb", NO_COLOR="1")
     with tempfile.TemporaryDirectory() as outer:
-        place = str(Path(outer) / "tables")  # the last folder's name may be shown alone
-        Path(place).mkdir()
-        os.chdir(place)
+        folder = str(Path(outer) / "tables")  # output may show only the last folder's name
+        Path(folder).mkdir()
+        os.chdir(folder)
         try:
             tables.write_all()
             for line in lines:
-                yield f"podium {line}", _one(shlex.split(line), place)
+                yield f"podium {line}", _one(shlex.split(line), folder)
         finally:
-            os.chdir(here)
+            os.chdir(working_folder)
             os.environ.clear()
-            os.environ.update(before)
+            os.environ.update(environment)
 
 
 def _one(argv: list[str], place: str) -> list[str]:
-    there = _files()
+    earlier_files = _files()
     out, err = io.StringIO(), io.StringIO()
     status: object = None
     with (
@@ -64,16 +64,16 @@ def _one(argv: list[str], place: str) -> list[str]:
     ):  # fmt: skip
         try:
             names.main(argv)
-        except SystemExit as end:
-            status = end.code
+        except SystemExit as exit_error:
+            status = exit_error.code
     rows = [f"status {status}"]
-    for name, said in (("stdout", out), ("stderr", err)):
-        if said.getvalue():
-            rows += [f"{name}:", _steady(said.getvalue(), place)]
+    for name, stream in (("stdout", out), ("stderr", err)):
+        if stream.getvalue():
+            rows += [f"{name}:", _steady(stream.getvalue(), place)]
     for name, data in _files().items():
         written = _written(name, data, place)
-        if name not in there or (
-            data != there[name] and written != _written(name, there[name], place)
+        if name not in earlier_files or (
+            data != earlier_files[name] and written != _written(name, earlier_files[name], place)
         ):
             rows += written
     return rows
@@ -94,20 +94,20 @@ def _written(name: str, data: bytes, place: str) -> list[str]:
 
 
 def _without_seconds(text: str) -> str:
-    """Replace the column of seconds of a table that has one; columns before it hold no text."""
+    """Replace the column of seconds of a table; columns before it must not contain text."""
     head, *rows = text.split("\n")
-    between = "\t" if "\t" in head else ","
-    if "seconds" not in head.split(between):
+    delimiter = "\t" if "\t" in head else ","
+    if "seconds" not in head.split(delimiter):
         return text
-    at = head.split(between).index("seconds")
-    cells = [row.split(between) for row in rows]
+    index = head.split(delimiter).index("seconds")
+    cells = [row.split(delimiter) for row in rows]
     for row in cells:
-        row[at : at + 1] = ["T"] * (len(row) > at)
-    return "\n".join([head, *map(between.join, cells)])
+        row[index : index + 1] = ["T"] * (len(row) > index)
+    return "\n".join([head, *map(delimiter.join, cells)])
 
 
 def _steady(text: str, place: str) -> str:
-    """Replace what differs from run to run: the folder, seconds, the version."""
+    """Replace the texts that differ between runs: the folder, seconds and the version."""
     text = text.replace(str(Path(place).resolve()), "FOLDER").replace(place, "FOLDER")
     text = _STORED.sub('"seconds": T', _SECONDS.sub(r"T \3", text))
     text = _RATE.sub("T million updates/s", text)

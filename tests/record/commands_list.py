@@ -1,4 +1,4 @@
-"""The command lines of the record; what one writes, later ones read."""
+"""The command lines of the record; later commands read files that earlier ones write."""
 
 from __future__ import annotations
 

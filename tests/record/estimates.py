@@ -1,4 +1,4 @@
-"""Estimators of measures from sampled ranks, on ranks that a seed makes."""
+"""Estimators of measures from sampled ranks, on ranks that are drawn from a seed."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ MEASURES = ("recall@10", "ndcg@10", "ndcg@50", "rr", "ap", "auc")
 
 
 def sampled() -> Iterator[tuple[str, list[str]]]:
-    """Every estimator on every kind of sample; intervals, bounds and comparisons."""
+    """Yield every estimator on every kind of sample; intervals, bounds and comparisons."""
     warnings.simplefilter("ignore")
-    given = samples()
-    for label, ranks in given.items():
+    ranks_by_label = samples()
+    for label, ranks in ranks_by_label.items():
         yield f"ranks {label}", [bits("ranks", ranks.ranks), bits("sizes", ranks.n_negatives)]
     for name in [*sorted(names.sampled.REGISTRY), *OPTIONS]:
         yield (
             name,
             [
                 row
-                for label, ranks in given.items()
+                for label, ranks in ranks_by_label.items()
                 for row in attempt(partial(_estimated, name, ranks), label)
             ],
         )
     for name in ("auto", "mle", "bv", "mes", "naive", "unbiased-rank"):
-        for label, ranks in given.items():
+        for label, ranks in ranks_by_label.items():
             yield f"evaluate {name} {label}", attempt(partial(_evaluated, name, ranks))
         yield f"compare {name}", attempt(partial(_compared, name))
     for method in ("bv", "mle"):
@@ -79,24 +79,24 @@ def _one_measure(estimator: Any, ranks: Any, measure: str) -> list[str]:
 
 
 def _evaluated(name: str, ranks: Any) -> list[str]:
-    found = names.sampled.evaluate(ranks, ["ndcg@10", "recall@10"], estimator=name, n_bootstrap=10)
-    return [str(found), *_json(found)]
+    result = names.sampled.evaluate(ranks, ["ndcg@10", "recall@10"], estimator=name, n_bootstrap=10)
+    return [str(result), *_json(result)]
 
 
 def _compared(name: str) -> list[str]:
     rng = np.random.default_rng(4)
     first = 1 + np.minimum(rng.geometric(0.1, 60), 20)
     models = (first, np.maximum(first - 2 * rng.integers(0, 2, 60), 1))
-    a, b = (names.sampled.SampledRanks(each, 20, N_ITEMS) for each in models)
-    found = names.sampled.compare(a, b, ["ndcg@10"], estimator=name, n_bootstrap=10)
-    return [str(found), *_json(found)]
+    a, b = (names.sampled.SampledRanks(model_ranks, 20, N_ITEMS) for model_ranks in models)
+    result = names.sampled.compare(a, b, ["ndcg@10"], estimator=name, n_bootstrap=10)
+    return [str(result), *_json(result)]
 
 
 def _planned(method: str) -> list[str]:
-    found = names.sampled.plan(
+    result = names.sampled.plan(
         N_ITEMS, 200, "ndcg@10", 0.05, method=method, sizes=[10, 40], n_repeats=2
     )
-    return [str(found)]
+    return [str(result)]
 
 
 def _json(result: Any) -> list[str]:

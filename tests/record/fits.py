@@ -1,4 +1,4 @@
-"""Fits of every ranker and recommender on data that a seed makes: parameters and scores."""
+"""Fits of every ranker and recommender on data drawn from a seed: parameters and scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FITTED = (
 
 
 def problem(seed: int = 0) -> tuple[Any, Any, Any]:
-    """Return rows of 12 lists in four grades, by a linear function of four features and noise."""
+    """Return rows of 12 groups; their four grades depend on a linear function of X and noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N_ROWS, 4))
     utility = X @ np.array([1.0, -0.5, 0.0, 0.3]) + 0.5 * rng.standard_normal(N_ROWS)
@@ -35,25 +35,25 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def rankers() -> Entries:
-    """Linear rankers by loss and solver, neural ones, trees and baselines."""
+    """Yield linear rankers by loss and solver, neural rankers, trees and baselines."""
     kinds, baselines = names.rankers, names.baselines
     losses = [_with_cutoff(name) for name in sorted(names.losses.REGISTRY)]
     for loss in losses:
         for solver in sorted(kinds.SOLVERS):
-            make = {"loss": loss, "solver": solver, "max_iter": 12, "l2": 0.01}
-            yield _fit(kinds.LinearRanker, make)
+            options = {"loss": loss, "solver": solver, "max_iter": 12, "l2": 0.01}
+            yield _fit(kinds.LinearRanker, options)
         yield _fit(kinds.LinearRanker, {"loss": loss, "max_iter": 12}, validate=True)
-    for more in _LINEAR:
-        yield _fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **more})
+    for case in _LINEAR:
+        yield _fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **case})
     for loss in NEURAL if _is_there("torch") else ():
-        make = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
-        yield _fit(kinds.NeuralRanker, make, validate=True)
+        options = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
+        yield _fit(kinds.NeuralRanker, options, validate=True)
     for package, kind in (("lightgbm", kinds.LightGBMRanker), ("xgboost", kinds.XGBoostRanker)):
         for loss in (None, *losses, *OWN[package]) if _is_there(package) else ():
             yield _fit(kind, {"loss": loss, "n_trees": 4, "n_leaves": 5, "n_threads": 1})
-        for more in _TREES if _is_there(package) else ():
-            make = {"loss": "group-logistic", "n_trees": 6, "n_leaves": 5, **more}
-            yield _fit(kind, make, validate=True)
+        for case in _TREES if _is_there(package) else ():
+            options = {"loss": "group-logistic", "n_trees": 6, "n_leaves": 5, **case}
+            yield _fit(kind, options, validate=True)
     yield _fit(kinds.LogisticRanker, {})
     yield _fit(kinds.LogisticRanker, {"C": 0.1, "fit_intercept": False})
     yield _fit(baselines.SVMpAUC, {"k": 3, "max_iter": 30})
@@ -62,9 +62,9 @@ def rankers() -> Entries:
     yield _fit(baselines.GreedyPAp, {"k": 3})
     yield _fit(baselines.SelectPAp, {"k": 3, "max_rounds": 4})
     for per in ("pair", "group"):
-        make = {"n_rounds": 10, "per": per}
-        yield _fit(names.RankBoost, make, validate=True)
-        yield _fit(names.RankBoost, {**make, "n_thresholds": 5})
+        options = {"n_rounds": 10, "per": per}
+        yield _fit(names.RankBoost, options, validate=True)
+        yield _fit(names.RankBoost, {**options, "n_thresholds": 5})
 
 
 _LINEAR: tuple[dict[str, Any], ...] = (
@@ -91,13 +91,13 @@ def _is_there(package: str) -> bool:
 
 
 def _fit(kind: Any, parameters: dict[str, Any], *, validate: bool = False) -> tuple[str, list[str]]:
-    given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
-    title = f"{kind.__name__}({given}){' with rows to validate on' if validate else ''}"
+    parameters_text = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+    title = f"{kind.__name__}({parameters_text}){' with rows to validate on' if validate else ''}"
 
     def lines() -> list[str]:
         X, y, qid = problem()
-        more = {"eval_set": problem(1)} if validate else {}
-        model = kind(**parameters).fit(X, y, qid, **more)
+        fit_options = {"eval_set": problem(1)} if validate else {}
+        model = kind(**parameters).fit(X, y, qid, **fit_options)
         return [*_attributes(model), bits("scores", model.predict(problem(2)[0]))]
 
     with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def _attributes(model: Any) -> list[str]:
     for name in FITTED:
         value = getattr(model, name, None)
         if isinstance(value, dict):
-            rows += [bits(f"{name} {part}", each) for part, each in value.items()]
+            rows += [bits(f"{name} {part}", entry) for part, entry in value.items()]
         elif isinstance(value, (str, int)):
             rows.append(f"{name}: {value}")
         elif value is not None:
@@ -119,13 +119,13 @@ def _attributes(model: Any) -> list[str]:
 
 
 def recommenders() -> Entries:
-    """Every recommender: its best items of each user, and the ranks of held-out ones."""
+    """Yield every recommender: the best items of each user, and the ranks of held-out items."""
     for loss in ("robirank", "type2", "identity", "bpr"):
         for n_threads in (1, 2):
-            for more in ({}, {"n_blocks": 3}):
-                yield _factors({"loss": loss, **more}, n_threads)
-    for more in _FACTORS:
-        yield _factors(more, 1)
+            for options in ({}, {"n_blocks": 3}):
+                yield _factors({"loss": loss, **options}, n_threads)
+    for options in _FACTORS:
+        yield _factors(options, 1)
     yield "partial_fit, fold_in and the like", attempt(_later)
     kinds = names.recommenders
     yield _recommended("Popularity", kinds.Popularity())
@@ -137,9 +137,9 @@ def recommenders() -> Entries:
         yield _recommended("ALS", kinds.ALS(8, l2=1.0, alpha=5.0))
         yield _recommended("BPR", kinds.BPR(8, learning_rate=0.1, n_epochs=10))
     if _is_there("cornac") and _is_there("torch"):
-        few = {"learning_rate": 0.02, "n_epochs": 3}
-        yield _recommended("MultiVAE", kinds.MultiVAE(4, 8, batch_size=20, **few))
-        yield _recommended("NeuMF", kinds.NeuMF((8, 4), batch_size=256, **few))
+        short_fit = {"learning_rate": 0.02, "n_epochs": 3}
+        yield _recommended("MultiVAE", kinds.MultiVAE(4, 8, batch_size=20, **short_fit))
+        yield _recommended("NeuMF", kinds.NeuMF((8, 4), batch_size=256, **short_fit))
 
 
 _FACTORS: tuple[dict[str, Any], ...] = (
@@ -152,7 +152,7 @@ _FACTORS: tuple[dict[str, Any], ...] = (
 
 
 def likes() -> Any:
-    """Return pairs of two tastes with values 1 to 3; a user and an item have none."""
+    """Return pairs of two tastes with values 1 to 3; one user and one item have no pair."""
     rng = np.random.default_rng(0)
     same = (np.arange(N_USERS)[:, None] + np.arange(N_ITEMS)) % 2 == 0
     popular = np.linspace(0.05, 0.8, N_ITEMS)
@@ -162,18 +162,18 @@ def likes() -> Any:
 
 
 def _factors(parameters: dict[str, Any], n_threads: int) -> tuple[str, list[str]]:
-    made = {"n_factors": 4, "n_epochs": 3, **parameters}
+    options = {"n_factors": 4, "n_epochs": 3, **parameters}
 
     def lines() -> list[str]:
-        model = names.Factorization(**made).fit(likes(), executor=names.Threads(n_threads))
+        model = names.Factorization(**options).fit(likes(), executor=names.Threads(n_threads))
         return [*_learned(model), *_best(model)]
 
-    return f"RoBiRank {made} in {n_threads} threads", attempt(lines)
+    return f"RoBiRank {options} in {n_threads} threads", attempt(lines)
 
 
 def _learned(model: Any) -> list[str]:
-    named = ("user_factors_", "item_factors_", "item_bias_")
-    rows = [bits(name, getattr(model, name)) for name in named]
+    names_of_arrays = ("user_factors_", "item_factors_", "item_bias_")
+    rows = [bits(name, getattr(model, name)) for name in names_of_arrays]
     rows += [bits(f"history {name}", value) for name, value in model.history_.items()]
     return [row for row in rows if "seconds" not in row]
 
@@ -194,11 +194,11 @@ def _later() -> list[str]:
     pairs = likes()
     model = names.Factorization(4, n_epochs=6, patience=2).fit(pairs, eval_set=likes()[:, ::-1])
     rows = [*_learned(model), bits("fold_in", model.fold_in(pairs[:5]))]
-    for name, found in (
+    for name, result in (
         ("recommend_new", model.recommend_new(pairs[:5], k=3)),
         ("similar_items", model.similar_items([0, 5], k=3)),
     ):
-        rows += [bits(name, each) for each in found]
+        rows += [bits(name, array) for array in result]
     model.partial_fit(sparse.csr_array(np.roll(pairs.toarray(), 1, axis=1)), n_epochs=2)
     return [*rows, *_learned(model)]
 

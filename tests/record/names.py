@@ -1,4 +1,4 @@
-"""All that the record takes from podium: after a move, only this file changes."""
+"""All names that the record imports from podium; after a move only this file changes."""
 
 from __future__ import annotations
 

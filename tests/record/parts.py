@@ -1,4 +1,4 @@
-"""The parts of the record, by the names of their files."""
+"""The parts of the record by the names of their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets of recipes, made from seeds in the publishers' forms, into a folder."""
+"""Synthetic data sets of recipes, drawn from seeds and written in the publishers' formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.record import names
 
 
 def two_tastes(place: Path) -> None:
-    """Write a train and a test list of users of two tastes, with a popular end of the items."""
+    """Write training and test lists of users of two tastes; items with low numbers are popular."""
     rng = np.random.default_rng(0)
     lines: list[str] = []
     for user in range(120):
@@ -21,7 +21,7 @@ def two_tastes(place: Path) -> None:
 
 
 def ratings(place: Path) -> None:
-    """Write MovieLens-1M's file of 60 users and 80 items of two tastes, in no order."""
+    """Write MovieLens-1M's file for 60 users and 80 items of two tastes, in random order."""
     rng = np.random.default_rng(0)
     same = (np.arange(60)[:, None] + np.arange(80)) % 2 == 0
     likes = rng.random(same.shape) < np.linspace(0.05, 0.9, 80) * np.where(same, 1.0, 0.2)
@@ -31,7 +31,7 @@ def ratings(place: Path) -> None:
 
 
 def triplets(place: Path) -> None:
-    """Write plays of songs in the form of the Million Song Dataset."""
+    """Write plays of songs in the format of the Million Song Dataset."""
     rng = np.random.default_rng(0)
     lines: list[str] = []
     for user in range(300):
@@ -43,7 +43,7 @@ def triplets(place: Path) -> None:
 
 
 def graded_parts(place: Path) -> None:
-    """Write OHSUMED's five parts: 15 queries of 25 lines in three grades."""
+    """Write OHSUMED's five parts: 15 queries of 25 lines with three grades."""
     for number in range(5):
         rng = np.random.default_rng(number)
         lines: list[str] = []
@@ -55,15 +55,15 @@ def graded_parts(place: Path) -> None:
 
 
 def folds(place: Path, *, shift: int = 0) -> None:
-    """Write five folds of 15 queries, as LETOR has them; one query has nothing relevant."""
+    """Write five folds of 15 queries in LETOR's layout; one query has no relevant row."""
     parts = [_part(number, shift) for number in range(5)]
     for fold in range(5):
-        inner = place / f"Fold{fold + 1}"
-        inner.mkdir()
-        turned = [parts[(fold + i) % 5] for i in range(5)]
-        (inner / "train.txt").write_text("".join(turned[:3]))
-        (inner / "vali.txt").write_text(turned[3])
-        (inner / "test.txt").write_text(turned[4])
+        folder = place / f"Fold{fold + 1}"
+        folder.mkdir()
+        fold_parts = [parts[(fold + i) % 5] for i in range(5)]
+        (folder / "train.txt").write_text("".join(fold_parts[:3]))
+        (folder / "vali.txt").write_text(fold_parts[3])
+        (folder / "test.txt").write_text(fold_parts[4])
 
 
 def _part(number: int, shift: int) -> str:
@@ -84,7 +84,7 @@ def _lines(X: Any, grades: Any, query: int) -> list[str]:
 
 
 def citations(place: Path) -> None:
-    """Write the citation data's pickled tables: 20 authors with 30 papers each."""
+    """Write the pickled tables of the citation data: 20 authors with 30 papers each."""
     import pandas as pd
 
     citation = names.citation
@@ -99,7 +99,7 @@ def citations(place: Path) -> None:
 
 
 def images(place: Path) -> None:
-    """Write Behance's likes of 12 users, and reduced features of 900 images."""
+    """Write Behance's likes for 12 users, and reduced features for 900 images."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(900, 3))
     item = np.array([f"{i:08d}" for i in range(900)])
@@ -112,19 +112,19 @@ def images(place: Path) -> None:
 
 
 def rows(*, with_items: bool) -> tuple[Any, ...]:
-    """Return 30 users with 60 rows each, of which one feature tells the positives."""
+    """Return 30 users with 60 rows each; one feature determines the positives, up to noise."""
     rng = np.random.default_rng(0)
     item = rng.integers(0, 50, 1800)
     X = rng.normal(size=(1800, 4))
     if with_items:
         X[:, 0] = rng.normal(size=50)[item]
     y = (X[:, 0] + (0.5 if with_items else 1.0) * rng.normal(size=1800) > 1).astype(float)
-    found = names.Rows(X, y, np.repeat(np.arange(30) * 2, 60))
-    return (found, item * 10) if with_items else (found,)
+    table = names.Rows(X, y, np.repeat(np.arange(30) * 2, 60))
+    return (table, item * 10) if with_items else (table,)
 
 
 def movielens_100k(place: Path) -> None:
-    """Write MovieLens-100k's file of 8 users with 60 ratings each."""
+    """Write MovieLens-100k's file for 8 users with 60 ratings each."""
     rng = np.random.default_rng(0)
     lines = [
         f"{user + 1}\t{item + 1}\t{rng.integers(1, 6)}\t{1000 + time}\n"

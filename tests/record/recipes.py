@@ -1,4 +1,4 @@
-"""Every recipe on small data of its form: its cells, figures, verdict and tables."""
+"""Every recipe on small data in its format: its cells, figures, verdict and tables."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from typing import Any
 from tests.record import names, recipe_data
 from tests.record.text import attempt, bits, digest
 
-# In cells: what differs from run to run, for which 1 is taken.
+# Results that differ between runs, which are replaced by 1.
 _TIMES = ("seconds", "clock", "first", "cpu", "memory", "before", "drawing")
-_CELLS, _FIGURES = 8, 40  # of a recipe, that are shown one by one
+_CELLS, _FIGURES = 8, 40  # the numbers per recipe that are recorded one by one
 
 
 @dataclass(frozen=True)
 class Small:
-    """How a recipe is made small: its parameters, data sets and repeats.
+    """The small version of a recipe: its parameters, data sets and repeats.
 
     Attributes
     ----------
     parameters : (parameters) -> mapping
-        Those that replace the recipe's.
+        A function that returns replacements of the recipe's parameters.
     data : dict of str to callable
-        What writes a data set into its folder, by the folder's name; "" for the recipe's own.
+        The functions that write the data sets, by the name of the folder; "" for all other
+        folders.
+    repeats : int, optional
+        The number of repeats, instead of the recipe's.
     context : callable, optional
-        Makes the study's context from the recipe, instead of data.
+        A function that returns the study's context for the recipe, instead of data.
+    with_figures : bool
+        Whether figures, verdict, tables and plots are recorded.
     """
 
     parameters: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda given: {}
@@ -42,7 +47,7 @@ class Small:
 
 
 def recipes() -> Iterator[tuple[str, list[str]]]:
-    """Each recipe: the quick ones as they are, the others small."""
+    """Yield every recipe: the quick ones as they are, the others in their small versions."""
     warnings.simplefilter("ignore")
     for name in names.recipe_names():
         yield f"{name} as it stands", _described(name)
@@ -63,13 +68,13 @@ def _described(name: str) -> list[str]:
 def _done(name: str, small: Small) -> list[str]:
     recipe = _smaller(names.load(name), small)
     study = names.study_of(recipe)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         context = small.context(recipe) if small.context else None
         if context is None:
-            context = study.prepare(recipe, _paths(recipe, small, Path(place)))
+            context = study.prepare(recipe, _paths(recipe, small, Path(folder)))
         cells = {cell: _one(study, recipe, context, cell) for cell in study.cells(recipe)}
-    shown = [f"{cell}: {_told(found)}" for cell, found in cells.items()]
-    rows = [f"{len(cells)} cells {digest(repr(shown).encode())}", *shown[:_CELLS]]
+    lines = [f"{cell}: {_told(result)}" for cell, result in cells.items()]
+    rows = [f"{len(cells)} cells {digest(repr(lines).encode())}", *lines[:_CELLS]]
     return rows + (_folded(recipe, study, cells) if small.with_figures else [])
 
 
@@ -93,13 +98,13 @@ def _nothing(place: Path) -> None:
 
 
 def _one(study: Any, recipe: names.Recipe, context: Any, cell: str) -> dict[str, Any]:
-    """Return a cell's result as a checkpoint would hold it."""
+    """Return a cell's result as a checkpoint stores it."""
     if "scale" in recipe.name:
-        found = names.scale_measure(names.scale_asked(recipe, cell))  # not in another process
+        result = names.scale_measure(names.scale_asked(recipe, cell))  # in this process
     else:
-        found = study.run(recipe, context, cell)
-    found = {key: 1.0 if key in _TIMES else value for key, value in found.items()}
-    return json.loads(json.dumps(found, default=lambda value: value.tolist()))
+        result = study.run(recipe, context, cell)
+    result = {key: 1.0 if key in _TIMES else value for key, value in result.items()}
+    return json.loads(json.dumps(result, default=lambda value: value.tolist()))
 
 
 def _told(result: Mapping[str, Any]) -> str:
@@ -111,7 +116,7 @@ def _rounded(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_rounded(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_rounded(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_rounded, value)) + "]"
     return str(value)
@@ -119,19 +124,21 @@ def _rounded(value: Any) -> str:
 
 def _folded(recipe: names.Recipe, study: Any, cells: Mapping[str, Any]) -> list[str]:
     figures = study.fold(recipe, cells)
-    rows = [_measured(label, each) for label, each in figures.items()]
+    rows = [_measured(label, figure) for label, figure in figures.items()]
     rows = [f"{len(rows)} figures {digest(repr(rows).encode())}", *rows[:_FIGURES]]
-    there = {label: value for label, value in recipe.printed.items() if label in figures}
+    printed = {label: value for label, value in recipe.printed.items() if label in figures}
     claims = tuple(claim for claim in recipe.claims if claim.figure in figures)
-    recipe = replace(recipe, printed=there, claims=claims)
+    recipe = replace(recipe, printed=printed, claims=claims)
     verdict = names.judge(recipe, figures)
     rows += [f"verdict: {verdict.overall}. {verdict.text}"]
     rows += [f"{standing}: {claim.text}" for claim, _, standing in verdict.claims]
     for kind in ("tables", "plots"):
-        for made in getattr(study, kind)(recipe, cells, figures):
-            text = json.dumps(made, default=str, sort_keys=True)
-            rows.append(f"{kind}: {digest(text.encode())} {made.get('title', '')}")
-            rows += [str(row)[:110] for row in made.get("rows", ())[:8]] if kind == "tables" else []
+        for content in getattr(study, kind)(recipe, cells, figures):
+            text = json.dumps(content, default=str, sort_keys=True)
+            rows.append(f"{kind}: {digest(text.encode())} {content.get('title', '')}")
+            rows += (
+                [str(row)[:110] for row in content.get("rows", ())[:8]] if kind == "tables" else []
+            )
     return rows
 
 
@@ -140,71 +147,73 @@ def _measured(label: str, found: Any) -> str:
 
 
 def _prepared() -> list[str]:
-    with tempfile.TemporaryDirectory() as place:
-        recipe_data.movielens_100k(Path(place))
-        prepared = names.movielens.prepare(names.read_movielens(place, "100k"), rank=4, max_iter=20)
+    with tempfile.TemporaryDirectory() as folder:
+        recipe_data.movielens_100k(Path(folder))
+        prepared = names.movielens.prepare(
+            names.read_movielens(folder, "100k"), rank=4, max_iter=20
+        )
     return [bits(name, value) for name, value in vars(prepared).items()]
 
 
-# How each recipe is made small.
+# The small version of each recipe.
 
 
 def _objectives(given: Mapping[str, Any]) -> dict[str, Any]:
-    few = {
+    changes = {
         "cutoffs": [2, 3],
         "l2": {name: [1e-4, 1e-2] for name in given["l2"]},
         "draws": 50,
     }
     if "trees" in given:
         fixed = {**given["fixed"], "num_iterations": 9}
-        few |= {"trees": given["trees"][:2], "fixed": fixed, "look_every": 4}
-    return few
+        changes |= {"trees": given["trees"][:2], "fixed": fixed, "look_every": 4}
+    return changes
 
 
 def _table3(given: Mapping[str, Any], methods: list[str] | None = None) -> dict[str, Any]:
-    few: dict[str, Any] = {"cutoffs": [2, 3], "random_draws": 3}
+    changes: dict[str, Any] = {"cutoffs": [2, 3], "random_draws": 3}
     final = dict.fromkeys(given["paper"]["final"], 8)
-    few["paper"] = {"learning_rate": [0.1, 0.5], "l2": [0.01], "max_iter": 5, "final": final}
-    few["zero"] = {"learning_rate": [0.5], "l2": [0.0, 0.01], "max_iter": 5}
-    few["C"] = {name: [1.0] for name in given["C"]}
-    return few | ({"methods": methods} if methods else {})
+    changes["paper"] = {"learning_rate": [0.1, 0.5], "l2": [0.01], "max_iter": 5, "final": final}
+    changes["zero"] = {"learning_rate": [0.5], "l2": [0.0, 0.01], "max_iter": 5}
+    changes["C"] = {name: [1.0] for name in given["C"]}
+    return changes | ({"methods": methods} if methods else {})
 
 
 def _robirank_letor(given: Mapping[str, Any]) -> dict[str, Any]:
-    few: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "collections": {"OHSUMED": {**given["collections"]["OHSUMED"], "queries": 15}}
     }
     steps = {"lbfgs": "max_iter", "subgradient": "max_iter", "rankboost": "n_rounds"}
     for name in ("lbfgs", "stopped", "listnet", "rankcosine", "subgradient", "baselines"):
-        one = {key: values[1:2] or values for key, values in given[name]["grid"].items()}
-        few[name] = {**given[name], "grid": one}
+        grid = {key: values[1:2] or values for key, values in given[name]["grid"].items()}
+        changes[name] = {**given[name], "grid": grid}
     for name, step in steps.items():
-        made = few.get(name, given[name])
-        few[name] = {**made, "fixed": {**made["fixed"], step: 40}}
-    return few
+        settings = changes.get(name, given[name])
+        changes[name] = {**settings, "fixed": {**settings["fixed"], step: 40}}
+    return changes
 
 
 def _ml1m(given: Mapping[str, Any]) -> dict[str, Any]:
     left_out = {"WARP"} | ({"ALS", "BPR"} if not importlib.util.find_spec("implicit") else set())
-    kept = {name: each for name, each in given["methods"].items() if name not in left_out}
-    methods = {name: _short(each) for name, each in kept.items()}
+    included = {name: method for name, method in given["methods"].items() if name not in left_out}
+    methods = {name: _short(method) for name, method in included.items()}
     return {"methods": methods, "passes": [1, 3], "sha256": "", "threads": 1}
 
 
 def _short(method: Mapping[str, Any]) -> dict[str, Any]:
-    few = {"n_factors": 4, "n_epochs": 4}
-    fixed = {name: few.get(name, value) for name, value in method["fixed"].items()}
+    small_options = {"n_factors": 4, "n_epochs": 4}
+    fixed = {name: small_options.get(name, value) for name, value in method["fixed"].items()}
     grid = {
-        name: values[: 2 if at == 0 else 1]
-        for at, (name, values) in enumerate(method["grid"].items())
+        name: values[: 2 if i == 0 else 1]
+        for i, (name, values) in enumerate(method["grid"].items())
     }
     return {"fixed": fixed, "grid": grid, "chosen": {name: v[0] for name, v in grid.items()}}
 
 
 def _msd(given: Mapping[str, Any]) -> dict[str, Any]:
     methods = {
-        name: {**made, "passes": [0] if made["passes"] == [0] else [2, 9]}
-        for name, made in given["methods"].items()
+        name: {**method, "passes": [0] if method["passes"] == [0] else [2, 9]}
+        for name, method in given["methods"].items()
     }
     return {"judged": 200, "model": {"n_factors": 8, "gain": "one"}, "methods": methods}
 
@@ -236,8 +245,8 @@ def _sampled_error(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sampled_figures(given: Mapping[str, Any]) -> dict[str, Any]:
     del given
-    few = {"n_negatives": 20, "depth": 30, "cutoffs": [5, 20]}
-    return {"protocol": _PROTOCOL, "methods": _METHODS, **few}
+    changes = {"n_negatives": 20, "depth": 30, "cutoffs": [5, 20]}
+    return {"protocol": _PROTOCOL, "methods": _METHODS, **changes}
 
 
 def _consistency(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,18 +259,18 @@ def _consistency(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _topk(given: Mapping[str, Any]) -> dict[str, Any]:
-    few: dict[str, Any] = {}
-    queries = {name: {**each, "queries": 15} for name, each in given["collections"].items()}
-    for name, each in given.items():
-        if isinstance(each, Mapping) and "grid" in each:
+    changes: dict[str, Any] = {}
+    queries = {name: {**entry, "queries": 15} for name, entry in given["collections"].items()}
+    for name, entry in given.items():
+        if isinstance(entry, Mapping) and "grid" in entry:
             fixed = {
                 key: min(value, 6) if key in ("max_iter", "n_rounds") else value
-                for key, value in each["fixed"].items()
+                for key, value in entry["fixed"].items()
             }
-            few[name] = {**each, "grid": _last(each["grid"]), "fixed": fixed}
-            if "of_loss" in each:
-                few[name]["of_loss"] = _last(each["of_loss"])
-    return {**few, "collections": queries}
+            changes[name] = {**entry, "grid": _last(entry["grid"]), "fixed": fixed}
+            if "of_loss" in entry:
+                changes[name]["of_loss"] = _last(entry["of_loss"])
+    return {**changes, "collections": queries}
 
 
 def _last(grid: Mapping[str, Any]) -> dict[str, Any]:

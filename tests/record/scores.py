@@ -1,4 +1,4 @@
-"""Losses and metrics on lists that a seed makes, and what reduces metrics over groups."""
+"""Losses and metrics on lists drawn from a seed, and summaries of metrics over groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Entries = Iterator[tuple[str, list[str]]]
 
 TIES = ("worst", "best", "average", "id", "random")
 
-# Beside a name's defaults with k = 1, 3 and, where that is allowed, without one.
+# Options to record besides the defaults with k = 1, 3 and none (if the loss allows it).
 LOSS_OPTIONS = {
     "group-logistic": ("soft=true", "per=group"),
     "listmle": (
@@ -53,10 +53,10 @@ CUTOFFS = ("", "@1", "@3", "@10")
 
 
 def lists(kind: str) -> tuple[Any, Any, Any]:
-    """Return scores, relevances and qid of lists, rows of a list apart from each other.
+    """Return scores, relevance and qid of lists; the rows of a list are not contiguous.
 
-    "even" has ten lists of eight rows, "ragged" twelve of 1 to 23 rows, among them some without
-    a positive and some without a negative; "ties" has ragged lists of few distinct scores.
+    "even" has ten lists of eight rows. "ragged" has twelve lists of 1 to 23 rows, of which some
+    have no positive and some no negative. "ties" has ragged lists with few distinct scores.
     """
     rng = np.random.default_rng(len(kind))
     sizes = np.full(10, 8) if kind == "even" else np.arange(12) * 2 + 1
@@ -71,14 +71,14 @@ def lists(kind: str) -> tuple[Any, Any, Any]:
 
 
 def losses() -> Entries:
-    """Every registered loss: value, gradient and curvature by list."""
+    """Yield every registered loss: value, gradient and curvature by list."""
     for name in sorted(names.losses.REGISTRY):
         for text in _texts(name, LOSS_OPTIONS.get(name, ()), CUTOFFS[:3]):
             yield text, attempt(partial(_loss, text))
 
 
 def _texts(name: str, options: tuple[str, ...], cutoffs: tuple[str, ...]) -> list[str]:
-    with_options = [f"{name}({each}){k}" for each in options for k in ("", "@3")]
+    with_options = [f"{name}({option}){k}" for option in options for k in ("", "@3")]
     return [*(f"{name}{k}" for k in cutoffs), *with_options]
 
 
@@ -90,7 +90,7 @@ def _loss(text: str) -> list[str]:
         for relevance, label in ((grades, "grades"), ((grades > 1) * 1.0, "binary")):
             rows += attempt(partial(_values, loss, scores, relevance, qid, f"{kind} {label}"))
     scores, grades, qid = lists("ragged")
-    weights = 0.5 + qid % 5 / 4  # of groups, as most losses ask
+    weights = 0.5 + qid % 5 / 4  # the same within a group, as most losses require
     return rows + attempt(partial(_values, loss, scores, grades, qid, "weighted", weights))
 
 
@@ -101,12 +101,12 @@ def _values(
     rng = np.random.default_rng(7)
     target = loss.prepare(relevance, groups, weights=weights, rng=rng)
     value, grad = loss.value_and_grad(scores, target)
-    found = {"value": value, "grad": grad, "curvature": loss.curvature(scores, target)}
-    return [bits(f"{label} {name}", each) for name, each in found.items()]
+    results = {"value": value, "grad": grad, "curvature": loss.curvature(scores, target)}
+    return [bits(f"{label} {name}", result) for name, result in results.items()]
 
 
 def metrics() -> Entries:
-    """Every registered metric by group under each rule for ties; means, tests and intervals."""
+    """Yield every registered metric by group and rule for ties; means, tests and intervals."""
     for base in sorted({name.removesuffix("@k") for name in names.metrics.REGISTRY}):
         for text in _texts(base, METRIC_OPTIONS.get(base, ()), CUTOFFS):
             yield text, attempt(partial(_metric, text))
@@ -137,10 +137,14 @@ def _evaluations() -> Entries:
     measures = ["pap@3", "ndcg@5", "recall@5", "auc"]
     truth, runs = _tables()
     for options in _REDUCED:
-        made = {"missing": "zero", **options}
-        measure = partial(names.podium.measure, truth, runs["a"], measures, by="engagement", **made)
+        all_options = {"missing": "zero", **options}
+        measure = partial(
+            names.podium.measure, truth, runs["a"], measures, by="engagement", **all_options
+        )
         yield f"measure {options}", attempt(partial(_written, measure))
-        compare = partial(names.podium.compare, truth, runs, measures, n_permutations=500, **made)
+        compare = partial(
+            names.podium.compare, truth, runs, measures, n_permutations=500, **all_options
+        )
         yield f"compare {options}", attempt(partial(_written, compare))
 
 
@@ -155,9 +159,9 @@ def _tables() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     gain = (rng.random(user.size) < 0.2) * rng.integers(1, 4, user.size)
     truth = {"user": user, "item": item, "relevance": gain}
     scores = {name: rng.normal(size=user.size) + gain * lift for name, lift in _LIFTS.items()}
-    kept = rng.random(user.size) < 0.8
+    is_listed = rng.random(user.size) < 0.8
     runs = {
-        name: {"user": user[kept], "item": item[kept], "score": score[kept]}
+        name: {"user": user[is_listed], "item": item[is_listed], "score": score[is_listed]}
         for name, score in scores.items()
     }
     return truth, runs

@@ -1,4 +1,4 @@
-"""The small files that commands read, made from a seed into the working folder."""
+"""The small files that commands read, drawn from seeds and written to the working folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ N_USERS, N_ITEMS = 40, 30
 
 
 def write_all() -> None:
-    """Write every file; each kind has a seed of its own."""
+    """Write every file; each kind of file has another seed."""
     _truth_and_runs(np.random.default_rng(1))
     _rows(np.random.default_rng(2))
     _pairs(np.random.default_rng(3))
@@ -27,7 +27,7 @@ def _csv(name: str, header: str, rows: Iterable[Iterable[Any]]) -> None:
 
 
 def _truth_and_runs(rng: np.random.Generator) -> None:
-    """Write grades, ratings, three runs with ties, one of fewer users, TREC's forms, and users."""
+    """Write grades, ratings, three runs with ties, a run of fewer users, TREC files, and users."""
     grade = rng.integers(1, 4, (N_USERS, N_ITEMS)) * (rng.random((N_USERS, N_ITEMS)) < 0.2)
     grade[5] = 0
     judged = [(u, i, grade[u, i]) for u in range(N_USERS) for i in range(N_ITEMS) if i % 5 or u % 2]
@@ -40,8 +40,8 @@ def _truth_and_runs(rng: np.random.Generator) -> None:
         best = [np.argsort(-row, kind="stable")[:20].tolist() for row in score]
         listed = [(u, i, score[u, i]) for u in range(N_USERS) for i in best[u]]
         _csv(f"{name}.csv", "user,item,score", listed)
-    everything = ((u, i, score[u, i]) for u in range(N_USERS) for i in range(N_ITEMS))
-    _csv("full.csv", "user,item,score", everything)
+    all_scores = ((u, i, score[u, i]) for u in range(N_USERS) for i in range(N_ITEMS))
+    _csv("full.csv", "user,item,score", all_scores)
     _csv("few.csv", "user,item,score", (row for row in listed if row[0] < 30))
     _csv(
         "ranked.csv",
@@ -64,7 +64,7 @@ def _truth_and_runs(rng: np.random.Generator) -> None:
 
 
 def _rows(rng: np.random.Generator) -> None:
-    """Write rows to learn from: in two grades, in four, with times, and as svmlight."""
+    """Write training rows with four grades: as CSV, with times, and as svmlight."""
     for name in ("rows", "later"):
         X = rng.normal(size=(12 * 15, 3)).round(4)
         utility = X[:, 2] - X[:, 0] + 0.7 * rng.normal(size=len(X))
@@ -78,12 +78,12 @@ def _rows(rng: np.random.Generator) -> None:
             for u, i, g, *x in rows
         )
         Path(f"{name}.svmlight").write_text(text)
-        more = gzip.compress(text.replace("qid:", "qid:10").encode(), mtime=0)
-        Path(f"more-{name}.svmlight.gz").write_bytes(more)
+        compressed = gzip.compress(text.replace("qid:", "qid:10").encode(), mtime=0)
+        Path(f"more-{name}.svmlight.gz").write_bytes(compressed)
 
 
 def _pairs(rng: np.random.Generator) -> None:
-    """Write pairs of two tastes with weights, later pairs, names of users and items, and lists."""
+    """Write weighted pairs of two tastes, later pairs, pairs with names, and lists of ids."""
     u, i = np.indices((N_USERS, N_ITEMS)).reshape(2, -1)
     likes = rng.random(u.size) < np.where((u + i) % 2, 0.5, 0.1)
     late = likes & (rng.random(u.size) < 0.2)
@@ -97,7 +97,7 @@ def _pairs(rng: np.random.Generator) -> None:
 
 
 def _ranks(rng: np.random.Generator) -> None:
-    """Write sampled ranks of three models and designs, scores, negatives and what was seen."""
+    """Write sampled ranks of three models and several designs, scores, negatives and seen items."""
     users = range(60)
     first = 1 + np.minimum(rng.geometric(0.25, 60) - 1, 9)
     _csv("ranks.csv", "user,rank", zip(users, first, strict=True))
@@ -116,26 +116,27 @@ def _ranks(rng: np.random.Generator) -> None:
     _csv("ranks-history.csv", "user,rank,history", history)
     lists = [rng.permutation(N_ITEMS)[:9].tolist() for _ in range(N_USERS)]
     scored = [
-        (u, i, round(float(rng.normal()), 2), int(place == 0))
+        (u, i, round(float(rng.normal()), 2), int(position == 0))
         for u, items in enumerate(lists)
-        for place, i in enumerate(items)
+        for position, i in enumerate(items)
     ]
     _csv("scores.csv", "user,item,score,target", scored)
     text = "".join(
-        f"({u},{t})\t" + "\t".join(map(str, rest)) + "\n" for u, (t, *rest) in enumerate(lists)
+        f"({u},{t})\t" + "\t".join(map(str, negatives)) + "\n"
+        for u, (t, *negatives) in enumerate(lists)
     )
     Path("listed.txt").write_text(text)
-    everything = (
+    all_scores = (
         (u, i, round(float(rng.normal()), 3)) for u in range(N_USERS) for i in range(N_ITEMS)
     )
-    _csv("all-scores.csv", "user,item,score", everything)
+    _csv("all-scores.csv", "user,item,score", all_scores)
     unseen = [(u, i) for u, items in enumerate(lists) for i in range(N_ITEMS) if i not in items]
     _csv("seen.csv", "user,item", unseen[::4])
     _csv("drawn.csv", "user,item", ((u, items[3]) for u, items in enumerate(lists) if u % 2))
 
 
 def _wrong() -> None:
-    """Write files that commands refuse."""
+    """Write files that commands reject."""
     Path("empty.csv").write_text("")
     Path("text.csv").write_text("user,item,score\n1,2,many\n")
     Path("gap.csv").write_text("user,item,score\n1,2,\n3,4,1.5\n")

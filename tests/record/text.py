@@ -1,4 +1,4 @@
-"""A part as text: entries of lines, arrays as a digest and a few numbers, and differences."""
+"""A part of the record as text, with arrays as a digest and a few numbers, and its differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy import sparse
 from tests.record.names import PodiumError
 
 Part: TypeAlias = dict[str, list[str]]
-"""The lines of each entry, by its title."""
+"""The lines of entries by title."""
 
 FOLDER = Path(__file__).resolve().parent
 _DIGEST = re.compile(r"#[0-9a-f]{16}")
@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 def collect(entries: Iterator[tuple[str, list[str]]]) -> Part:
-    """Return the entries by title, which must all differ."""
+    """Return the entries by title; raise ValueError if a title is repeated."""
     part: Part = {}
     for title, lines in entries:
         if title in part:
@@ -35,7 +35,7 @@ def collect(entries: Iterator[tuple[str, list[str]]]) -> Part:
 
 
 def read(name: str) -> Part:
-    """Return the part that was recorded; empty where there is none."""
+    """Return the recorded part; {} if there is none."""
     file = FOLDER / f"{name}.txt"
     part: Part = {}
     lines: list[str] = []
@@ -57,13 +57,14 @@ def write(name: str, part: Mapping[str, list[str]]) -> None:
 def differences(
     old: Mapping[str, list[str]], new: Mapping[str, list[str]], *, close: bool = False
 ) -> list[str]:
-    """Return a line for each line that differs, below the title of its entry.
+    """Return the lines that differ, below the titles of their entries.
 
     Parameters
     ----------
     old, new : mapping of str to list of str
     close : bool
-        Let digests differ, and numbers by a relative 1e-6: for another kind of processor.
+        Whether to ignore digests and relative differences of numbers up to 1e-6, for comparisons
+        between types of processors.
     """
     rows: list[str] = []
     for title in dict.fromkeys([*old, *new]):
@@ -71,8 +72,8 @@ def differences(
         if before is None or after is None:
             rows.append(f"== {title}: {'not recorded' if before is None else 'gone'}")
         elif before != after and not (close and _all_close(before, after)):
-            found = difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1)
-            rows += [f"== {title}", *list(found)[2:]]
+            diff_lines = difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1)
+            rows += [f"== {title}", *list(diff_lines)[2:]]
     return rows
 
 
@@ -81,7 +82,7 @@ def _all_close(before: list[str], after: list[str]) -> bool:
 
 
 def _is_close(a: str, b: str) -> bool:
-    """Tell whether two lines agree but for digests and the last digits of numbers."""
+    """Return whether two lines are equal except digests and the last digits of numbers."""
     a, b = (_DIGEST.sub("#", line) for line in (a, b))
     if a == b:
         return True
@@ -100,7 +101,7 @@ def digest(data: bytes) -> str:
 
 
 def bits(name: str, value: Any) -> str:
-    """Return a line of an array: digest, type, shape, first numbers and mean absolute value."""
+    """Return a line for an array: digest, type, shape, first numbers and mean absolute value."""
     if sparse.issparse(value):
         value = value.toarray()
     array = np.ascontiguousarray(value)
@@ -110,12 +111,12 @@ def bits(name: str, value: Any) -> str:
     finite = np.abs(array[np.isfinite(array)].astype(float))
     mean = float(finite.mean()) if finite.size else math.nan
     shape = "×".join(map(str, array.shape)) or "one"
-    of = f"{digest(array.tobytes())} {array.dtype} {shape}"
-    return f"{name}: {of}: {numbers}; mean absolute {mean:.8g}"
+    description = f"{digest(array.tobytes())} {array.dtype} {shape}"
+    return f"{name}: {description}: {numbers}; mean absolute {mean:.8g}"
 
 
 def attempt(lines: Callable[[], list[str]], label: str = "") -> list[str]:
-    """Return the lines, or the error that podium raises instead, each after the label."""
+    """Return the lines, or podium's error if it raises one, prefixed by the label."""
     try:
         rows = lines()
     except PodiumError as error:

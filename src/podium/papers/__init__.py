@@ -1,5 +1,5 @@
-"""The papers' tables and figures made again, one package a paper, and what all of them share.
+"""Reproductions of the papers' tables and figures, one package per paper, and their shared code.
 
-A recipe (`recipe`) names a `Study` (`study`); `runner` does its cells and keeps them
-(`checkpoint`), `verdict` compares what they say with what was printed, and `page` writes it down.
+A recipe (`recipe`) names a `Study` (`study`). `runner` computes its cells and stores them
+(`checkpoint`), `verdict` compares the figures with the printed ones, and `page` writes the report.
 """

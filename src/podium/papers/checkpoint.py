@@ -1,7 +1,7 @@
-"""Checkpoints: each finished cell is a line of a file at once, so that nothing is done twice.
+"""Checkpoints: every finished cell is appended to a file, so that no cell is computed twice.
 
-A line is {"run": …}, written as a run begins, or {"hash": …, "cell": …, "seconds": …, "result": …},
-with a digest of the rest as its last entry.
+A line is {"run": …}, written at the start of a run, or {"hash": …, "cell": …, "seconds": …,
+"result": …}. Its last entry is a digest of the others.
 Cells of another hash (other parameters, data or version) stay in the file and are not used.
 """
 
@@ -24,7 +24,7 @@ _CELL = {"hash": str, "cell": str, "seconds": (int, float), "result": dict}
 
 @dataclass(frozen=True)
 class Begun:
-    """What a run set out to do: `fingerprint` is the recipe's, `hash` also covers its data."""
+    """The plan of a run: `fingerprint` is the recipe's, and `hash` also covers the data."""
 
     fingerprint: str
     hash: str
@@ -33,7 +33,7 @@ class Begun:
 
 
 class Checkpoint:
-    """The cells of one hash that are done, and a file that takes more."""
+    """The finished cells of one hash, and the file to which new cells are appended."""
 
     def __init__(self, folder: Path, begun: Begun, *, fresh: bool = False) -> None:
         self._path, self._hash = folder / FILE, begun.hash
@@ -48,7 +48,7 @@ class Checkpoint:
         self._write({"run": vars(begun)})
 
     def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
-        """Write a finished cell; what is kept is what a later run will read."""
+        """Append a finished cell to the file; `done` has it as a later run will read it."""
         stored = json.loads(_text(_plain(result)))
         self._write(
             {"hash": self._hash, "cell": cell, "seconds": round(seconds, 3), "result": stored}
@@ -65,13 +65,13 @@ class Checkpoint:
 
 
 def last(folder: Path) -> tuple[Begun, int] | None:
-    """Return what the last run in a folder set out to do, and how many cells of it are there."""
+    """Return the plan of the last run in a folder, and the number of its finished cells."""
     records = list(_records(folder / FILE))
     runs = [Begun(**record["run"]) for record in records if "run" in record]
     if not runs:
         return None
-    done = {record["cell"] for record in records if _of(record, runs[-1].hash)}
-    return runs[-1], min(len(done), runs[-1].cells)
+    finished = {record["cell"] for record in records if _of(record, runs[-1].hash)}
+    return runs[-1], min(len(finished), runs[-1].cells)
 
 
 def _of(record: Mapping[str, Any], hash: str) -> bool:
@@ -79,7 +79,7 @@ def _of(record: Mapping[str, Any], hash: str) -> bool:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield whole lines; the last may have been cut off by a kill."""
+    """Yield the records of a file; an incomplete last line (from a killed process) is skipped."""
     if not path.exists():
         return
     lines = path.read_bytes().split(b"\n")
@@ -95,7 +95,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """Return what a line holds, or None where it is not as `Checkpoint` wrote it."""
+    """Return the record in a line, or None if `Checkpoint` did not write it."""
     try:
         text = line.decode()
         record = json.loads(text)
@@ -103,23 +103,25 @@ def _record(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(record, dict):
         return None
-    known = cast("dict[str, Any]", record)
-    if "digest" in known and not is_whole(text, {}):  # earlier versions wrote none
+    content = cast("dict[str, Any]", record)
+    if "digest" in content and not is_whole(text, {}):  # earlier versions wrote none
         return None
-    if "run" in known:
-        return known if _is_run(known["run"]) else None
-    typed = all(isinstance(known.get(name), kind) for name, kind in _CELL.items())
-    return known if typed else None
+    if "run" in content:
+        return content if _is_run(content["run"]) else None
+    typed = all(isinstance(content.get(name), kind) for name, kind in _CELL.items())
+    return content if typed else None
 
 
 def _is_run(run: Any) -> bool:
-    """Tell whether a dictionary has just what `Begun` is made from."""
-    told = cast("dict[str, Any]", run) if isinstance(run, dict) else {}
-    return sorted(told) == sorted(f.name for f in fields(Begun)) and type(told["cells"]) is int
+    """Return whether a value has exactly the fields of `Begun`."""
+    entries = cast("dict[str, Any]", run) if isinstance(run, dict) else {}
+    return (
+        sorted(entries) == sorted(f.name for f in fields(Begun)) and type(entries["cells"]) is int
+    )
 
 
 def _drop_broken_end(path: Path) -> None:
-    """Cut a last line without its end, so that the next one starts on its own."""
+    """Remove an incomplete last line, so that the next record starts on a new line."""
     content = path.read_bytes() if path.exists() else b""
     if content and not content.endswith(b"\n"):
         with path.open("r+b") as file:
@@ -131,13 +133,13 @@ def _text(record: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: arrays as lists, NumPy's numbers as numbers, nan as null."""
+    """Return a value for JSON: arrays as lists, NumPy numbers as Python numbers, nan as null."""
     match value:
         case Mapping():
             pairs = cast("Mapping[Any, Any]", value).items()
-            return {str(name): _plain(each) for name, each in pairs}
+            return {str(name): _plain(item) for name, item in pairs}
         case list() | tuple():
-            return [_plain(each) for each in cast("list[Any]", value)]
+            return [_plain(item) for item in cast("list[Any]", value)]
         case float():
             return value if math.isfinite(value) else None
         case _:
@@ -145,12 +147,12 @@ def _plain(value: Any) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    """Return what `_plain` made of a result, with nan for null."""
+    """Reverse `_plain`, with nan for null."""
     match value:
         case dict():
             pairs = cast("dict[str, Any]", value).items()
-            return {name: _restored(each) for name, each in pairs}
+            return {name: _restored(item) for name, item in pairs}
         case list():
-            return [_restored(each) for each in cast("list[Any]", value)]
+            return [_restored(item) for item in cast("list[Any]", value)]
         case _:
             return float("nan") if value is None else value

@@ -1,4 +1,4 @@
-"""Finding a recipe's data sets below the path that the user gave, and checking what they hold."""
+"""Search for a recipe's data sets below a path, with a check of their files."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _BLOCK = 1 << 20
 
 
 def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return the place of each data set by its name, and the checksum of each of its files.
+    """Return the path of each data set by its name, and the checksum of each of its files.
 
-    A place is ``data / folder`` where that exists, else `data` itself: a folder, an archive or
-    the file. Files may be packed as .gz; checksums are of what they hold.
+    The path is ``data / folder`` if that exists, else `data` itself: a folder, an archive or
+    the file. Files may be compressed as .gz; checksums are of the decompressed content.
 
     Raises
     ------
     DataError
-        If a data set is absent (what to fetch, from where, under which licence), or a file is
-        not the one that the recipe was made for.
+        If a data set is absent (the message has its address and licence), or if a file is not
+        the one that the recipe was made for.
     """
     places: dict[str, Path] = {}
     sums: dict[str, str] = {}
-    for each in recipe.data:
-        places[each.folder] = _place(recipe, each, data)
-        sums |= _checked(recipe, each, places[each.folder])
+    for data_set in recipe.data:
+        places[data_set.folder] = _place(recipe, data_set, data)
+        sums |= _checked(recipe, data_set, places[data_set.folder])
     return places, sums
 
 
@@ -45,10 +45,10 @@ def _place(recipe: Recipe, data_set: DataSet, data: Path | None) -> Path:
 
 
 def _checked(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
-    found = members(place, data_set.title, data_set.url) if data_set.files else []
+    files = members(place, data_set.title, data_set.url) if data_set.files else []
     sums: dict[str, str] = {}
     for file in data_set.files:
-        member = pick(found, [file.name, *file.also])
+        member = pick(files, [file.name, *file.also])
         if member is None:
             raise DataError(
                 f"{place} holds no {file.name}: {recipe.name} needs {_described(data_set)}"
@@ -62,13 +62,13 @@ def _sum(member: Member, file: DataFile, data_set: DataSet) -> str:
     with member.open() as stream:
         while block := stream.read(_BLOCK):
             digest.update(block)
-    found = digest.hexdigest()
-    if file.sha256 and found != file.sha256:
+    checksum = digest.hexdigest()
+    if file.sha256 and checksum != file.sha256:
         raise DataError(
             f"{member.name} is not the {file.name} that the recipe was made for: its sha256 is "
-            f"{found[:12]}…, not {file.sha256[:12]}…. Get it again from {data_set.url}"
+            f"{checksum[:12]}…, not {file.sha256[:12]}…. Get it again from {data_set.url}"
         )
-    return found
+    return checksum
 
 
 def _described(data_set: DataSet) -> str:

@@ -1,7 +1,7 @@
-"""Studies on LETOR collections: five folds read, methods tuned on each, values by query.
+"""Studies on LETOR collections: reading five folds, tuning on each, values per query.
 
-A method is tuned on a fold's validation queries and measured on its test queries. Each query's
-values are kept, so that what is claimed of two methods is tested on the same queries.
+A method is tuned on a fold's validation queries and measured on its test queries. The values of
+every query are stored, so that two methods are compared on the same queries.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MakeLoss: TypeAlias = Callable[..., Loss]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A model's scores of the validation and the test rows, and the options that gave them."""
+    """The scores of a model for the validation and test rows, and the model's options."""
 
     options: Options
     valid: PerRow
@@ -56,16 +56,17 @@ Candidates: TypeAlias = Callable[[Parts, Options, int], Iterator[Candidate]]
 
 @dataclass(frozen=True)
 class Method:
-    """A method and how it is tuned.
+    """A method and its tuning.
 
     Attributes
     ----------
     kind : str
-        Whose it is, in the words of its study.
+        The kind of method, as named by its study.
     candidates : (fold, parameters, seed) -> iterator of Candidate
-        Everything that is tried.
+        The candidates among which tuning chooses.
     draws : bool
-        It depends on drawn orders of equally graded rows, or on other random numbers.
+        Whether the method depends on random numbers, such as random orders of equally graded
+        rows.
     """
 
     kind: str
@@ -79,45 +80,47 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
     Parameters
     ----------
     path : Path
-        Folder that holds Fold1 … Fold5, or the five parts S1.txt … S5.txt that they are made of;
-        see `podium.data.letor`.
+        The folder that contains Fold1 … Fold5, or their five parts S1.txt … S5.txt; see
+        `podium.data.letor`.
     within : str
-        A folder in it, where there are several forms of the same rows; left out if it has none
-        of that name (in any case).
+        The lower-case name of a subfolder, for collections with several forms of the same rows.
+        It is matched in any case, and ignored if it does not exist.
     n_queries : int, optional
-        Queries that the collection has.
+        The expected number of queries in the collection.
 
     Returns
     -------
-    tuple of Parts
-        ``y`` are grades, 0 for what is not relevant; ``X`` is dense and as published, since the
-        usual form has each feature in [0, 1] by query.
+    tuple of Parts, (5,)
+        ``y`` contains grades, 0 for rows that are not relevant. ``X`` is dense and as published:
+        the usual form has each feature in [0, 1] per query.
 
     Raises
     ------
     DataError
-        If a fold is missing or malformed, the test parts share a query, or the number of queries
-        is another: then it is another collection.
+        If a fold is missing or malformed, if two test parts share a query, or if the number of
+        queries differs from `n_queries`.
     """
-    place = _inner(path, within)
-    read = tuple(_parts(letor(place, fold)) for fold in FOLDS)
-    tested = np.concatenate([np.unique(parts.test.qid) for parts in read])
-    if np.unique(tested).size != tested.size:
-        raise DataError(f"{place}: a query is in the test rows of two folds. Get the folds again.")
-    if n_queries is not None and tested.size != n_queries:
+    folder = _inner(path, within)
+    read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
+    test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
+    if np.unique(test_queries).size != test_queries.size:
+        raise DataError(f"{folder}: a query is in the test rows of two folds. Get the folds again.")
+    if n_queries is not None and test_queries.size != n_queries:
         raise DataError(
-            f"{place} has {tested.size} queries, not {n_queries}: it is another collection, or a "
-            "part of this one."
+            f"{folder} has {test_queries.size} queries, not {n_queries}: it is another collection, "
+            "or a part of this one."
         )
     return read
 
 
 def _inner(path: Path, within: str) -> Path:
-    """Return the folder of that name in `path`, in whatever case, or `path` itself."""
+    """Return the subfolder of this name in `path`, in any case, or `path` if there is none."""
     if not path.is_dir():
         raise DataError(f"{path} is no folder. Unpack the collection and pass its folder.")
-    named = [each for each in path.iterdir() if each.is_dir() and each.name.lower() == within]
-    return named[0] if named else path
+    matches = [
+        folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == within
+    ]
+    return matches[0] if matches else path
 
 
 def _parts(fold: Letor) -> Parts:
@@ -134,60 +137,66 @@ def _rows(part: Features) -> Rows:
 
 
 def linear(protocol: str, loss: MakeLoss) -> Candidates:
-    """Fit one linear ranker per point of the protocol's grid; the iterate is chosen too.
+    """Fit one linear ranker per point of the protocol's grid, with the best iterate on validation.
 
     Parameters
     ----------
     protocol : str
-        A table of the recipe's parameters: "fixed" options of the ranker, and a "grid" of others.
+        The name of a table in the recipe's parameters: "fixed" options of the ranker, and a
+        "grid" of others.
     loss : callable
-        What makes the loss, of those options that are in its "of_loss" grid.
+        A function that returns the loss; its arguments are the options in the "of_loss" grid.
+
+    Returns
+    -------
+    callable
+        The candidates of a `Method`.
     """
 
     def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
-        given = parameters[protocol]
+        settings = parameters[protocol]
         valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
-        for of_loss in product(given.get("of_loss", {})):
-            for options in product(given["grid"]):
+        for loss_options in product(settings.get("of_loss", {})):
+            for options in product(settings["grid"]):
                 ranker = LinearRanker(
-                    loss(**of_loss),
+                    loss(**loss_options),
                     random_state=seed,
                     eval_metric=parameters["validation"],
-                    **given["fixed"],
+                    **settings["fixed"],
                     **options,
                 )
                 ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
-                chosen = {**of_loss, **options, "iterations": ranker.best_iteration_}
+                chosen = {**loss_options, **options, "iterations": ranker.best_iteration_}
                 yield scored(chosen, ranker, parts)
 
     return candidates
 
 
 def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
-    """Return what a fitted ranker gives the rows to choose by and those to test on."""
+    """Return the scores of a fitted ranker for the validation and test rows."""
     return Candidate(options, ranker.predict(parts.valid.X), ranker.predict(parts.test.X))
 
 
 def draws(recipe: Recipe, method: Method) -> Sequence[int]:
-    """Return the numbers of a method's draws: one where it draws nothing."""
+    """Return the numbers of a method's draws: only 0 if it draws nothing."""
     return range((recipe.repeats or 1) if method.draws else 1)
 
 
 def tuned(method: Method, parts: Parts, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Try all that a method tries, keep the best on validation, and test it.
+    """Choose the candidate with the largest validation mean, and measure it on the test queries.
 
     Returns
     -------
     dict
-        "chosen", the options; "valid", the mean on validation that they were chosen by; "query",
-        the test queries' ids; and "values", what each has by the measures' names.
+        "chosen": the options; "valid": their mean of the validation measure; "query": the ids of
+        the test queries; "values": for each measure's name, the values of these queries.
     """
     measure = parameters["validation"]
-    tried = (
-        (float(values(found.valid, parts.valid, measure).mean()), found)
-        for found in method.candidates(parts, parameters, seed)
+    candidates = (
+        (float(values(candidate.valid, parts.valid, measure).mean()), candidate)
+        for candidate in method.candidates(parts, parameters, seed)
     )
-    value, best = max(tried, key=itemgetter(0))  # the first of equal ones
+    value, best = max(candidates, key=itemgetter(0))  # the first of equal ones
     return {
         "chosen": dict(best.options),
         "valid": value,
@@ -200,30 +209,30 @@ def tuned(method: Method, parts: Parts, parameters: Mapping[str, Any], seed: int
 
 
 def values(scores: PerRow, rows: Rows, measure: str) -> PerGroup:
-    """Return each query's value as LETOR's script counts: 0 for one without relevant rows.
+    """Return each query's value by the convention of LETOR's script: 0 without relevant rows.
 
-    Of equally scored rows any order is as likely as any other: the value is the mean over them.
+    The value is the mean over all orders of equally scored rows.
     """
     ranking = Ranking.from_scores(scores, rows.y, qid=rows.qid, ties="average")
     return fill(_parsed(measure)(ranking), "zero")
 
 
 class Values:
-    """All values of one collection: by measure, method and draw a number for each test query.
+    """The values of one collection: a number per measure, method, draw and test query.
 
     Parameters
     ----------
     recipe : Recipe
     cells : mapping
-        With keys of data, method, draw and fold, and what `tuned` returns.
+        The results of `tuned`; a key has the parts data, method, draw and fold.
     data : str
-        The collection's name.
+        The name of the collection.
     methods : mapping of str to Method
 
     Attributes
     ----------
     before : str
-        What its figures' names begin with: nothing where the recipe has one collection.
+        The prefix of the names of its figures; empty if the recipe has one collection.
     """
 
     def __init__(
@@ -233,26 +242,26 @@ class Values:
         self.before = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
         first = recipe.parameters["methods"][0]
         sizes = [len(self._cell(first, 0, fold)["query"]) for fold in FOLDS]
-        self._fold = np.repeat(np.arange(N_FOLDS), sizes)  # of each query
+        self._fold = np.repeat(np.arange(N_FOLDS), sizes)
         # A weighted sum over queries is the mean of the folds' means.
         self._weights = 1.0 / (N_FOLDS * np.array(sizes, np.float64)[self._fold])
 
     def of(self, method: str, measure: str) -> NDArray[np.float64]:
-        """Return what each query has under each draw, (n_draws, n_queries)."""
+        """Return the value of each query in each draw, (n_draws, n_queries)."""
         return np.array([self._of_draw(method, measure, draw) for draw in self.draws(method)])
 
     def _of_draw(self, method: str, measure: str, draw: int) -> NDArray[np.float64]:
-        found = [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
-        return np.concatenate(found)
+        fold_values = [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
+        return np.concatenate(fold_values)
 
     def draws(self, method: str) -> Sequence[int]:
         """Return the numbers of the method's draws."""
         return draws(self._recipe, self._methods[method])
 
     def chosen(self, method: str) -> list[Mapping[str, Any]]:
-        """Return what was chosen, by draw and fold."""
-        every = itertools.product(self.draws(method), FOLDS)
-        return [self._cell(method, draw, fold)["chosen"] for draw, fold in every]
+        """Return the chosen options, ordered by draw and fold."""
+        draws_and_folds = itertools.product(self.draws(method), FOLDS)
+        return [self._cell(method, draw, fold)["chosen"] for draw, fold in draws_and_folds]
 
     def level(self, method: str, measure: str) -> Measured:
         """Return the mean of the five folds' means, and its standard error over folds."""
@@ -262,11 +271,11 @@ class Values:
         return Measured(float(by_fold.mean()), error, N_FOLDS)
 
     def by_draw(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of the five folds' means under each draw."""
+        """Return the mean of the five folds' means for each draw, (n_draws,)."""
         return (values * self._weights).sum(axis=1)
 
     def differences(self, one: str, other: str) -> Figures:
-        """Return how far one method is above another, by measure and over all of them."""
+        """Return the mean difference `one` − `other` by measure, and averaged over all measures."""
         gaps = {
             f" {measure}": self.of(one, measure) - self.of(other, measure)
             for measure in self._recipe.parameters["measures"]

@@ -1,4 +1,4 @@
-"""What a finished recipe leaves: a page, a table in Markdown, numbers as JSON, plots as SVG."""
+"""The output files of a finished recipe: HTML page, Markdown table, JSON numbers, SVG plots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERROR = "± s.e."
 
 @dataclass(frozen=True)
 class Finished:
-    """All that a recipe's files are written from."""
+    """The content of a recipe's output files."""
 
     recipe: Recipe
     cells: Cells
@@ -35,30 +35,30 @@ class Finished:
 
 
 def require_renderer() -> None:
-    """Raise where pages can't be rendered."""
+    """Raise MissingExtraError if pages cannot be rendered."""
     report.render({"title": ""})
 
 
 def write(done: Finished, folder: Path) -> Path:
-    """Write all files, each whole; return the page's path."""
+    """Write all files, each of them atomically, and return the path of the page."""
     from podium.data import atomic
 
     for old in folder.glob("plot-*.svg"):
         old.unlink()
     for number, plot in enumerate(done.plots, 1):
-        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as place:
-            place.write_text(figures.draw(plot, background="white"), encoding="utf-8")
-    with atomic(folder / "table.md") as place:
-        place.write_text(_markdown(done), encoding="utf-8", newline="\n")
+        with atomic(folder / f"plot-{number}-{_slug(str(plot['title']))}.svg") as path:
+            path.write_text(figures.draw(plot, background="white"), encoding="utf-8")
+    with atomic(folder / "table.md") as path:
+        path.write_text(_markdown(done), encoding="utf-8", newline="\n")
     report.write(page(done), folder / "report.html")
-    with atomic(folder / _RESULTS) as place:
+    with atomic(folder / _RESULTS) as path:
         text = json.dumps(summary(done), indent=1, ensure_ascii=False, allow_nan=False)
-        place.write_text(text + "\n", encoding="utf-8", newline="\n")
+        path.write_text(text + "\n", encoding="utf-8", newline="\n")
     return folder / "report.html"
 
 
 def finished(folder: Path, run: Mapping[str, Any]) -> str | None:
-    """Return the overall verdict of this very run, or None where it has not come to its end."""
+    """Return the overall verdict of exactly this run, or None if it is not finished."""
     try:
         stored = json.loads((folder / _RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -85,7 +85,7 @@ def page(done: Finished) -> Report:
 
 
 def summary(done: Finished) -> dict[str, Any]:
-    """Return everything that was found, as JSON can hold it."""
+    """Return all results as a dictionary for JSON."""
     return {
         "recipe": done.recipe.name,
         "run": dict(done.run),
@@ -100,7 +100,7 @@ def summary(done: Finished) -> dict[str, Any]:
 
 
 def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
-    """Return the paper's figure, ours, the difference and the verdict, a line each."""
+    """Return a row per figure: the paper's value, podium's, the difference and the verdict."""
     lines = [line for line in verdict.lines if line.printed is not None or not printed_only]
     return _without_errors(
         {
@@ -112,7 +112,7 @@ def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
 
 
 def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
-    """Return what is said in words, the figure that tells, and whether it holds."""
+    """Return a row per claim: its text, the figure that decides it, and whether it holds."""
     rows = [
         [claim.text, _number(found.value), _number(found.std_error), standing]
         for claim, found, standing in claims
@@ -127,18 +127,18 @@ def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
 
 
 def _without_errors(table: Table) -> Table:
-    """Leave out standard errors where there are none."""
+    """Remove the column of standard errors if all of them are undefined."""
     column = list(table["columns"]).index(_ERROR)
     if any(row[column] is not None for row in table["rows"]):
         return table
 
-    def rest(row: Sequence[Any]) -> list[Any]:
+    def without_column(row: Sequence[Any]) -> list[Any]:
         return [*row[:column], *row[column + 1 :]]
 
-    sides = rest(table.get("align", ()))
+    sides = without_column(table.get("align", ()))
     return {
-        "columns": rest(table["columns"]),
-        "rows": [rest(row) for row in table["rows"]],
+        "columns": without_column(table["columns"]),
+        "rows": [without_column(row) for row in table["rows"]],
         "align": sides,
     }
 
@@ -201,7 +201,7 @@ def _finite(value: float) -> float | None:
 
 
 def _number(value: float, sign: str = "") -> str | None:
-    """Write whole numbers whole, others with four digits and at most four decimals."""
+    """Write integers without decimals, others with four digits and at most four decimals."""
     if not math.isfinite(value):
         return None
     if value == round(value) and abs(value) < 1e9:
@@ -213,14 +213,14 @@ def _number(value: float, sign: str = "") -> str | None:
 
 
 def _settings(parameters: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    """Flatten the parameters, so that the page says what was done."""
-    found: list[tuple[str, Any]] = []
+    """Flatten the parameters into pairs of name and text for the page."""
+    settings: list[tuple[str, Any]] = []
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            found += _settings(cast("Mapping[str, Any]", value), f"{before}{name}, ")
+            settings += _settings(cast("Mapping[str, Any]", value), f"{before}{name}, ")
         else:
-            found.append((f"{before}{name}", str(value)))
-    return found
+            settings.append((f"{before}{name}", str(value)))
+    return settings
 
 
 def _duration(seconds: float) -> str:

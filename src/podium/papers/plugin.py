@@ -1,4 +1,4 @@
-"""What the papers add to podium's registries; imported at the first name that those lack."""
+"""Registration of the papers' rankers and losses, imported at the first unknown name."""
 
 from __future__ import annotations
 
@@ -14,5 +14,6 @@ register_at("sgd-at-k", _BASELINES, "SGDAtK")
 register_at("greedy-pap", _BASELINES, "GreedyPAp")
 register_at("select-pap", _BASELINES, "SelectPAp")
 
-for _losses in ("hiranandani2020.loose_struct", "xia2009.luce"):  # each registers its loss
+# These modules register their losses.
+for _losses in ("hiranandani2020.loose_struct", "xia2009.luce"):
     import_module(f"podium.papers.{_losses}")

@@ -1,4 +1,4 @@
-"""Recipes: what a paper printed, from which data and settings, as TOML files of this package."""
+"""Recipes: TOML files with a paper's printed figures and the data and settings to compute them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class DataFile:
     ----------
     name : str
     sha256 : str
-        Of its content unpacked, or "" where unknown.
+        The checksum of its decompressed content, or "" if unknown.
     also : tuple of str
-        Other names under which publishers have the same content.
+        Other names under which publishers distribute the same content.
     """
 
     name: str
@@ -37,16 +37,16 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set that the user must have fetched.
+    """A data set that the caller must download first.
 
     Attributes
     ----------
     folder : str
-        Its name; also the folder looked for below the path that the user gives.
+        The name of the data set, and of its folder below the caller's path.
     title, url, licence : str
-        What it is, where it comes from, what its publisher allows.
+        The title, the source and the licence of the data set.
     files : tuple of DataFile
-        Without them the folder is passed on unchecked.
+        The files to check. If empty, the folder is passed to the study unchecked.
     """
 
     folder: str
@@ -58,7 +58,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says in words: a figure, most often a difference, beyond a bound."""
+    """A claim of a paper in words: a figure, usually a difference, lies above or below a bound."""
 
     text: str
     figure: str
@@ -68,31 +68,32 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """One table or figure of a paper, and how to make it again.
+    """One table or figure of a paper, with the settings to reproduce it.
 
     Attributes
     ----------
     name, title : str
     paper, where : str
-        Key in docs/references.bib, and the table or figure in it.
+        The key in docs/references.bib, and the table or figure in the paper.
     study : str
-        Module of the paper's package whose STUDY does the work, or "module:NAME".
+        The module of the paper's package whose STUDY computes the cells, or "module:NAME".
     repeats : int or None
-        Seeded repeats; None where there is nothing to repeat.
+        The number of seeded repeats; None if there is nothing to repeat.
     seed : int
-        Everything random derives from it.
+        The seed of all random numbers.
     minutes : float
-        How long it takes about, on two cores.
+        The approximate duration on two cores.
     parameters : mapping
-        What the study reads: steps, sizes, grids.
+        The parameters of the study: steps, sizes, grids.
     data : tuple of DataSet
     printed : mapping of str to float
-        The paper's figures; a key is what the figure is called in tables.
+        The paper's figures by their names in tables.
     tolerance, tolerances : float, mapping of str to float
-        How far from the printed figure still agrees: for all, and where a figure differs.
+        The largest difference from a printed figure that counts as agreement: the default, and
+        exceptions by figure.
     claims : tuple of Claim
     notes : tuple of str
-        Why the printed numbers differ, and what was decided; shown below the result.
+        Explanations of differences and decisions, shown below the result.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Recipe:
 
     @property
     def fingerprint(self) -> str:
-        """Name of everything that one cell's result depends on, but for the number of repeats."""
+        """The hash of everything that a cell's result depends on, without the number of repeats."""
         parts = {
             "name": self.name,
             "study": self.study,
@@ -125,16 +126,16 @@ class Recipe:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def tolerance_of(self, key: str) -> float:
-        """Return how far this figure may be from the printed one."""
+        """Return the largest difference from the printed figure that counts as agreement."""
         return float(self.tolerances.get(key, self.tolerance))
 
     def repeated(self, n: int | None) -> Recipe:
-        """Return the recipe with another number of repeats; None keeps the paper's.
+        """Return the recipe with another number of repeats; None keeps the recipe's number.
 
         Raises
         ------
         ArgumentError
-            If n < 1, or the recipe repeats nothing.
+            If n < 1, or if the recipe has nothing to repeat.
         """
         if n is None:
             return self
@@ -156,7 +157,7 @@ def load(name: str) -> Recipe:
     Raises
     ------
     ArgumentError
-        For an unknown name, with the nearest known one.
+        If no recipe has this name; the message has the nearest one.
 
     Examples
     --------
@@ -164,12 +165,12 @@ def load(name: str) -> Recipe:
     'Table 1'
     """
     files = _files()
-    known = _check.choice(name, "recipe", sorted(files))
-    return read(known, files[known].read_text(encoding="utf-8"))
+    recipe_name = _check.choice(name, "recipe", sorted(files))
+    return read(recipe_name, files[recipe_name].read_text(encoding="utf-8"))
 
 
 def _files() -> dict[str, Traversable]:
-    """Return the file of every recipe: those in the folder "recipes" of each paper's package."""
+    """Return the file of every recipe, from the folder "recipes" of each paper's package."""
     papers = [paper for paper in resources.files("podium.papers").iterdir() if paper.is_dir()]
     folders = [paper / "recipes" for paper in papers]
     return {
@@ -182,26 +183,26 @@ def _files() -> dict[str, Traversable]:
 
 
 def read(name: str, text: str) -> Recipe:
-    """Make a recipe of a TOML text; a key that a recipe does not have is an error."""
+    """Parse the TOML text of a recipe; an unknown key raises DataError."""
     try:
         content = tomllib.loads(text)
-        made: dict[str, Any] = {
+        fields: dict[str, Any] = {
             **content,
             "data": tuple(map(_data_set, content.get("data", ()))),
             "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
             "notes": tuple(content.get("notes", ())),
         }
-        return Recipe(name=name, **made)
+        return Recipe(name=name, **fields)
     except (TypeError, ValueError) as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 
 def _data_set(content: Mapping[str, Any]) -> DataSet:
     files: Sequence[Mapping[str, Any]] = content.get("files", ())
-    made: dict[str, Any] = {**content, "files": tuple(map(_data_file, files))}
-    return DataSet(**made)
+    fields: dict[str, Any] = {**content, "files": tuple(map(_data_file, files))}
+    return DataSet(**fields)
 
 
 def _data_file(content: Mapping[str, Any]) -> DataFile:
-    made: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
-    return DataFile(**made)
+    fields: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
+    return DataFile(**fields)

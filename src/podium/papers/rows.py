@@ -1,4 +1,4 @@
-"""Features, labels and groups of a study, and its three parts."""
+"""Features, labels and groups of a study, divided into three parts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_TRAIN, _VALID = 0.6, 0.5  # of all rows, and of the others
+_TRAIN, _VALID = 0.6, 0.5  # shares of all rows, and of the rest
 
 
 class Draws(Protocol):
-    """What NumPy's generators share, the old one and the new."""
+    """The method shared by numpy.random.Generator and RandomState."""
 
     def random(self, size: Any = None, /) -> Any:
         """Return uniform draws from [0, 1)."""
@@ -28,9 +28,9 @@ class Rows:
     ----------
     X : float, (n_rows, n_features)
     y : float64, (n_rows,)
-        1 for a positive, else 0.
+        The labels: 1 for a positive, 0 for a negative; or grades.
     qid : (n_rows,)
-        Group of each row, integers or strings.
+        The group of each row, integers or strings.
     """
 
     X: NDArray[Any]
@@ -38,11 +38,11 @@ class Rows:
     qid: NDArray[Any]
 
     def take(self, rows: NDArray[Any]) -> Rows:
-        """Return some of the rows, by position or mask."""
+        """Return the rows at some positions or in a mask."""
         return Rows(self.X[rows], self.y[rows], self.qid[rows])
 
     def with_negatives(self, k: int) -> Rows:
-        """Keep the groups with at least one positive and k negatives."""
+        """Return the rows of groups with at least one positive and k negatives."""
         _, codes, sizes = np.unique(self.qid, return_inverse=True, return_counts=True)
         hits = np.bincount(codes, weights=self.y, minlength=sizes.size)
         return self.take(((hits >= 1) & (sizes - hits >= k))[codes])
@@ -50,7 +50,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Rows to train on, to choose by, and to report on."""
+    """Rows for training, validation and test."""
 
     train: Rows
     valid: Rows
@@ -60,10 +60,11 @@ class Parts:
         return iter((self.train, self.valid, self.test))
 
     def scaled(self) -> Parts:
-        """Return float32 features, (x - middle) / range by the training rows, groups numbered.
+        """Return the parts with scaled float32 features and integer groups.
 
-        A feature that does not vary in training becomes 0 there. A group has one number in all
-        parts.
+        A feature becomes (x - middle) / range, with middle and range of the training rows. A
+        feature that is constant in the training rows becomes 0 there. A group has the same number
+        in all parts.
         """
         low, high = self.train.X.min(axis=0), self.train.X.max(axis=0)
         middle, span = (high + low) / 2, np.where(high > low, high - low, 1.0)
@@ -80,19 +81,19 @@ class Parts:
         )
 
     def for_cutoff(self, k: int) -> Parts:
-        """Keep, in each part, the groups with a positive and at least k negatives there."""
+        """Return the parts with only their groups with a positive and at least k negatives."""
         return Parts(*(part.with_negatives(k) for part in self))
 
     def training_on(self, train: Rows) -> Parts:
-        """Return the same parts with other rows to train on."""
+        """Return the same parts with other training rows."""
         return replace(self, train=train)
 
 
 def drawn(rows: Rows, rng: Draws) -> Parts:
-    """Put each row into train, valid or test with the probabilities 0.6, 0.2 and 0.2.
+    """Assign each row to train, valid or test with the probabilities 0.6, 0.2 and 0.2.
 
-    Groups are drawn for in falling order of their rows, one at a time, as in the reference code
-    of hiranandani2020.
+    Groups are processed in falling order of their numbers of rows, one after another. This order
+    of draws is that of the reference code of hiranandani2020.
 
     Parameters
     ----------
@@ -103,9 +104,9 @@ def drawn(rows: Rows, rng: Draws) -> Parts:
     by_group: list[Any] = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     part = np.empty(codes.size, np.int64)
     for code in np.argsort(-sizes, kind="stable"):
-        of_group: NDArray[np.int64] = by_group[code]
-        train = rng.random(of_group.size) <= _TRAIN
+        group_rows: NDArray[np.int64] = by_group[code]
+        train = rng.random(group_rows.size) <= _TRAIN
         valid = rng.random(int(np.count_nonzero(~train))) <= _VALID
-        part[of_group[train]] = 0
-        part[of_group[~train]] = 2 - valid
+        part[group_rows[train]] = 0
+        part[group_rows[~train]] = 2 - valid
     return Parts(*(rows.take(part == number) for number in range(3)))

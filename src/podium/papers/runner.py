@@ -1,4 +1,4 @@
-"""Running a recipe: cell by cell, checkpointed, in one process or several, to the same result."""
+"""Running a recipe cell by cell, with checkpoints, in one process or several."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from podium.progress import silent
 from podium.types import Progress
 
 FOLDER = "reproduce"
-"""Where results go unless told otherwise; each recipe has a folder of its own in it."""
+"""The default folder of results; each recipe has a subfolder."""
 
 _Timed: TypeAlias = tuple[Result, float]
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -39,17 +39,18 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 
 @dataclass(frozen=True)
 class Outcome:
-    """A recipe that has run to its end.
+    """The outcome of a complete run of a recipe.
 
     Attributes
     ----------
     done : Finished
         The recipe, its cells, figures and verdict.
     page : Path
+        The path of the HTML page.
     resumed : int
-        Cells that an earlier run had finished.
+        The number of cells that an earlier run had finished.
     others : int
-        Cells in the checkpoint that are of no use here: other parameters, data or version.
+        The number of unused cells in the checkpoint, of other parameters, data or versions.
     """
 
     done: Finished
@@ -68,7 +69,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Status:
-    """A recipe, and how far it has come in a folder of results."""
+    """A recipe and its state in a folder of results."""
 
     recipe: Recipe
     text: str
@@ -84,26 +85,26 @@ def reproduce(
     fresh: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
-    """Do a recipe and compare what it measures with what the paper printed.
+    """Run a recipe and compare its figures with those that the paper printed.
 
     Parameters
     ----------
     recipe : Recipe or str
-        A name of `recipe.names`, or a recipe.
+        A recipe, or a name from `recipe.names`.
     out : path
-        Results go into ``out / recipe.name``: ``cells.jsonl`` (the checkpoint), ``report.html``,
-        ``table.md``, ``results.json`` and one SVG per plot. All but the first appear whole at
-        the end.
+        The folder of results. The files are written to ``out / recipe.name``: ``cells.jsonl``
+        (the checkpoint), ``report.html``, ``table.md``, ``results.json`` and one SVG per plot.
+        All except the checkpoint are written atomically at the end.
     data : path, optional
-        The folder that holds the recipe's data sets, or the data set itself.
+        The folder that contains the recipe's data sets, or the data set itself.
     repeats : int, optional
-        Seeded repeats, instead of the paper's number.
+        The number of seeded repeats, instead of the recipe's number.
     jobs : int
-        Processes that do cells side by side.
+        The number of processes that compute cells in parallel.
     fresh : bool
-        Forget the cells that earlier runs finished.
+        Whether to delete the cells that earlier runs finished.
     progress : callable
-        Called as ``progress(done, total, note)``.
+        A function called as ``progress(done, total, note)``.
 
     Returns
     -------
@@ -112,14 +113,16 @@ def reproduce(
     Raises
     ------
     ArgumentError, DataError
-        For an unknown recipe, absent or other data, or a cell that cannot be done.
+        If the recipe is unknown, if data are absent or differ from the recipe's, or if a cell
+        fails.
     MissingExtraError
-        Without jinja2, the extra ``report``.
+        If jinja2, the extra ``report``, is not installed.
 
     Notes
     -----
-    A cell is on disk as soon as it is finished, so that a run that was interrupted, killed or
-    asked for more repeats continues where it was. Neither that nor `jobs` changes the result.
+    Every cell is written to disk when it is finished. A run that was interrupted or killed, or
+    that has more repeats than the last one, continues with the remaining cells. Neither
+    interruptions nor `jobs` change the result.
 
     Examples
     --------
@@ -133,12 +136,12 @@ def reproduce(
     study = study_of(recipe)
     keys = list(study.cells(recipe))
     begun = Begun(recipe.fingerprint, _hash(recipe, sums), recipe.repeats, len(keys))
-    with contextlib.closing(Checkpoint(folder, begun, fresh=fresh)) as kept:
-        resumed = sum(key in kept.done for key in keys)
-        _fill(kept, recipe, paths, keys, jobs, progress)
-        cells = {key: kept.done[key] for key in keys}
+    with contextlib.closing(Checkpoint(folder, begun, fresh=fresh)) as cell_store:
+        resumed = sum(key in cell_store.done for key in keys)
+        _fill(cell_store, recipe, paths, keys, jobs, progress)
+        cells = {key: cell_store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    done = Finished(
+    finished = Finished(
         recipe,
         cells,
         figures,
@@ -146,15 +149,15 @@ def reproduce(
         plots=[*study.plots(recipe, cells, figures)],
         tables=[*study.tables(recipe, cells, figures)],
         run=vars(begun),
-        seconds=kept.seconds,
+        seconds=cell_store.seconds,
     )
-    return Outcome(done, page.write(done, folder), resumed, kept.others)
+    return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
 
 
 def study_of(recipe: Recipe) -> Study:
-    """Return the study that a recipe names: "module", or "module:NAME" for one of several.
+    """Return the study of a recipe: "module", or "module:NAME" if the module has several.
 
-    A module without a dot is one of the paper's package.
+    A module without a dot belongs to the paper's package.
     """
     module, _, name = recipe.study.partition(":")
     home = module if "." in module else f"podium.papers.{recipe.paper}.{module}"
@@ -162,31 +165,33 @@ def study_of(recipe: Recipe) -> Study:
 
 
 def status(out: Path | str = FOLDER) -> list[Status]:
-    """Return every recipe with what a folder of results holds of it."""
+    """Return every recipe with its state in a folder of results."""
     return [Status(recipe, _status(recipe, Path(out))) for recipe in map(load, names())]
 
 
 def _status(recipe: Recipe, out: Path) -> str:
-    found = checkpoint.last(out / recipe.name)
-    if found is None:
+    last_run = checkpoint.last(out / recipe.name)
+    if last_run is None:
         return "never run"
-    begun, done = found
+    begun, n_done = last_run
     if begun.fingerprint != recipe.fingerprint:
         return "run by another version"
     overall = page.finished(out / recipe.name, vars(begun))
     if overall is None:
-        return f"{done} of {begun.cells} cells"
-    few = "" if begun.repeats == recipe.repeats else f" ({begun.repeats} of {recipe.repeats})"
-    return f"done: {overall}{few}"
+        return f"{n_done} of {begun.cells} cells"
+    repeats_note = (
+        "" if begun.repeats == recipe.repeats else f" ({begun.repeats} of {recipe.repeats})"
+    )
+    return f"done: {overall}{repeats_note}"
 
 
 def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
-    """Make the folder and see that a page can be rendered, before the work that it is for."""
+    """Create the folder and check that pages can be rendered, before any cell is computed."""
     page.require_renderer()
-    for place in paths.values():
-        if place.resolve().is_relative_to(folder.resolve()):
+    for path in paths.values():
+        if path.resolve().is_relative_to(folder.resolve()):
             raise ArgumentError(
-                f"data {place} lies in {folder}, where results are written. Pass another out."
+                f"data {path} lies in {folder}, where results are written. Pass another out."
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -208,22 +213,26 @@ def _fill(
     jobs: int,
     progress: Progress,
 ) -> None:
-    """Do the cells that are not done yet."""
+    """Compute the cells that are not finished yet."""
     todo = [key for key in keys if key not in kept.done]
     if not todo:
         return
-    before = len(keys) - len(todo)
-    progress(before, len(keys), "preparing" if before == 0 else f"resumed after {before} cells")
+    n_before = len(keys) - len(todo)
+    progress(
+        n_before, len(keys), "preparing" if n_before == 0 else f"resumed after {n_before} cells"
+    )
     finish = _in_turn if jobs == 1 else _side_by_side
-    for done, (key, (result, seconds)) in enumerate(finish(recipe, paths, todo, jobs), before + 1):
+    for n_done, (key, (result, seconds)) in enumerate(
+        finish(recipe, paths, todo, jobs), n_before + 1
+    ):
         kept.add(key, result, seconds)
-        progress(done, len(keys), key)
+        progress(n_done, len(keys), key)
 
 
 def _in_turn(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[tuple[str, _Timed]]:
-    del jobs  # there is only this process
+    del jobs  # the signature is that of `_side_by_side`
     worker = _Worker(recipe, paths)
     for key in todo:
         yield key, worker(key)
@@ -232,8 +241,8 @@ def _in_turn(
 def _side_by_side(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[tuple[str, _Timed]]:
-    """Do cells in new processes of one thread each; where one fails, the others are stopped."""
-    others = set(multiprocessing.active_children())
+    """Compute cells in new processes of one thread each; if one fails, the others are stopped."""
+    earlier_processes = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(todo)),
         mp_context=multiprocessing.get_context("spawn"),
@@ -251,14 +260,14 @@ def _side_by_side(
             "cells are kept: run it again with fewer jobs."
         ) from error
     finally:
-        for process in set(multiprocessing.active_children()) - others:
+        for process in set(multiprocessing.active_children()) - earlier_processes:
             process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
 def _one_thread_each() -> Generator[None]:
-    """Let processes that start now use one thread: together they fill the machine."""
+    """Set one thread for new processes, so that they do not share cores."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
@@ -272,7 +281,7 @@ def _one_thread_each() -> Generator[None]:
 
 
 class _Worker:
-    """A study with its data read, ready to do cells."""
+    """A study with its data, called with the key of a cell."""
 
     def __init__(self, recipe: Recipe, paths: Mapping[str, Path]) -> None:
         self._recipe, self._study = recipe, study_of(recipe)
@@ -282,7 +291,7 @@ class _Worker:
         started = time.perf_counter()
         try:
             with warnings.catch_warnings():
-                # a paper's number of iterations is not to be argued with in 300 warnings
+                # The number of iterations is the paper's; a warning per cell has no use.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = self._study.run(self._recipe, self._context, key)
         except PodiumError as error:
@@ -290,17 +299,17 @@ class _Worker:
         return result, time.perf_counter() - started
 
 
-_asked: list[tuple[Recipe, Mapping[str, Path]]] = []  # of this process, where it is one of several
+_asked: list[tuple[Recipe, Mapping[str, Path]]] = []  # the work of a process of a pool
 
 
 def _begin(recipe: Recipe, paths: Mapping[str, Path]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was asked decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     _asked[:] = [(recipe, paths)]
 
 
 @functools.cache
 def _worker() -> _Worker:
-    """Read the data at the first cell, where an error finds its way back."""
+    """Read the data at the first cell, so that the pool returns an error to the parent."""
     return _Worker(*_asked[0])
 
 

@@ -1,4 +1,4 @@
-"""Studies: the work behind a recipe, as plain functions on small independent cells."""
+"""Studies: the computation of a recipe, as functions on small independent cells."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from podium.papers.recipe import Recipe
 from podium.report import Figure, Table
 
 Result: TypeAlias = Mapping[str, Any]
-"""What one cell found: numbers, texts and lists of them by name; nan is undefined."""
+"""The result of one cell: numbers, texts and lists of them by name; nan is undefined."""
 Cells: TypeAlias = Mapping[str, Result]
 """The result of every cell by its key, in the order in which the study lists them."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One figure: a mean over `n` values, and the standard error of it (nan where unknown)."""
+    """One figure: a mean over `n` values and its standard error (nan if unknown)."""
 
     value: float
     std_error: float = float("nan")
@@ -43,21 +43,21 @@ def _none(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
 
 @dataclass(frozen=True)
 class Study:
-    """How a recipe is done; a module of `podium.papers` has one as STUDY.
+    """The functions that compute a recipe; a module of `podium.papers` has one as STUDY.
 
     Attributes
     ----------
     cells : (recipe) -> iterable of str
-        Keys of the cells, as `key` writes them. Cells are independent of each other.
+        Return the keys of the cells, written by `key`. Cells are independent of each other.
     run : (recipe, context, key) -> mapping
-        Do one cell. Everything random comes from `generator`, so neither the order of the cells
-        nor the number of processes matters.
+        Compute one cell. All random numbers come from `generator`, so that the result depends
+        neither on the order of the cells nor on the number of processes.
     fold : (recipe, cells) -> mapping of str to Measured
-        From the cells to the figures, by the names that the recipe's `printed` has.
+        Compute the figures from the cells; they have the names in the recipe's `printed`.
     prepare : (recipe, paths) -> context
-        Read the data, once a process; `paths` has the folder of each data set by its name.
+        Read the data, once per process; `paths` has the path of each data set by its name.
     plots, tables : (recipe, cells, figures) -> iterable
-        What else the page shows, as dictionaries of `podium.report`.
+        Return more plots and tables for the page, as dictionaries of `podium.report`.
     """
 
     cells: Callable[[Recipe], Iterable[str]]
@@ -69,7 +69,7 @@ class Study:
 
 
 def key(**parts: Any) -> str:
-    """Write a cell's key.
+    """Return the key of a cell.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def key(**parts: Any) -> str:
 
 
 def parts(cell: str) -> dict[str, str]:
-    """Read a cell's key back.
+    """Return the parts of a cell's key, the inverse of `key`.
 
     Examples
     --------
@@ -92,19 +92,19 @@ def parts(cell: str) -> dict[str, str]:
 
 
 def generator(recipe: Recipe, purpose: str, *index: int) -> np.random.Generator:
-    """Return the random numbers of one purpose and index, the same whatever ran before."""
+    """Return a generator that depends only on the recipe's seed, the purpose and the index."""
     return np.random.default_rng([recipe.seed, *index, *purpose.encode()])
 
 
 def seed_of(recipe: Recipe, purpose: str, *index: int) -> int:
-    """Return a seed of one purpose and index, for what takes a number."""
+    """Return an integer seed that depends only on the recipe's seed, the purpose and the index."""
     return int(generator(recipe, purpose, *index).integers(2**31))
 
 
 def methods(recipe: Recipe, known: Iterable[str]) -> list[str]:
-    """Return the names of the recipe's methods; raise for one that the study lacks."""
-    there = list(known)
-    return [_check.choice(name, "methods", there) for name in recipe.parameters["methods"]]
+    """Return the names of the recipe's methods; raise ArgumentError for an unknown one."""
+    known_names = list(known)
+    return [_check.choice(name, "methods", known_names) for name in recipe.parameters["methods"]]
 
 
 def product(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
@@ -120,15 +120,15 @@ def product(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def mean(values: Iterable[float]) -> Measured:
-    """Return the mean of the values that are defined, with its standard error.
+    """Return the mean of the defined values, with its standard error.
 
     Examples
     --------
     >>> mean([1.0, 3.0, float("nan")])
     Measured(value=2.0, std_error=1.0, n=2)
     """
-    found = np.array([value for value in values if np.isfinite(value)])
-    if not found.size:
+    defined = np.array([value for value in values if np.isfinite(value)])
+    if not defined.size:
         return Measured(float("nan"), n=0)
-    spread = float(found.std(ddof=1)) if found.size > 1 else float("nan")
-    return Measured(float(found.mean()), spread / found.size**0.5, int(found.size))
+    spread = float(defined.std(ddof=1)) if defined.size > 1 else float("nan")
+    return Measured(float(defined.mean()), spread / defined.size**0.5, int(defined.size))

@@ -1,4 +1,4 @@
-"""Verdicts: the paper's figure against ours, and the paper's claim against what was found."""
+"""Verdicts: comparison of computed figures with a paper's printed figures and claims."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Judged: TypeAlias = tuple[Claim, Measured, Standing]
 
 _OTHER: dict[Standing, str] = {"open": "open", "fails": "failed"}
 _Z = 1.96  # an interval of 95 %
-_SAME = 1e-12  # of the figure: what two orders of a sum may differ by
+_SAME = 1e-12  # relative to the figure: rounding differences between two orders of a sum
 
 
 @dataclass(frozen=True)
 class Line:
-    """One figure: what the paper printed (None: nothing), what was measured, and how they agree."""
+    """One figure: the printed value (None if absent), the measured one, and their agreement."""
 
     key: str
     printed: float | None
@@ -32,13 +32,13 @@ class Line:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the paper's."""
+        """The measured value minus the printed one."""
         return None if self.printed is None else self.found.value - self.printed
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a recipe came out.
+    """The verdict on a recipe.
 
     Attributes
     ----------
@@ -46,10 +46,10 @@ class Verdict:
         The printed figures first, in the recipe's order.
     claims : tuple of (Claim, Measured, Standing)
     overall : str
-        A few words: "reproduced", "direction only", "in part", "not reproduced", "measured"; and
-        where nothing was printed "all claims hold" or "2 of 3 claims hold".
+        A few words: "reproduced", "direction only", "in part", "not reproduced" or "measured";
+        without printed figures, "all claims hold" or "2 of 3 claims hold".
     text : str
-        The counts behind them, in sentences.
+        The counts behind `overall`, in sentences.
     """
 
     lines: tuple[Line, ...]
@@ -59,12 +59,12 @@ class Verdict:
 
 
 def judge(recipe: Recipe, figures: Figures) -> Verdict:
-    """Compare what was measured with what the paper printed and claimed.
+    """Compare the measured figures with those that the paper printed and claimed.
 
     Raises
     ------
     ArgumentError
-        If the study lacks a figure that the recipe prints or claims something about.
+        If the study lacks a figure of the recipe's `printed` or `claims`.
     """
     _complete(recipe, figures)
     lines = [line(recipe, key, figures[key]) for key in recipe.printed]
@@ -73,30 +73,37 @@ def judge(recipe: Recipe, figures: Figures) -> Verdict:
         (claim, figures[claim.figure], standing(claim, figures[claim.figure]))
         for claim in recipe.claims
     ]
-    agree = [each.agreement not in ("differs", "undefined") for each in lines if each.agreement]
-    hold = [each == "holds" for *_, each in claims]
+    agree = [
+        result.agreement not in ("differs", "undefined") for result in lines if result.agreement
+    ]
+    hold = [result == "holds" for *_, result in claims]
     return Verdict(tuple(lines), tuple(claims), _overall(agree, hold), _text(agree, claims))
 
 
 def line(recipe: Recipe, key: str, found: Measured) -> Line:
-    """Return how one figure compares with the printed one.
+    """Return the comparison of one figure with the printed one.
 
-    "exact" up to rounding of sums; "agrees" within the recipe's tolerance; "within noise" if the
-    tolerance and 1.96 standard errors of ours cover the difference.
+    A figure is "exact" if only the rounding of sums differs. It "agrees" within the recipe's
+    tolerance. It is "within noise" if the tolerance plus 1.96 standard errors of the measured
+    value cover the difference.
     """
     printed = recipe.printed.get(key)
     return Line(key, printed, found, _agreement(printed, found, recipe.tolerance_of(key)))
 
 
 def standing(claim: Claim, found: Measured) -> Standing:
-    """Tell whether a claim holds: the whole 95 % interval beyond its bound, or none of it."""
+    """Return whether a claim holds.
+
+    A claim "holds" if the entire 95 % interval lies beyond its bounds, "fails" if no part of the
+    interval does, and is "open" otherwise.
+    """
     margin = 0.0 if math.isnan(found.std_error) else _Z * found.std_error
     beyond = [found.value - claim.above] if claim.above is not None else []
     beyond += [claim.below - found.value] if claim.below is not None else []
-    least = min(beyond)
-    if least > margin:
+    smallest_margin = min(beyond)
+    if smallest_margin > margin:
         return "holds"
-    return "open" if least > -margin and not math.isnan(least) else "fails"
+    return "open" if smallest_margin > -margin and not math.isnan(smallest_margin) else "fails"
 
 
 def _agreement(printed: float | None, found: Measured, tolerance: float) -> Agreement:
@@ -104,19 +111,19 @@ def _agreement(printed: float | None, found: Measured, tolerance: float) -> Agre
         return ""
     if math.isnan(found.value):
         return "undefined"
-    away = abs(found.value - printed)
-    if away <= _SAME * max(1.0, abs(printed)):
+    distance = abs(found.value - printed)
+    if distance <= _SAME * max(1.0, abs(printed)):
         return "exact"
-    if away <= tolerance * (1 + _SAME):
+    if distance <= tolerance * (1 + _SAME):
         return "agrees"
     noise = 0.0 if math.isnan(found.std_error) else _Z * found.std_error
-    return "within noise" if away <= tolerance + noise else "differs"
+    return "within noise" if distance <= tolerance + noise else "differs"
 
 
 def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:
     if not agree and not hold:
         return "measured"
-    if not agree:  # nothing was printed: claims of podium's own
+    if not agree:  # the recipe has only claims, no printed figures
         return "all claims hold" if all(hold) else f"{sum(hold)} of {len(hold)} claims hold"
     if all(agree) and all(hold):
         return "reproduced"
@@ -126,16 +133,18 @@ def _overall(agree: Sequence[bool], hold: Sequence[bool]) -> str:
 
 
 def _text(agree: Sequence[bool], claims: Sequence[Judged]) -> str:
-    """Return the counts; those of claims that hold only where `_overall` does not say them."""
+    """Return the counts; those of claims that hold are left out if `_overall` has them."""
     counts = Counter(standing for *_, standing in claims)
-    said = [f"{counts['holds']} of {len(claims)} claims hold"] if agree and claims else []
-    said += [f"{counts[each]} {word}" for each, word in _OTHER.items() if counts[each]]
-    text = f"{', '.join(said)}." if said else ""
+    claim_counts = [f"{counts['holds']} of {len(claims)} claims hold"] if agree and claims else []
+    claim_counts += [
+        f"{counts[status]} {word}" for status, word in _OTHER.items() if counts[status]
+    ]
+    text = f"{', '.join(claim_counts)}." if claim_counts else ""
     return f"{sum(agree)} of {len(agree)} printed figures agree. {text}".strip() if agree else text
 
 
 def _complete(recipe: Recipe, figures: Figures) -> None:
-    wanted = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
-    lacking = [key for key in wanted if key not in figures]
-    if lacking:
-        raise ArgumentError(f"The study of {recipe.name} measured no {lacking[0]!r}.")
+    required = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
+    missing = [key for key in required if key not in figures]
+    if missing:
+        raise ArgumentError(f"The study of {recipe.name} measured no {missing[0]!r}.")

@@ -1,6 +1,6 @@
-"""From cells and figures to what pages show: tidy rows, tables, intervals and curves.
+"""Rows, tables, interval plots and curves for pages, from cells and figures.
 
-A study says what is in a row; how a value with its error is written is said here.
+A study chooses the content of rows. This module formats values with their errors.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from podium.papers.study import Cells, Figures, Measured, Result, parts
 from podium.report import Figure, Table
 
 Z = 1.96
-"""Standard errors to each side of an interval of 95 %."""
+"""The half width of a 95 % interval in standard errors."""
 
 Row: TypeAlias = Mapping[str, Any]
 
 
 def select(cells: Cells, **wanted: str) -> list[tuple[Mapping[str, str], Result]]:
-    """Return the cells whose keys have these parts: the parts of each key, and the result.
+    """Return the parts of the key and the result of every cell whose key has these parts.
 
     Examples
     --------
@@ -31,45 +31,46 @@ def select(cells: Cells, **wanted: str) -> list[tuple[Mapping[str, str], Result]
     [({'part': 'fit', 'seed': '0'}, {'x': 2})]
     """
     tidy = ((parts(cell), result) for cell, result in cells.items())
-    return [each for each in tidy if wanted.items() <= each[0].items()]
+    return [entry for entry in tidy if wanted.items() <= entry[0].items()]
 
 
 def half_width(found: Measured) -> float:
-    """Return half of an interval of 95 %; 0 where the standard error is unknown."""
+    """Return half the width of a 95 % interval; 0 if the standard error is unknown."""
     return 0.0 if math.isnan(found.std_error) else Z * found.std_error
 
 
 def low(found: Measured) -> float:
-    """Return the lower end of an interval of 95 %."""
+    """Return the lower end of a 95 % interval."""
     return found.value - Z * found.std_error
 
 
 def paired(gap: NDArray[np.float64], weights: NDArray[np.float64]) -> Measured:
-    """Return a mean paired difference with the error of drawing queries and drawing orders.
+    """Return a mean paired difference; its error includes the samples of queries and of draws.
 
     Parameters
     ----------
     gap : float64, (n_draws, n_queries)
-        Each query's difference under each draw.
+        The difference of each query in each draw.
     weights : float64, (n_queries,)
-        Of each query, with a sum of 1.
+        The weight of each query; the sum is 1.
 
     Returns
     -------
     Measured
-        `n` is the number of queries. The variance over queries is that of the mean over draws;
-        that of the draws' means over their number is added, since all queries share a draw.
+        `n` is the number of queries. The squared error is the sum of two variances: that over
+        queries, of their means over draws, and the variance of the draws' means divided by their
+        number, because all queries share a draw.
     """
     n_draws, n_queries = gap.shape
     by_query, by_draw = gap.mean(axis=0), (gap * weights).sum(axis=1)
     mean = float(by_draw.mean())
-    of_queries = float(np.sum((weights * (by_query - mean)) ** 2)) * n_queries / (n_queries - 1)
-    of_draws = float(by_draw.var(ddof=1)) / n_draws if n_draws > 1 else 0.0
-    return Measured(mean, math.sqrt(of_queries + of_draws), n_queries)
+    query_variance = float(np.sum((weights * (by_query - mean)) ** 2)) * n_queries / (n_queries - 1)
+    draw_variance = float(by_draw.var(ddof=1)) / n_draws if n_draws > 1 else 0.0
+    return Measured(mean, math.sqrt(query_variance + draw_variance), n_queries)
 
 
 def level(found: Measured, digits: int = 3, printed: float | None = None) -> str:
-    """Write a value with its standard error, and what the paper printed.
+    """Format a value with its standard error, and the printed value in brackets.
 
     Examples
     --------
@@ -81,12 +82,12 @@ def level(found: Measured, digits: int = 3, printed: float | None = None) -> str
 
 
 def beside(printed: float | None, digits: int) -> str:
-    """Write what the paper printed in brackets; nothing where it printed nothing."""
+    """Format the printed value in brackets; return "" if there is none."""
     return "" if printed is None else f" ({printed:.{digits}f})"
 
 
 def gap(found: Measured, digits: int = 3) -> str:
-    """Write a difference with its interval of 95 %.
+    """Format a difference with its 95 % interval.
 
     Examples
     --------
@@ -98,8 +99,8 @@ def gap(found: Measured, digits: int = 3) -> str:
 
 
 def options(chosen: Sequence[Mapping[str, Any]]) -> str:
-    """Write which options were chosen: the median and range of numbers, how often a text."""
-    return "; ".join(f"{name} {_column([each[name] for each in chosen])}" for name in chosen[0])
+    """Format the chosen options: numbers by median and range, texts by their counts."""
+    return "; ".join(f"{name} {_column([option[name] for option in chosen])}" for name in chosen[0])
 
 
 def _column(values: Sequence[Any]) -> str:
@@ -116,41 +117,41 @@ def table(
     columns: Sequence[str] | Mapping[str, Any],
     cell: Callable[[str, Any], Any],
 ) -> Table:
-    """Return a table with a row a name and a column a measure.
+    """Return a table with a row per name and a column per title.
 
     Parameters
     ----------
     caption, head : str
-        `head` is the title of the names' column.
+        The caption, and the title of the names' column.
     names : iterable of str
     columns : sequence of str, or mapping
-        Titles, or titles with the keys that `cell` is given.
-    cell : (name, column's key) -> text or number
+        The titles, or the titles with the keys that are passed to `cell`.
+    cell : (name, key of the column) -> text or number
     """
     keys = columns if isinstance(columns, Mapping) else dict(zip(columns, columns, strict=True))
     return {
         "caption": caption,
         "columns": [head, *keys],
-        "rows": [[name, *(cell(name, each) for each in keys.values())] for name in names],
+        "rows": [[name, *(cell(name, column) for column in keys.values())] for name in names],
     }
 
 
 def row(label: str, found: Measured, **more: Any) -> Row:
-    """Return a row of an interval plot: a value and its interval of 95 %."""
+    """Return a row of an interval plot: a value and its 95 % interval."""
     half = half_width(found)
     ends = {"low": found.value - half, "high": found.value + half}
     return {"label": label, "value": found.value, **ends, **more}
 
 
 def bare(label: str, value: float, **more: Any) -> Row:
-    """Return a row of a value without an interval, as papers print it."""
+    """Return a row of an interval plot for a value without an interval, such as a printed one."""
     return {"label": label, "value": value, "low": None, "high": None, **more}
 
 
 def intervals(title: str, panels: Mapping[str, Iterable[Row]], **more: Any) -> Figure:
-    """Return rows with their intervals, a panel a title."""
-    shown = [{"title": name, "rows": [*rows]} for name, rows in panels.items()]
-    return {"kind": "grouped_intervals", "title": title, "panels": shown, **more}
+    """Return an interval plot with one panel per title."""
+    panel_rows = [{"title": name, "rows": [*rows]} for name, rows in panels.items()]
+    return {"kind": "grouped_intervals", "title": title, "panels": panel_rows, **more}
 
 
 def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
@@ -159,16 +160,16 @@ def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
 
 
 def band(label: str, x: Iterable[float], found: Sequence[Measured]) -> Row:
-    """Return a series with its intervals of 95 %."""
+    """Return a series of a line plot with its 95 % intervals."""
     ends = {
-        "low": [each.value - half_width(each) for each in found],
-        "high": [each.value + half_width(each) for each in found],
+        "low": [point.value - half_width(point) for point in found],
+        "high": [point.value + half_width(point) for point in found],
     }
-    return {**curve(label, x, [each.value for each in found]), **ends}
+    return {**curve(label, x, [point.value for point in found]), **ends}
 
 
 def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:
-    """Return the names with the best first, by the figure "name measure"."""
+    """Return the names in falling order of the figure "name measure"."""
     return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
 
 
@@ -180,14 +181,15 @@ def gaps(
     measures: Iterable[str],
     **more: Any,
 ) -> Figure:
-    """Return how far one method is above others, from the figures "one − other measure"."""
+    """Return an interval plot of the differences "one − other measure", one panel per measure."""
     panels = {
-        each: [row(name, figures[f"{one} − {name} {each}"]) for name in others] for each in measures
+        measure: [row(name, figures[f"{one} − {name} {measure}"]) for name in others]
+        for measure in measures
     }
     return intervals(title, panels, share_axis=False, axis_label="difference", digits=3, **more)
 
 
 def lines(title: str, series: Iterable[Row], x_label: str, y_label: str, **more: Any) -> Figure:
-    """Return series over one horizontal axis."""
+    """Return a line plot of several series."""
     axes = {"x_label": x_label, "y_label": y_label}
     return {"kind": "line_plot", "title": title, "series": [*series], **axes, **more}

@@ -1,1 +1,1 @@
-"""Estimating the catalogue's metrics from sampled candidates: the paper's tables and figures."""
+"""Estimation of catalogue metrics from sampled candidates: the paper's tables and figures."""

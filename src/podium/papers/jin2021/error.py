@@ -1,4 +1,4 @@
-"""How far estimates from samples are from the exact measures, by the sample's size and seconds."""
+"""Errors of estimates from samples, by the size of the sample and by processor seconds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from podium.report import Figure, Table
 from podium.sampled import get
 
 ERRORS, SECONDS = "errors", "seconds"
-"""What a cell has: the estimates of one sample of each design, or how long things take."""
+"""The two kinds of cells: estimates from one sample of each design, and processor times."""
 
-_SQUARE = 1e-30  # of a squared error, whose logarithm is taken
-_LEAST = 0.001  # seconds that a logarithmic axis begins at
+_SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
+_LEAST = 0.001  # the lower end of the logarithmic axis, in seconds
 _DRAWN = "items drawn a user"
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
-    """Yield the keys: each recommender's samples, and the seconds of those that are timed."""
+    """Yield the keys: the samples of each recommender, and the times of the timed recommenders."""
     for method in recipe.parameters["methods"]:
         for repeat in range(recipe.repeats or 1):
             yield key(part=ERRORS, method=method, repeat=repeat)
@@ -37,34 +37,34 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 
 def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
-    """Draw one sample of each design and estimate from it, or measure how long that takes."""
-    asked, measures = parts(cell), recipe.parameters["measures"]
-    method = asked["method"]
-    if asked["part"] == SECONDS:
+    """Compute the estimates from one sample of each design, or the time that they take."""
+    key_parts, measures = parts(cell), recipe.parameters["measures"]
+    method = key_parts["method"]
+    if key_parts["part"] == SECONDS:
         return seconds(recipe, context, method)
     cost: dict[str, float] = {}
-    found: dict[str, dict[str, list[float]]] = {}
+    estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        samples = context.sample(method, size, int(asked["repeat"]))
+        samples = context.sample(method, size, int(key_parts["repeat"]))
         cost[name] = float(np.mean(samples[0].n_negatives))
         for label, estimator, ranks in context.readings(samples):
-            found.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
-    exact = [context.exact(method).expect(each) for each in measures]
-    return {"exact": exact, "cost": cost, "estimates": found}
+            estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
+    exact = [context.exact(method).expect(measure) for measure in measures]
+    return {"exact": exact, "cost": cost, "estimates": estimates_by_label}
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """What all samples of all methods say.
+    """The relative errors of all samples of all methods.
 
     Attributes
     ----------
     methods : sequence of str
-    cost : dict of str to float64, (n_methods,)
-        Items drawn a user under each design, on average.
-    found : dict of (estimator, design) to float64, (n_repeats, n_methods, n_measures)
-        Estimate over exact value, less 1.
     measures : sequence of str
+    cost : dict of str to float64, (n_methods,)
+        The mean number of items drawn per user in each design.
+    found : dict of (estimator, design) to float64, (n_repeats, n_methods, n_measures)
+        The estimate divided by the exact value, minus 1.
     """
 
     methods: Sequence[str]
@@ -81,115 +81,141 @@ class Errors:
         return root(self.squares(label, design, measure).mean(axis=0))
 
     def roots(self, label: str, names: Iterable[str], measure: str) -> Floats:
-        """Return `root` for each of these designs."""
+        """Return `root` for each of these designs: float64, (n_designs,)."""
         return np.array([self.root(label, name, measure) for name in names])
 
 
 def errors(recipe: Recipe, cells: Cells) -> Errors:
     """Collect the cells of all methods."""
     methods = [*recipe.parameters["methods"]]
-    done = [_of(cells, ERRORS, method) for method in methods]
+    results = [_of(cells, ERRORS, method) for method in methods]
     cost = {
-        name: np.mean([[each["cost"][name] for each in mine] for mine in done], axis=1)
-        for name in done[0][0]["cost"]
+        name: np.mean(
+            [[result["cost"][name] for result in method_results] for method_results in results],
+            axis=1,
+        )
+        for name in results[0][0]["cost"]
     }
-    exact = np.array([mine[0]["exact"] for mine in done], np.float64)
-    found: dict[tuple[str, str], Floats] = {}
-    for label, by_design in done[0][0]["estimates"].items():
+    exact = np.array([method_results[0]["exact"] for method_results in results], np.float64)
+    relative_errors: dict[tuple[str, str], Floats] = {}
+    for label, by_design in results[0][0]["estimates"].items():
         for name in by_design:
-            values = [[each["estimates"][label][name] for each in mine] for mine in done]
-            found[label, name] = np.array(values, np.float64).swapaxes(0, 1) / exact - 1.0
-    return Errors(methods, recipe.parameters["measures"], cost, found)
+            values = [
+                [result["estimates"][label][name] for result in method_results]
+                for method_results in results
+            ]
+            relative_errors[label, name] = np.array(values, np.float64).swapaxes(0, 1) / exact - 1.0
+    return Errors(methods, recipe.parameters["measures"], cost, relative_errors)
 
 
 def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
-    """Return the seconds of each method that is timed."""
-    return {each: _of(cells, SECONDS, each)[0] for each in recipe.parameters["timed"]}
+    """Return the times of each timed method."""
+    return {method: _of(cells, SECONDS, method)[0] for method in recipe.parameters["timed"]}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return the judged measure's errors at two designs, those over others', and seconds."""
+    """Return errors of the judged measure at two sizes, ratios of errors, and times."""
     read, measure = errors(recipe, cells), recipe.parameters["judged"]
-    few, many = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
-    grown = [*growing(recipe)][-1]
+    small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
+    growing_design = [*growing(recipe)][-1]
 
     def squares(label: str, design: str) -> Floats:
         return read.squares(label, design, measure)
 
-    found: dict[str, Measured] = {}
+    figures: dict[str, Measured] = {}
     for label, text in recipe.parameters["estimators"].items():
-        own = squares(label, few)
-        found[f"{measure}: {label} at {few}"] = of_mean(own, root)
-        found[f"{measure}: {label} at {many} / at {few}"] = _ratio(squares(label, many), own)
+        small_squares = squares(label, small)
+        figures[f"{measure}: {label} at {small}"] = of_mean(small_squares, root)
+        figures[f"{measure}: {label} at {large} / at {small}"] = _ratio(
+            squares(label, large), small_squares
+        )
         if get(text).grows:
-            found[f"{measure}: {label} at {grown}"] = of_mean(squares(label, grown), root)
-            over = _at_cost(recipe, read, label, measure, grown)
-            found[f"{measure}: {label} at {grown} / fixed at its cost"] = over
+            figures[f"{measure}: {label} at {growing_design}"] = of_mean(
+                squares(label, growing_design), root
+            )
+            error_ratio = _at_cost(recipe, read, label, measure, growing_design)
+            figures[f"{measure}: {label} at {growing_design} / fixed at its cost"] = error_ratio
     for one, other in recipe.parameters["compared"]:
-        ratio = _ratio(squares(one, few), squares(other, few))
-        found[f"{measure}: {one} / {other} at {few}"] = ratio
-    for method, each in times(recipe, cells).items():
-        whole, drawn = each["all"], each["scoring"][few]
-        found[f"{method}: seconds of all items"] = Measured(whole)
-        found[f"{method}: seconds of {few} items"] = Measured(drawn)
-        found[f"{method}: seconds of all items / of {few}"] = Measured(whole / drawn)
-    return found
+        ratio = _ratio(squares(one, small), squares(other, small))
+        figures[f"{measure}: {one} / {other} at {small}"] = ratio
+    for method, result in times(recipe, cells).items():
+        all_seconds, sample_seconds = result["all"], result["scoring"][small]
+        figures[f"{method}: seconds of all items"] = Measured(all_seconds)
+        figures[f"{method}: seconds of {small} items"] = Measured(sample_seconds)
+        figures[f"{method}: seconds of all items / of {small}"] = Measured(
+            all_seconds / sample_seconds
+        )
+    return figures
 
 
 def root(squares: Floats) -> float:
-    """Return the geometric mean, over methods, of the root of their mean squared errors."""
+    """Return the geometric mean over methods of their root-mean-square errors."""
     return float(np.exp(0.5 * _logs(squares).mean()))
 
 
 def interpolated(cost: Floats, sizes: Floats, squares: Floats) -> Floats:
-    """Return the log of mean squared errors that samples of one size would have at some cost.
+    """Interpolate the logarithm of the mean squared error of fixed-size samples at a given cost.
 
     Parameters
     ----------
     cost : float64, (n_methods,)
+        The size at which to interpolate, by method.
     sizes : float64, (n_sizes,)
-        Rising.
+        The sizes, rising.
     squares : float64, (n_sizes, n_methods)
-        Mean squared errors; between sizes, linear in logarithms.
+        The mean squared errors. The interpolation is linear in logarithms.
+
+    Returns
+    -------
+    float64, (n_methods,)
     """
     logs = _logs(squares)
-    places, known = np.log(cost), np.log(sizes)
-    found = np.empty_like(places)
-    for i in range(places.size):
-        found[i] = np.interp(places[i], known, logs[:, i])
-    return found
+    log_cost, log_sizes = np.log(cost), np.log(sizes)
+    log_squares = np.empty_like(log_cost)
+    for i in range(log_cost.size):
+        log_squares[i] = np.interp(log_cost[i], log_sizes, logs[:, i])
+    return log_squares
 
 
 def items_for(error: float, sizes: Floats, roots: Floats) -> float:
-    """Return the size from which samples of one size keep to an error; nan where none there does.
+    """Return the size from which fixed-size samples have at most this error, or nan.
 
     Parameters
     ----------
     error : float
+        The error not to exceed.
     sizes, roots : float64, (n_sizes,)
-        Rising sizes, and the error with each: between them, linear in logarithms.
+        The sizes, rising, and the error of each. The interpolation is linear in logarithms.
+
+    Returns
+    -------
+    float
+        The first size if no error is above `error`; nan if that of the last size is.
     """
-    above = np.flatnonzero(roots > error)
-    if not above.size:
+    larger = np.flatnonzero(roots > error)
+    if not larger.size:
         return float(sizes[0])
-    near = int(above[-1])
-    if near + 1 == roots.size:
+    last = int(larger[-1])
+    if last + 1 == roots.size:
         return float("nan")
-    (more, less), (low, high) = roots[near : near + 2].tolist(), sizes[near : near + 2].tolist()
-    share = math.log(more / error) / math.log(more / less)
+    (root_above, root_below), (low, high) = (
+        roots[last : last + 2].tolist(),
+        sizes[last : last + 2].tolist(),
+    )
+    share = math.log(root_above / error) / math.log(root_above / root_below)
     return float(low ** (1.0 - share) * high**share)
 
 
 def _at_cost(recipe: Recipe, read: Errors, label: str, measure: str, design: str) -> Measured:
-    """Return a growing design's error over that of samples of one size, of as many items."""
+    """Return the error of a growing design divided by that of fixed-size samples of equal cost."""
     sizes = np.array([*fixed(recipe).values()], np.float64)
-    every = [read.squares(label, name, measure) for name in (*fixed(recipe), design)]
+    all_squares = [read.squares(label, name, measure) for name in (*fixed(recipe), design)]
 
     def over(squares: Floats) -> float:
-        beside = interpolated(read.cost[design], sizes, squares[:-1])
-        return root(squares[-1]) / float(np.exp(0.5 * float(beside.mean())))
+        log_fixed = interpolated(read.cost[design], sizes, squares[:-1])
+        return root(squares[-1]) / float(np.exp(0.5 * float(log_fixed.mean())))
 
-    return of_mean(np.stack(every, axis=1), over)
+    return of_mean(np.stack(all_squares, axis=1), over)
 
 
 def _ratio(one: Floats, other: Floats) -> Measured:
@@ -201,14 +227,14 @@ def _logs(squares: Floats) -> Floats:
 
 
 def _of(cells: Cells, part: str, method: str) -> list[Result]:
-    return [found for _, found in select(cells, part=part, method=method)]
+    return [result for _, result in select(cells, part=part, method=method)]
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield errors by design, their parts for each method, growth's worth, and seconds."""
+    """Yield errors by design, biases and deviations by method, equivalent sizes, and times."""
     read = errors(recipe, cells)
     names, labels = [*designs(recipe)], recipe.parameters["estimators"]
-    measures, few = recipe.parameters["measures"], str(recipe.parameters["few"])
+    measures, small = recipe.parameters["measures"], str(recipe.parameters["few"])
     for measure in measures:
         yield views.table(
             f"{measure}: root-mean-square error over exact, geometric mean over "
@@ -216,15 +242,15 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             "estimator",
             labels,
             {name: (name, measure) for name in names},
-            lambda label, at: _text(read, label, *at),
+            lambda label, column: _text(read, label, *column),
         )
-    for place, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         yield views.table(
-            f"{measure} at {few}: bias and standard deviation over exact",
+            f"{measure} at {small}: bias and standard deviation over exact",
             "estimator",
             labels,
-            {method: (i, place) for i, method in enumerate(read.methods)},
-            lambda label, at: _moments(read.found[label, few][:, at[0], at[1]]),
+            {method: (i, index) for i, method in enumerate(read.methods)},
+            lambda label, column: _moments(read.found[label, small][:, column[0], column[1]]),
         )
     yield {
         "caption": "Items a user with which samples of one size keep to the error of growing ones",
@@ -241,15 +267,17 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             for design in growing(recipe)
         ],
     }
-    for method, found in times(recipe, cells).items():
-        seconds = {"scoring": found["scoring"], **found["estimating"]}
+    for method, result in times(recipe, cells).items():
+        seconds = {"scoring": result["scoring"], **result["estimating"]}
         yield views.table(
-            f"{method}: processor seconds; ranking all items takes {found['all']:.3f}. "
-            f"{_how(found)}",
+            f"{method}: processor seconds; ranking all items takes {result['all']:.3f}. "
+            f"{_how(result)}",
             "",
             ["scoring", *labels],
             {name: (seconds, name) for name in names},
-            lambda row, at: f"{at[0][row][at[1]]:.3f}" if at[1] in at[0][row] else "",
+            lambda row, column: (
+                f"{column[0][row][column[1]]:.3f}" if column[1] in column[0][row] else ""
+            ),
         )
 
 
@@ -258,7 +286,7 @@ def _text(read: Errors, label: str, design: str, measure: str) -> str:
 
 
 def _moments(values: Floats) -> str:
-    """Write the bias and the standard deviation of what a method's samples are off by."""
+    """Format the mean and the standard deviation of a method's relative errors."""
     spread = values.std(ddof=1) if values.size > 1 else float("nan")
     return f"{values.mean():+.3f} ± {spread:.3f}"
 
@@ -266,12 +294,12 @@ def _moments(values: Floats) -> str:
 def _needed(recipe: Recipe, read: Errors, label: str, design: str, measure: str) -> str:
     sizes = np.array([*fixed(recipe).values()], np.float64)
     error = read.root(label, design, measure)
-    found = items_for(error, sizes, read.roots(label, fixed(recipe), measure))
-    return f"above {sizes[-1]:.0f}" if np.isnan(found) else f"{found:.0f}"
+    size = items_for(error, sizes, read.roots(label, fixed(recipe), measure))
+    return f"above {sizes[-1]:.0f}" if np.isnan(size) else f"{size:.0f}"
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield errors by size, those of samples that grow beside them, and by seconds."""
+    """Yield errors by sample size, by the mean size of growing samples, and by seconds."""
     read = errors(recipe, cells)
     n_repeats = next(iter(read.found.values())).shape[0]
     means = f"Geometric mean over {', '.join(read.methods)}, of {n_repeats} samples each."
@@ -292,35 +320,35 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
             f"Error of {measure} with samples that grow while the target comes first",
             [
                 _line(
-                    f"{label}, {said}",
+                    f"{label}, {kind}",
                     [float(read.cost[name].mean()) for name in names],
                     read.roots(label, names, measure),
                 )
                 for label in recipe.parameters["grown"]
-                for said, names in kinds.items()
+                for kind, names in kinds.items()
             ],
             f"{_DRAWN}, on average",
             f"{means} Growing samples begin with {first} items; a point for each size at which "
             f"they end: {', '.join(growing(recipe))}.",
         )
-    for method, found in times(recipe, cells).items():
-        yield _by_seconds(recipe, read, method, found)
+    for method, result in times(recipe, cells).items():
+        yield _by_seconds(recipe, read, method, result)
 
 
 def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Figure:
     measure, names = recipe.parameters["judged"], [*fixed(recipe)]
-    own = list(read.methods).index(method)
+    index = list(read.methods).index(method)
 
     def line(label: str) -> views.Row:
-        taken = (found["scoring"][n] + found["estimating"][label][n] for n in names)
-        squares = (read.squares(label, name, measure)[:, own] for name in names)
-        roots = [float(np.sqrt(each.mean())) for each in squares]
-        return _line(label, [max(each, _LEAST) for each in taken], roots)
+        cpu_seconds = (found["scoring"][n] + found["estimating"][label][n] for n in names)
+        squares = (read.squares(label, name, measure)[:, index] for name in names)
+        roots = [float(np.sqrt(value.mean())) for value in squares]
+        return _line(label, [max(value, _LEAST) for value in cpu_seconds], roots)
 
     series = [line(label) for label in recipe.parameters["timed_estimators"]]
-    heights = [y for each in series for y in each["y"]]
-    whole = max(found["all"], _LEAST)
-    series.append(_line("all items: no error", [whole] * 2, [min(heights), max(heights)]))
+    heights = [y for value in series for y in value["y"]]
+    all_seconds = max(found["all"], _LEAST)
+    series.append(_line("all items: no error", [all_seconds] * 2, [min(heights), max(heights)]))
     return _plot(
         f"{method}: error of {measure} against seconds",
         series,
@@ -335,7 +363,7 @@ def _plot(title: str, series: Sequence[views.Row], x_label: str, caption: str) -
 
 
 def _line(label: str, x: Iterable[float], y: Iterable[float]) -> views.Row:
-    return views.curve(label, map(float, x), (round(float(each), 6) for each in y))
+    return views.curve(label, map(float, x), (round(float(value), 6) for value in y))
 
 
 def _how(found: Result) -> str:
@@ -345,4 +373,4 @@ def _how(found: Result) -> str:
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""Seconds differ from run to run; errors do not."""
+"""The study of errors by cost. Times differ between runs; errors do not."""

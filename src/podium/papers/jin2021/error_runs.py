@@ -1,4 +1,4 @@
-"""Designs of samples by name, and the seconds of scoring and estimating under each."""
+"""Sampling designs by name, and the processor times of scoring and estimating with each."""
 
 from __future__ import annotations
 
@@ -16,45 +16,47 @@ from podium.sampled import Estimator, LinearEstimator, SampledRanks, sample_rank
 Size: TypeAlias = "int | tuple[int, ...]"
 
 FACTORS, SHARE = "factors", "share"
-"""How a sample is scored: products of the drawn items' factors, which is measured; or single
-items at the pace of whole lists, which is reckoned."""
+"""The origin of a sample's scoring time: measured with products of the drawn items' factors, or
+computed as a share of the time for all items."""
 
-_TIMES = 3  # of which the shortest counts
+_TIMES = 3  # the number of runs, of which the shortest counts
 
 
 def fixed(recipe: Recipe) -> dict[str, int]:
-    """Return the samples of one size, by name, rising."""
+    """Return the designs of one size by name, in rising order."""
     return {str(size): size for size in recipe.parameters["fixed"]}
 
 
 def growing(recipe: Recipe) -> dict[str, tuple[int, ...]]:
-    """Return the samples that grow while the target comes first, by name, rising."""
-    return {f"{each[0]} to {each[-1]}": tuple(each) for each in recipe.parameters["growing"]}
+    """Return the designs that grow while the target ranks first, by name, in rising order."""
+    return {f"{sizes[0]} to {sizes[-1]}": tuple(sizes) for sizes in recipe.parameters["growing"]}
 
 
 def designs(recipe: Recipe) -> dict[str, Size]:
-    """Return all of them."""
+    """Return all designs by name, those of one size first."""
     return {**fixed(recipe), **growing(recipe)}
 
 
 def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]:
-    """Measure one thread: ranking all items, scoring samples of each design, and estimating."""
+    """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
         model, targets = context.fitted(method), context.held.targets
         scores = model.as_scores()
         kind = FACTORS if isinstance(scores, tuple) else SHARE
-        whole = _least(lambda: model.ranks(targets, exclude_seen=False))
+        all_seconds = _least(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
             samples = context.sample(method, size, 0)
             share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held.n_items
-            scoring[name] = _scoring(scores, targets, size) if kind == FACTORS else whole * share
+            scoring[name] = (
+                _scoring(scores, targets, size) if kind == FACTORS else all_seconds * share
+            )
             for label, estimator, ranks in context.readings(samples):
-                taken = _estimating(estimator, ranks, measures)
-                estimating.setdefault(label, {})[name] = taken
-    return {"kind": kind, "all": whole, "scoring": scoring, "estimating": estimating}
+                estimating_seconds = _estimating(estimator, ranks, measures)
+                estimating.setdefault(label, {})[name] = estimating_seconds
+    return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
 
 
 def _scoring(factors: Any, targets: Any, size: Size) -> float:
@@ -62,21 +64,21 @@ def _scoring(factors: Any, targets: Any, size: Size) -> float:
 
 
 def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> float:
-    """Return the seconds of estimating all measures, as of a second sample of the same design.
+    """Return the time of estimating all measures from a second sample of the same design.
 
-    What estimators keep of a design (CLS its matrix, others where sums are taken) is there by then.
+    The time excludes quantities that estimators cache per design, such as the matrix of CLS.
     """
     if isinstance(estimator, LinearEstimator):
-        return _least(lambda: [estimator.estimate(ranks, each) for each in measures])
+        return _least(lambda: [estimator.estimate(ranks, measure) for measure in measures])
     return _least(lambda: estimates(estimator, ranks, measures))
 
 
 def _least(work: Callable[[], Any]) -> float:
-    """Return the processor seconds of the shortest run, after one in which things are loaded."""
+    """Return the processor seconds of the shortest run, after one run that fills caches."""
     work()
-    found: list[float] = []
-    while len(found) < _TIMES and max(found, default=0.0) < 1.0:
+    times: list[float] = []
+    while len(times) < _TIMES and max(times, default=0.0) < 1.0:
         started = time.process_time()
         work()
-        found.append(time.process_time() - started)
-    return min(found)
+        times.append(time.process_time() - started)
+    return min(times)

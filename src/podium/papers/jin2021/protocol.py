@@ -1,4 +1,4 @@
-"""The data of sampled evaluations: pairs that models learn from, and one held-out item a user."""
+"""The data of sampled evaluations: training pairs, and one held-out item per user."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Held:
     Attributes
     ----------
     train : scipy.sparse.csr_array of float32, (n_users, n_items)
-        Ones, items rising; without the held-out pairs.
+        Ones at the training pairs, with items in rising order.
     target : int64, (n_users,)
         The held-out item of each user.
     """
@@ -49,7 +49,7 @@ class Held:
 
     @cached_property
     def history(self) -> Ints:
-        """How many items each user is learned from: int64, (n_users,)."""
+        """The number of training items of each user: int64, (n_users,)."""
         return np.diff(self.train.indptr).astype(np.int64)
 
     @cached_property
@@ -61,45 +61,49 @@ class Held:
 def read(recipe: Recipe, paths: Mapping[str, Path]) -> Held:
     """Read a recipe's data set and hold out one item of each user.
 
-    ``recipe.parameters["protocol"]`` says how: ``format`` is a name of `FORMATS`; ``users`` (how
-    many are kept, drawn at random; 0 keeps all) and ``least`` (pairs that a user must have) make
-    the data smaller; ``shape`` is how many users, items and pairs there must be then, and [] asks
-    for nothing.
+    ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
+    ``users`` is the number of users to draw at random (0 keeps all), and ``least`` the smallest
+    number of pairs of a user who is kept. ``shape`` contains the expected numbers of users, items
+    and pairs after that; [] disables the check.
 
     Raises
     ------
     DataError
-        For an absent or broken file, or other data than those of the recipe.
+        If a file is absent or malformed, or if the numbers differ from ``shape``.
     """
-    asked: Mapping[str, Any] = recipe.parameters["protocol"]
+    settings: Mapping[str, Any] = recipe.parameters["protocol"]
     (source,) = recipe.data
-    reader = FORMATS[_check.choice(asked["format"], "format", list(FORMATS))]
+    reader = FORMATS[_check.choice(settings["format"], "format", list(FORMATS))]
     pairs, last = reader(paths[source.folder], source)
     pairs, last = _kept(recipe, pairs, last)
-    n_users, n_items = (int(each.max()) + 1 for each in pairs)
-    _refuse_others(paths[source.folder], source, asked["shape"], (n_users, n_items, pairs[0].size))
+    n_users, n_items = (int(codes.max()) + 1 for codes in pairs)
+    _refuse_others(
+        paths[source.folder], source, settings["shape"], (n_users, n_items, pairs[0].size)
+    )
     target = _drawn(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
-    rest = pairs[1] != target[pairs[0]]
-    return Held(_matrix(pairs[0][rest], pairs[1][rest], (n_users, n_items)), target)
+    is_train = pairs[1] != target[pairs[0]]
+    return Held(_matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
 
 
 def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
-    """Return the pairs of the users that stay, numbered from 0, as their items."""
-    asked = recipe.parameters["protocol"]
-    able = np.flatnonzero(np.bincount(pairs[0]) >= max(2, asked["least"]))
-    if 0 < asked["users"] < able.size:
-        drawn = generator(recipe, "users").choice(able, asked["users"], replace=False)
-        able = np.sort(drawn)
-    if not able.size:
-        raise DataError(f"{recipe.data[0].title} has no user with {max(2, asked['least'])} items.")
-    stay = np.isin(pairs[0], able)
-    items, item = np.unique(pairs[1][stay], return_inverse=True)
-    kept = np.searchsorted(able, pairs[0][stay]).astype(np.int64), item.astype(np.int64)
-    return kept, None if last is None else np.searchsorted(items, last[able]).astype(np.int64)
+    """Return the pairs of the selected users, with users and items numbered from 0."""
+    settings = recipe.parameters["protocol"]
+    users = np.flatnonzero(np.bincount(pairs[0]) >= max(2, settings["least"]))
+    if 0 < settings["users"] < users.size:
+        drawn = generator(recipe, "users").choice(users, settings["users"], replace=False)
+        users = np.sort(drawn)
+    if not users.size:
+        raise DataError(
+            f"{recipe.data[0].title} has no user with {max(2, settings['least'])} items."
+        )
+    selected = np.isin(pairs[0], users)
+    items, item = np.unique(pairs[1][selected], return_inverse=True)
+    subset = np.searchsorted(users, pairs[0][selected]).astype(np.int64), item.astype(np.int64)
+    return subset, None if last is None else np.searchsorted(items, last[users]).astype(np.int64)
 
 
 def _drawn(recipe: Recipe, item: Ints, sizes: Ints) -> Ints:
-    """Draw one item of each user; pairs are in order of users."""
+    """Draw one item of each user; the pairs are sorted by user."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     return item[starts + generator(recipe, "held-out").integers(sizes)]
 
@@ -108,12 +112,12 @@ def _refuse_others(
     place: Path, source: DataSet, wanted: Sequence[int], found: tuple[int, int, int]
 ) -> None:
     if wanted and tuple(wanted) != found:
-        expected, got = (
+        expected, actual = (
             f"{users:,} users, {items:,} items and {pairs:,} pairs"
             for users, items, pairs in (wanted, found)
         )
         raise DataError(
-            f"{place} holds {got}, not the {expected} of {source.title}. Get it again from "
+            f"{place} holds {actual}, not the {expected} of {source.title}. Get it again from "
             f"{source.url}"
         )
 
@@ -123,25 +127,25 @@ def _matrix(user: Ints, item: Ints, shape: tuple[int, int]) -> sparse.csr_array[
 
 
 def _numbered(user: Any, item: Any) -> Pairs:
-    """Return numbers from 0 in rising order of ids, each pair once, in order of users."""
+    """Return unique pairs sorted by user, with users and items numbered from 0 by rising id."""
     users = np.unique(np.asarray(user), return_inverse=True)[1]
     items = np.unique(np.asarray(item), return_inverse=True)[1]
     width = int(items.max()) + 1
-    both = np.unique(users.astype(np.int64) * width + items)
-    return both // width, both % width
+    codes = np.unique(users.astype(np.int64) * width + items)
+    return codes // width, codes % width
 
 
 def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
-    """Read MovieLens 1M: the held-out item is each user's last, as the NCF test file has it.
+    """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
 
-    Files are the publisher's (ratings.dat; of equal times the greater item id is the last), those
-    of NCF (ml-1m.train.rating, ml-1m.test.rating), or pairs.csv with ncf_test.csv.
+    The files are the publisher's ratings.dat (among equal times, the largest item id is the
+    last), those of NCF (ml-1m.train.rating, ml-1m.test.rating), or pairs.csv with ncf_test.csv.
     """
     files = members(place, source.title, source.url)
-    learned = pick(files, ["ml-1m.train.rating"])
-    if learned is not None:
+    train = pick(files, ["ml-1m.train.rating"])
+    if train is not None:
         test = required(files, ["ml-1m.test.rating"], place, source.url)
-        return _joined(_columns(learned, b"\t"), _columns(test, b"\t"))
+        return _joined(_columns(train, b"\t"), _columns(test, b"\t"))
     pairs = pick(files, ["pairs.csv"])
     if pairs is None:
         return _last(place)
@@ -151,7 +155,7 @@ def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
 
 def _joined(some: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
     """Return all pairs numbered, and the item of each user's test pair."""
-    user, item = (np.concatenate(each) for each in zip(some, test, strict=True))
+    user, item = (np.concatenate(columns) for columns in zip(some, test, strict=True))
     target = np.zeros(np.unique(user).size, np.int64)
     if np.unique(test[0]).size != target.size or test[0].size != target.size:
         raise DataError(
@@ -165,7 +169,7 @@ def _joined(some: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
 def _last(place: Path) -> tuple[Pairs, Ints]:
     ratings = data.movielens(place, "1m")
     user, item, time = (
-        np.asarray(each) for each in (ratings.user, ratings.item, ratings.timestamp)
+        np.asarray(column) for column in (ratings.user, ratings.item, ratings.timestamp)
     )
     order = np.lexsort((item, time, user))
     ends = np.concatenate([np.flatnonzero(np.diff(user[order])), [user.size - 1]])
@@ -173,20 +177,20 @@ def _last(place: Path) -> tuple[Pairs, Ints]:
 
 
 def _splits(*names: str, lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:
-    """Return a reader of the union of files, repeated pairs dropped."""
+    """Return a reader of the union of files, without repeated pairs."""
 
     def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
         files = members(place, source.title, source.url)
-        found = [required(files, [name], place, source.url) for name in names]
-        parts = [_lists(file) if lists else _columns(file, b" ") for file in found]
-        user, item = (np.concatenate(each) for each in zip(*parts, strict=True))
+        matches = [required(files, [name], place, source.url) for name in names]
+        parts = [_lists(file) if lists else _columns(file, b" ") for file in matches]
+        user, item = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return _numbered(user, item), None
 
     return pairs
 
 
 def _columns(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
-    """Read the first two columns of lines."""
+    """Return the integers in the first two columns of a file."""
 
     def pair(line: bytes) -> tuple[int, int]:
         user, item, *_ = line.split(delimiter)
@@ -201,14 +205,14 @@ def _integers(line: bytes) -> Ints:
 
 
 def _lists(file: Member) -> Pairs:
-    """Read lines of a user and the user's items; a user may have none."""
+    """Read lines with a user and the user's items, of which there may be none."""
     rows = _read_lines(file, _integers)
     sizes = [row.size - 1 for row in rows]
     return np.repeat([int(row[0]) for row in rows], sizes), np.concatenate([r[1:] for r in rows])
 
 
 def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
-    """Read users.dat: line n has the number of items of user n, and the items."""
+    """Read users.dat: line n contains the number of items of user n, and the items."""
     files = members(place, source.title, source.url)
     file = required(files, ["users.dat"], place, source.url)
     rows = _read_lines(file, _integers)
@@ -220,7 +224,7 @@ def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
 
 
 def _read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
-    """Parse the lines that have something in them."""
+    """Parse the lines that are not blank, after the first `skip` of them."""
     try:
         with file.open() as stream:
             lines = [line for line in stream.read().splitlines() if line.strip()]
@@ -237,7 +241,7 @@ def _broken(file: Member, why: object) -> DataError:
 
 
 def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
-    """Read any table of users and items, or the one table in a folder."""
+    """Read a table of users and items, or the only table in a folder."""
     files = members(place, source.title, source.url)
     if len(files) != 1:
         raise DataError(
@@ -255,4 +259,4 @@ FORMATS: dict[str, Callable[[Path, DataSet], tuple[Pairs, Ints | None]]] = {
     "lists": _splits("train.txt", "test.txt", lists=True),
     "table": _table,
 }
-"""Readers by name: pairs in order of users, and the held-out item of each user or None."""
+"""Readers by name; they return pairs sorted by user, and the users' held-out items or None."""

@@ -1,4 +1,4 @@
-"""Measures of sampled evaluations, estimated by every estimator over many repeats, beside exact."""
+"""Measures estimated by every estimator in repeated sampled evaluations, with exact values."""
 
 from __future__ import annotations
 
@@ -22,47 +22,51 @@ from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Result, Study, key, parts, seed_of
 from podium.report import Figure, Table
 
-_DIGITS = 7  # of an estimate that is kept
-_WORST = "CLS"  # whose errors would squeeze those of all others
+_DIGITS = 7  # significant digits of stored estimates
+_WORST = "CLS"  # left out of the plot of errors, where it would compress the scale
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
-    """Yield the keys: each method with blocks of repeats, since its fit is what takes time."""
-    repeats, most = recipe.repeats or 1, recipe.parameters["block"]
+    """Yield the keys: blocks of repeats of each method, because most of the time is its fit."""
+    repeats, block_size = recipe.repeats or 1, recipe.parameters["block"]
     for name in recipe.parameters["methods"]:
-        for first in range(0, repeats, most):
-            yield key(method=name, first=first, n=min(most, repeats - first))
+        for first in range(0, repeats, block_size):
+            yield key(method=name, first=first, n=min(block_size, repeats - first))
 
 
 def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
-    """Rank the held-out items of one method exactly, then repeat the sampled evaluation."""
-    asked, given = parts(cell), recipe.parameters
-    name, first = asked["method"], int(asked["first"])
+    """Compute the exact ranks of one method, then repeat the sampled evaluation."""
+    key_parts, parameters = parts(cell), recipe.parameters
+    name, first = key_parts["method"], int(key_parts["first"])
     exact = context.exact(name)
-    found: dict[str, list[list[float]]] = {}
-    for repeat in range(first, first + int(asked["n"])):
+    rows_by_label: dict[str, list[list[float]]] = {}
+    for repeat in range(first, first + int(key_parts["n"])):
         seed = seed_of(recipe, f"sample {name}", repeat)
-        samples = context.drawn(name, given["n_negatives"], seed)
+        samples = context.drawn(name, parameters["n_negatives"], seed)
         for label, estimator, ranks in context.readings(samples):
-            found.setdefault(label, []).append(estimates(estimator, ranks, given["measures"]))
+            rows_by_label.setdefault(label, []).append(
+                estimates(estimator, ranks, parameters["measures"])
+            )
     return {
         "users": context.held.n_users,
         "items": context.held.n_items,
-        "exact": {measure: exact.expect(measure) for measure in given["measures"]},
-        "estimates": {label: _columns(values) for label, values in found.items()},
+        "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
+        "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
     }
 
 
 def _columns(values: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return a row of repeats for each measure, short enough to keep."""
-    return [[float(f"{each:.{_DIGITS}g}") for each in row] for row in zip(*values, strict=True)]
+    """Return a row of repeats for each measure, with few digits."""
+    return [
+        [float(f"{estimate:.{_DIGITS}g}") for estimate in row] for row in zip(*values, strict=True)
+    ]
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield the ratios by method for each measure, and the errors by estimator."""
+    """Yield a plot of the ratios by method for each measure, and one of the errors."""
     values = Values.of(recipe, cells)
-    shown = [*recipe.parameters["papers"], *recipe.parameters["own"]]
-    plotted = [name for name in shown if name not in recipe.parameters["not_plotted"]]
+    names = [*recipe.parameters["papers"], *recipe.parameters["own"]]
+    plotted = [name for name in names if name not in recipe.parameters["not_plotted"]]
     for measure in values.measures:
         yield _ratios(recipe, values, plotted, measure)
     yield _errors(recipe, values, [name for name in plotted if name != _WORST])
@@ -74,10 +78,10 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
     left_out = f" {' and '.join(hidden)}: see the tables, far to the right." if hidden else ""
 
     def spread(name: str, i: int) -> views.Row:
-        place = (i, values.estimators.index(name), k, 0)
-        mean, sd = moments.mean[place], moments.sd[place]
-        known = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
-        return {**views.bare(name, mean), **known}
+        index = (i, values.estimators.index(name), k, 0)
+        mean, sd = moments.mean[index], moments.sd[index]
+        ends = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
+        return {**views.bare(name, mean), **ends}
 
     return {
         "kind": "grouped_intervals",
@@ -102,7 +106,7 @@ def _errors(recipe: Recipe, values: Values, shown: Sequence[str]) -> Figure:
     papers, printed = recipe.parameters["papers"], paper_moments(recipe)
 
     def rows(k: int) -> Iterator[views.Row]:
-        """Yield a row for each estimator, the paper's below ours."""
+        """Yield a row for each estimator, with the paper's value below."""
         for name in shown:
             yield _range(name, error[:, values.estimators.index(name), k])
             if printed is not None and name in papers:
@@ -124,7 +128,7 @@ def _range(label: str, errors: Floats) -> views.Row:
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield levels by measure with the paper's, ratios, and errors of all estimators."""
+    """Yield levels and ratios by measure, with the paper's, and the errors of all estimators."""
     values = Values.of(recipe, cells)
     mean = values.moments.mean
     right = ["left", *["right"] * len(values.methods)]
@@ -151,12 +155,12 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
 
 def _level_rows(recipe: Recipe, values: Values, k: int) -> Iterator[Sequence[Any]]:
-    """Yield a row for exact and each estimator, the paper's below ours."""
-    yield ["exact", *(f"{UNIT * each:.2f}" for each in values.exact[:, k])]
+    """Yield a row for the exact values and each estimator, with the paper's row below."""
+    yield ["exact", *(f"{UNIT * value:.2f}" for value in values.exact[:, k])]
     yield from _printed_row(recipe, values, "exact", k)
     for j, name in enumerate(values.estimators):
         scale = UNIT * values.exact[:, k]
-        mean, sd = (scale * each[:, j, k, 0] for each in (values.moments.mean, values.moments.sd))
+        mean, sd = (scale * value[:, j, k, 0] for value in (values.moments.mean, values.moments.sd))
         yield [name, *(f"{m:.2f} ± {s:.2f}" for m, s in zip(mean, sd, strict=True))]
         yield from _printed_row(recipe, values, name, k)
 
@@ -177,16 +181,16 @@ def _printed_row(recipe: Recipe, values: Values, name: str, k: int) -> Iterator[
 
 
 def _error_table(recipe: Recipe, values: Values) -> Table:
-    together = values.moments.of_methods(values.rows(recipe.parameters["compared"]))
+    moments = values.moments.of_methods(values.rows(recipe.parameters["compared"]))
     kinds = {
-        "error": together.of_all[..., 0],
-        "largest": together.largest[..., 0],
-        "bias": np.abs(together.mean[..., 0] - 1.0).mean(axis=0),
+        "error": moments.of_all[..., 0],
+        "largest": moments.largest[..., 0],
+        "bias": np.abs(moments.mean[..., 0] - 1.0).mean(axis=0),
     }
     columns = {
-        f"{head} {measure}": found[:, k]
+        f"{head} {measure}": values_of_kind[:, k]
         for k, measure in enumerate(values.measures)
-        for head, found in kinds.items()
+        for head, values_of_kind in kinds.items()
     }
     return views.table(
         "Relative error over the compared methods: geometric mean and largest of the root mean "
@@ -199,4 +203,4 @@ def _error_table(recipe: Recipe, values: Values) -> Table:
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""Means, spreads and errors of every estimator for every method."""
+"""The study of means, standard deviations and errors of every estimator for every method."""

@@ -1,4 +1,4 @@
-"""What repeats of sampled evaluations gave, as arrays, with jackknife errors of what follows."""
+"""The results of repeated sampled evaluations as arrays, and figures with jackknife errors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from podium.papers.study import Cells, Figures, Measured
 from podium.papers.views import select
 
 UNIT = 1e3
-"""Levels are told in thousandths, as the paper prints them."""
+"""The factor of levels in tables: the paper prints them in thousandths."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Estimates, exact values, and the former over the latter.
+    """Estimates, exact values, and their ratios.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Values:
     exact : float64, (n_methods, n_measures)
     estimates : float64, (n_methods, n_estimators, n_measures, n_repeats)
     ratios : float64, (n_methods, n_estimators, n_measures, n_repeats)
-        Estimate over exact; nan where the exact value is 0.
+        The estimate divided by the exact value; nan if the exact value is 0.
     users, items : int
     """
 
@@ -45,23 +45,23 @@ class Values:
 
     @classmethod
     def of(cls, recipe: Recipe, cells: Cells) -> Values:
-        """Join the blocks of every method."""
+        """Concatenate the blocks of every method."""
         methods = [*recipe.parameters["methods"]]
         estimators = [*recipe.parameters["estimators"]]
         measures = [*recipe.parameters["measures"]]
-        done = [[block for _, block in select(cells, method=name)] for name in methods]
-        exact = np.array([[blocks[0]["exact"][m] for m in measures] for blocks in done])
+        blocks_by_method = [[block for _, block in select(cells, method=name)] for name in methods]
+        exact = np.array([[blocks[0]["exact"][m] for m in measures] for blocks in blocks_by_method])
         estimates = np.array(
             [
                 [np.hstack([block["estimates"][name] for block in blocks]) for name in estimators]
-                for blocks in done
+                for blocks in blocks_by_method
             ]
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(
                 exact[:, None, :, None] > 0, estimates / exact[:, None, :, None], math.nan
             )
-        users, items = (done[0][0][name] for name in ("users", "items"))
+        users, items = (blocks_by_method[0][0][name] for name in ("users", "items"))
         return cls(methods, estimators, measures, exact, estimates, ratios, users, items)
 
     @cached_property
@@ -74,19 +74,19 @@ class Values:
         return self.ratios.shape[-1]
 
     def rows(self, names: Sequence[str]) -> list[int]:
-        """Return the places of methods."""
+        """Return the positions of methods in `methods`."""
         return [self.methods.index(name) for name in names]
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of ratios over repeats: all of them, then without each in turn.
+    """Moments of ratios over repeats: over all repeats, then without each of them.
 
     Attributes
     ----------
     mean, sd, error : float64, (n_methods, n_estimators, n_measures, 1 + n_repeats)
-        Mean estimate over exact, its standard deviation, and the root mean square of what it is
-        off by, over exact too.
+        The mean of estimate / exact, its standard deviation, and the root-mean-square of its
+        difference from 1.
     """
 
     mean: Floats
@@ -95,7 +95,7 @@ class Moments:
 
     @classmethod
     def of(cls, ratios: Floats) -> Moments:
-        """Take the moments of the last axis, which is replaced by what is left out."""
+        """Compute the moments over the last axis, of all repeats and without each of them."""
         mean = _left_out(ratios)
         n = ratios.shape[-1]
         counts = np.array([n, *[max(n - 1, 1)] * n], np.float64)
@@ -106,45 +106,45 @@ class Moments:
 
     @classmethod
     def printed(cls, mean: Floats, sd: Floats) -> Moments:
-        """Return the moments that a paper prints, over exact; no repeat can be left out."""
+        """Return the moments of printed ratios, without those that leave out a repeat."""
         error = np.sqrt((mean - 1.0) ** 2 + sd**2)
         return cls(mean[..., None], sd[..., None], error[..., None])
 
     def of_methods(self, rows: Sequence[int]) -> Moments:
-        """Return the moments of some methods alone."""
+        """Return the moments of a selection of methods."""
         return Moments(self.mean[rows], self.sd[rows], self.error[rows])
 
     @cached_property
     def of_all(self) -> Floats:
-        """Geometric mean of the errors over methods: (n_estimators, n_measures, 1 + n_repeats)."""
+        """The geometric mean of errors over methods: (n_estimators, n_measures, 1 + n_repeats)."""
         return geometric_mean(self.error)
 
     @cached_property
     def largest(self) -> Floats:
-        """Largest error of any method: (n_estimators, n_measures, 1 + n_repeats)."""
+        """The largest error over methods: (n_estimators, n_measures, 1 + n_repeats)."""
         return self.error.max(axis=0)
 
     @cached_property
     def bias(self) -> Floats:
-        """Mean distance from 1 of the mean ratio: (n_estimators, 1 + n_repeats)."""
+        """The mean distance of the mean ratio from 1: (n_estimators, 1 + n_repeats)."""
         return np.abs(self.mean - 1.0).mean(axis=(0, 2))
 
 
 def jackknife(found: Floats) -> Measured:
-    """Return a statistic of all repeats, and its error from those without each: (1 + n,)."""
+    """Return a statistic over all repeats and its jackknife error, from an array of (1 + n,)."""
     n = found.size - 1
     if n < 2:
         return Measured(float(found[0]), n=max(n, 1))
-    around = found[1:] - found[1:].mean()
-    return Measured(float(found[0]), math.sqrt((n - 1) / n * float(around @ around)), n)
+    deviations = found[1:] - found[1:].mean()
+    return Measured(float(found[0]), math.sqrt((n - 1) / n * float(deviations @ deviations)), n)
 
 
 def _left_out(values: Floats) -> Floats:
-    """Return the mean over the last axis, then the means without each of its values."""
+    """Return the mean over the last axis, followed by the means without each of its values."""
     n = values.shape[-1]
     total = values.sum(axis=-1, keepdims=True)
-    others = (total - values) / (n - 1) if n > 1 else np.full_like(values, math.nan)
-    return np.concatenate([total / n, others], axis=-1)
+    remaining_means = (total - values) / (n - 1) if n > 1 else np.full_like(values, math.nan)
+    return np.concatenate([total / n, remaining_means], axis=-1)
 
 
 def geometric_mean(values: Floats) -> Floats:
@@ -153,77 +153,77 @@ def geometric_mean(values: Floats) -> Floats:
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return exact values, ratios by method, and the figures of all compared methods together."""
+    """Return exact values, ratios by method, and the figures over all compared methods."""
     values = Values.of(recipe, cells)
-    papers, own = recipe.parameters["papers"], recipe.parameters["own"]
-    found: dict[str, Measured] = {}
+    papers, own_names = recipe.parameters["papers"], recipe.parameters["own"]
+    figures: dict[str, Measured] = {}
     for i, method in enumerate(values.methods):
         for k, measure in enumerate(values.measures):
             exact = Measured(UNIT * values.exact[i, k], n=values.users)
-            found[f"{method} {measure}: exact"] = exact
-            for name in (*papers, *own):
+            figures[f"{method} {measure}: exact"] = exact
+            for name in (*papers, *own_names):
                 ratio = values.moments.mean[i, values.estimators.index(name), k]
-                found[f"{method} {measure}: {name} / exact"] = jackknife(ratio)
+                figures[f"{method} {measure}: {name} / exact"] = jackknife(ratio)
     rows = values.rows(recipe.parameters["compared"])
-    together = values.moments.of_methods(rows)
-    found |= of_all([*papers, *own], values.estimators, values.measures, together)
-    found |= of_the_papers(papers, values.estimators, values.exact[rows], together)
+    moments = values.moments.of_methods(rows)
+    figures |= of_all([*papers, *own_names], values.estimators, values.measures, moments)
+    figures |= of_the_papers(papers, values.estimators, values.exact[rows], moments)
     columns = [values.estimators.index(name) for name in papers]
-    for name in own:
+    for name in own_names:
         j = values.estimators.index(name)
         for k, measure in enumerate(values.measures):
-            for label, error in (("error", together.of_all), ("largest error", together.largest)):
+            for label, error in (("error", moments.of_all), ("largest error", moments.largest)):
                 ratio = error[j, k] / error[columns, k].min(axis=0)
-                found[f"{name} / best of the paper's: {label}, {measure}"] = jackknife(ratio)
-    return found
+                figures[f"{name} / best of the paper's: {label}, {measure}"] = jackknife(ratio)
+    return figures
 
 
 def of_all(
     shown: Sequence[str], estimators: Sequence[str], measures: Sequence[str], moments: Moments
 ) -> dict[str, Measured]:
-    """Return each estimator's error by measure, its largest, and its bias."""
-    found: dict[str, Measured] = {}
+    """Return the error and the largest error of each estimator by measure, and its bias."""
+    figures: dict[str, Measured] = {}
     for name in shown:
         j = estimators.index(name)
         for k, measure in enumerate(measures):
-            found[f"{name}: error, {measure}"] = jackknife(moments.of_all[j, k])
-            found[f"{name}: largest error, {measure}"] = jackknife(moments.largest[j, k])
-        found[f"{name}: bias"] = jackknife(moments.bias[j])
-    return found
+            figures[f"{name}: error, {measure}"] = jackknife(moments.of_all[j, k])
+            figures[f"{name}: largest error, {measure}"] = jackknife(moments.largest[j, k])
+        figures[f"{name}: bias"] = jackknife(moments.bias[j])
+    return figures
 
 
 def of_the_papers(
     papers: Sequence[str], estimators: Sequence[str], exact: Floats, moments: Moments
 ) -> dict[str, Measured]:
-    """Return how the paper's estimators compare with each other: in bias, order and spread."""
+    """Return comparisons of the paper's estimators in bias, order of methods and spread."""
     columns = [estimators.index(name) for name in papers]
     best = _least_biased(moments.mean[..., 0][:, columns])
-    found: dict[str, Measured] = {}
-    for place, (name, j) in enumerate(zip(papers, columns, strict=True)):
-        found[f"{name}: rows with least or second least bias"] = Measured(float(best[place]))
+    figures: dict[str, Measured] = {}
+    for i, (name, j) in enumerate(zip(papers, columns, strict=True)):
+        figures[f"{name}: rows with least or second least bias"] = Measured(float(best[i]))
         ordered = _in_order(exact, exact * moments.mean[:, j, :, 0])
-        found[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
-    narrow = moments.sd[:, estimators.index("BV(0.01)")]
+        figures[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
+    reference_sd = moments.sd[:, estimators.index("BV(0.01)")]
     for name in ("MLE", "WMLE", "MES"):
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = moments.sd[:, estimators.index(name)] / narrow
+            ratio = moments.sd[:, estimators.index(name)] / reference_sd
         spread = geometric_mean(ratio.reshape(-1, ratio.shape[-1]))
-        found[f"{name} / BV(0.01): spread"] = jackknife(spread)
+        figures[f"{name} / BV(0.01): spread"] = jackknife(spread)
     others = [estimators.index(name) for name in papers if name not in ("CLS", "WMLE")]
-    more = moments.bias[estimators.index("CLS")] - moments.bias[others].max(axis=0)
-    found["CLS − the worst of BV, MLE and MES: bias"] = jackknife(more)
-    return found
+    excess = moments.bias[estimators.index("CLS")] - moments.bias[others].max(axis=0)
+    figures["CLS − the worst of BV, MLE and MES: bias"] = jackknife(excess)
+    return figures
 
 
 def _least_biased(means: Floats) -> NDArray[np.int64]:
-    """Return in how many rows of method and measure each estimator is one of the best two."""
-    off = np.abs(means - 1.0)
-    places = np.argsort(np.argsort(off, axis=1, kind="stable"), axis=1)
-    return (places < 2).sum(axis=(0, 2))
+    """Count for each estimator the rows in which its bias is one of the two smallest."""
+    bias = np.abs(means - 1.0)
+    bias_ranks = np.argsort(np.argsort(bias, axis=1, kind="stable"), axis=1)
+    return (bias_ranks < 2).sum(axis=(0, 2))
 
 
 def _in_order(exact: Floats, estimates: Floats) -> int:
-    """Return how many pairs of methods estimates put in the exact order, over all measures."""
+    """Return the number of pairs of methods that estimates order correctly, over all measures."""
     return sum(
         int(((exact[i] - exact[j]) * (estimates[i] - estimates[j]) > 0).sum())
         for i, j in combinations(range(len(exact)), 2)
@@ -231,9 +231,10 @@ def _in_order(exact: Floats, estimates: Floats) -> int:
 
 
 def paper_values(recipe: Recipe) -> Mapping[str, Floats] | None:
-    """Return what the paper prints, in thousandths, or None: "mean" and "sd" by name.
+    """Return the paper's values "mean" and "sd" by name, in thousandths, or None.
 
-    Both are float64, (n_methods, 1 + n_estimators, n_measures): exact first, then `papers`.
+    Both are float64, (n_methods, 1 + n_estimators, n_measures). The first column contains the
+    exact values, followed by the estimators in `papers`.
     """
     table = recipe.parameters.get("paper")
     if table is None:
@@ -250,10 +251,10 @@ def paper_values(recipe: Recipe) -> Mapping[str, Floats] | None:
 
 
 def paper_moments(recipe: Recipe) -> tuple[Floats, Moments] | None:
-    """Return the paper's exact values and its moments over them."""
+    """Return the paper's exact values, and the moments of its ratios to them."""
     printed = paper_values(recipe)
     if printed is None:
         return None
     exact = printed["mean"][:, :1]
-    over = printed["mean"][:, 1:] / exact, printed["sd"][:, 1:] / exact
-    return exact[:, 0] / UNIT, Moments.printed(*over)
+    ratios = printed["mean"][:, 1:] / exact, printed["sd"][:, 1:] / exact
+    return exact[:, 0] / UNIT, Moments.printed(*ratios)

@@ -1,4 +1,4 @@
-"""How often each estimator finds the best method: the counts, and differences between them."""
+"""Counts of how often each estimator finds the best method, and differences between them."""
 
 from __future__ import annotations
 
@@ -14,38 +14,41 @@ from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Study
 from podium.report import Figure, Table
 
-_RUNS = 100  # that counts are told of, as the paper's
+_RUNS = 100  # the number of runs to which counts are scaled, as in the paper
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return counts by estimator and measure, of 100 runs, and differences of estimators."""
+    """Return the counts in 100 runs by estimator and measure, and differences of estimators."""
     values = Values.of(recipe, cells)
-    right = wins(recipe, values)
-    found: dict[str, Measured] = {}
+    is_correct = wins(recipe, values)
+    figures: dict[str, Measured] = {}
     for j, name in enumerate(values.estimators):
         for k, measure in enumerate(values.measures):
-            found[f"{name}: {measure}"] = _count(right[j, k])
-        found[f"{name}: all measures"] = _count(right[j].mean(axis=0))
+            figures[f"{name}: {measure}"] = _count(is_correct[j, k])
+        figures[f"{name}: all measures"] = _count(is_correct[j].mean(axis=0))
     for one, other in recipe.parameters["differences"]:
-        first, second = (right[values.estimators.index(name)] for name in (one, other))
-        found[f"{one} − {other}: all measures"] = _count((first - second).mean(axis=0))
+        first, second = (is_correct[values.estimators.index(name)] for name in (one, other))
+        figures[f"{one} − {other}: all measures"] = _count((first - second).mean(axis=0))
     highest = values.exact[values.rows(recipe.parameters["compared"])].max(axis=0)
     for k, measure in enumerate(values.measures):
         label = f"best by exact {measure} is {_best(recipe, values, k)}"
-        found[label] = Measured(float(highest[k]) * UNIT, n=values.users)
-    return found
+        figures[label] = Measured(float(highest[k]) * UNIT, n=values.users)
+    return figures
 
 
 def wins(recipe: Recipe, values: Values) -> Floats:
-    """Return 1 where an estimator found the best of the compared methods, else 0.
+    """Return 1 where an estimator finds the best of the compared methods, else 0.
 
-    float64, (n_estimators, n_measures, n_repeats). A draw is not won.
+    Returns
+    -------
+    float64, (n_estimators, n_measures, n_repeats)
+        0 also if another method has the same estimate as the best one.
     """
     rows = values.rows(recipe.parameters["compared"])
     estimates = values.estimates[rows]
     best = np.argmax(values.exact[rows], axis=0)
-    won = np.take_along_axis(estimates, best[None, None, :, None], axis=0)[0]
-    others = (estimates >= won).sum(axis=0) - 1
+    best_estimates = np.take_along_axis(estimates, best[None, None, :, None], axis=0)[0]
+    others = (estimates >= best_estimates).sum(axis=0) - 1
     return (others == 0).astype(np.float64)
 
 
@@ -55,14 +58,14 @@ def _best(recipe: Recipe, values: Values, k: int) -> str:
 
 
 def _count(shares: Floats) -> Measured:
-    """Return the mean over repeats as a count of 100, with its standard error."""
+    """Return the mean over repeats as a count in 100 runs, with its standard error."""
     n = shares.size
     error = float(shares.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
     return Measured(_RUNS * float(shares.mean()), _RUNS * error, n)
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield the counts of every estimator at a cutoff of 10, the paper's below ours."""
+    """Yield a plot of the counts of every estimator at a cutoff of 10, with the paper's below."""
     values = Values.of(recipe, cells)
 
     def rows(measure: str) -> Iterator[views.Row]:
@@ -83,7 +86,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 
 
 def _row(label: str, found: Measured) -> views.Row:
-    """Return a count with its interval, between none and all."""
+    """Return a count with its interval, clipped to [0, 100]."""
     if not np.isfinite(found.std_error):
         return views.bare(label, found.value)
     row = views.row(label, found)
@@ -91,7 +94,7 @@ def _row(label: str, found: Measured) -> views.Row:
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the paper's table with both counts, and exact values of the methods."""
+    """Yield the paper's table with both counts, and the exact values of the methods."""
     values = Values.of(recipe, cells)
 
     def count(measure: str, name: str) -> str:
@@ -116,4 +119,4 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""The repeats of `tables`, and how often the method that an estimator finds best is the best."""
+"""The study that counts in the repeats of `tables` how often an estimator finds the best method."""

@@ -1,1 +1,1 @@
-"""RoBiRank: the loss from features on LETOR, and factors on MovieLens-1M and at scale."""
+"""RoBiRank: the loss with features on LETOR, and the factorization on MovieLens-1M and at scale."""

@@ -1,4 +1,4 @@
-"""RoBiRank on LETOR: the loss from features against all others that podium has, on five folds.
+"""RoBiRank on LETOR: comparison with podium's other losses with features, on five folds.
 
 To add a method, add its line to METHODS, and its name to the recipe.
 """
@@ -43,17 +43,17 @@ from podium.papers.study import (
 from podium.papers.xia2009.letor import Context, prepare, rankboost
 from podium.report import Figure, Table
 
-K = 10  # of what reads a cutoff: that of the measure that all are chosen by
+K = 10  # the cutoff of losses that have one, equal to that of the validation measure
 
 FORM, PLAIN, OTHER = "a form of it", "binary, robust", "another's"
-"""Whose a method is: RoBiRank and its ablations, its poster's first column, or a rival."""
+"""The kinds of methods: RoBiRank and its forms, the poster's binary losses, and all others."""
 
 ROBIRANK = "RoBiRank"
 TYPE_2, IDENTITY = "RoBiRank, type II", "RoBiRank, no rho"
 
 
 def _baseline(make: Callable[..., Any]) -> Candidates:
-    """Fit a baseline that is tuned by its C alone."""
+    """Return the candidates of a baseline, whose only tuned options are in the "baselines" grid."""
 
     def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
         for options in product(parameters["baselines"]["grid"]):
@@ -65,7 +65,7 @@ def _baseline(make: Callable[..., Any]) -> Candidates:
 
 
 def _select(k: int, *, random_state: int, **options: Any) -> SelectPAp:
-    del random_state  # nothing is drawn
+    del random_state  # this method draws nothing
     return SelectPAp(k, **options)
 
 
@@ -134,11 +134,11 @@ ABOVE = "others that RoBiRank is above"
 BELOW = "others that RoBiRank is below"
 SHOWN = ", the interval without 0"
 
-_LINES = 6  # what one figure can still tell apart
+_LINES = 6  # the number of lines that one figure can show
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
-    """Yield the keys: by method the folds. Nothing repeats: no method draws orders of ties."""
+    """Yield the keys: the folds by method. There are no repeats, since no method draws ties."""
     for data in recipe.parameters["collections"]:
         for name in methods(recipe, METHODS):
             for fold in FOLDS:
@@ -147,104 +147,107 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
     """Tune a method on a fold's validation queries and test it."""
-    asked = parts(cell)
-    fold = int(asked["fold"])
-    found, start = context[asked["data"]][fold - 1], seed_of(recipe, "fold", fold)
-    return tuned(METHODS[asked["method"]], found, recipe.parameters, start)
+    key_parts = parts(cell)
+    fold = int(key_parts["fold"])
+    fold_parts, seed = context[key_parts["data"]][fold - 1], seed_of(recipe, "fold", fold)
+    return tuned(METHODS[key_parts["method"]], fold_parts, recipe.parameters, seed)
 
 
 def values_of(recipe: Recipe, cells: Cells) -> Values:
-    """Return the values of the recipe's one collection."""
+    """Return the values of the recipe's only collection."""
     (data,) = recipe.parameters["collections"]
     return Values(recipe, cells, data, METHODS)
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return what RoBiRank is above each other, where that leaves it, and each method's means.
+    """Return means by method, RoBiRank's differences, and counts of rivals below and above it.
 
-    At the cutoffs that are shown; the table has all of them.
+    The figures contain the measures in "shown"; the table contains all of them.
     """
-    found: dict[str, Measured] = {}
-    values, shown = values_of(recipe, cells), recipe.parameters["shown"]
-    for measure in shown:
+    figures: dict[str, Measured] = {}
+    values, shown_measures = values_of(recipe, cells), recipe.parameters["shown"]
+    for measure in shown_measures:
         for name in recipe.parameters["methods"]:
-            found[f"{name} {measure}"] = values.level(name, measure)
-    kept = (*(f" {measure}" for measure in shown), OVER_MEASURES)
+            figures[f"{name} {measure}"] = values.level(name, measure)
+    shown_ends = (*(f" {measure}" for measure in shown_measures), OVER_MEASURES)
     for other in compared(recipe):
         gaps = values.differences(ROBIRANK, other)
-        found |= {label: gap for label, gap in gaps.items() if label.endswith(kept)}
-    for measure in shown:
-        found |= _standing(recipe, found, measure)
-    return found
+        figures |= {label: gap for label, gap in gaps.items() if label.endswith(shown_ends)}
+    for measure in shown_measures:
+        figures |= _standing(recipe, figures, measure)
+    return figures
 
 
 def compared(recipe: Recipe) -> list[str]:
-    """Return what RoBiRank is compared with: every other method."""
+    """Return the methods that RoBiRank is compared with: all others."""
     return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
 
 
 def rivals(recipe: Recipe) -> list[str]:
-    """Return the methods that are neither forms of RoBiRank nor its poster's."""
+    """Return the methods that are neither forms of RoBiRank nor binary losses of its poster."""
     return [name for name in recipe.parameters["methods"] if METHODS[name].kind == OTHER]
 
 
 def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
-    """Return the difference from the rival that is best on the test queries, and counts."""
-    there = rivals(recipe)
-    best, *_ = views.falling(there, found, measure)
-    gaps = [found[f"{ROBIRANK} − {name} {measure}"] for name in there]
+    """Return the difference from the best rival on the test queries, and counts of rivals."""
+    names = rivals(recipe)
+    best, *_ = views.falling(names, found, measure)
+    gaps = [found[f"{ROBIRANK} − {name} {measure}"] for name in names]
     counts = {
         ABOVE: [gap.value > 0.0 for gap in gaps],
         ABOVE + SHOWN: [views.low(gap) > 0.0 for gap in gaps],
         BELOW + SHOWN: [gap.value < -views.Z * gap.std_error for gap in gaps],
     }
     return {f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"]} | {
-        f"{label} {measure}": Measured(float(sum(each)), n=len(each))
-        for label, each in counts.items()
+        f"{label} {measure}": Measured(float(sum(flags)), n=len(flags))
+        for label, flags in counts.items()
     }
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them all."""
-    there, shown = recipe.parameters["methods"], recipe.parameters["shown"]
-    drawn = [name for name in recipe.parameters["curves"] if name in there]
-    forms = [name for name in there if METHODS[name].kind == FORM]
+    """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them."""
+    names, shown_measures = recipe.parameters["methods"], recipe.parameters["shown"]
+    curve_names = [name for name in recipe.parameters["curves"] if name in names]
+    forms = [name for name in names if METHODS[name].kind == FORM]
     values = values_of(recipe, cells)
-    yield _curves(recipe, values, [ROBIRANK, *drawn], "RoBiRank and others")
+    yield _curves(recipe, values, [ROBIRANK, *curve_names], "RoBiRank and others")
     yield _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part")
-    own = [name for name in compared(recipe) if name not in rivals(recipe)]
+    forms_and_binary = [name for name in compared(recipe) if name not in rivals(recipe)]
     for title, others in (
         ("RoBiRank above others", rivals(recipe)),
-        ("RoBiRank above its own forms and the binary losses", own),
+        ("RoBiRank above its own forms and the binary losses", forms_and_binary),
     ):
-        falling = views.falling(others, figures, shown[-1])
+        falling = views.falling(others, figures, shown_measures[-1])
         caption = "RoBiRank less the method named, on the same queries; intervals of 95 %."
-        yield views.gaps(title, figures, ROBIRANK, falling, shown, caption=caption)
+        yield views.gaps(title, figures, ROBIRANK, falling, shown_measures, caption=caption)
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield all methods at all cutoffs, the differences, and what was chosen."""
+    """Yield the means of all methods at all cutoffs, the differences, and the chosen options."""
     values, names = values_of(recipe, cells), recipe.parameters["methods"]
-    measures, shown = [*recipe.parameters["measures"]], recipe.parameters["shown"]
-    ends = {**{measure: f" {measure}" for measure in shown}, "mean of all ten": OVER_MEASURES}
-    most = "standard error over folds, at most"
+    measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]
+    ends = {
+        **{measure: f" {measure}" for measure in shown_measures},
+        "mean of all ten": OVER_MEASURES,
+    }
+    largest_error = "standard error over folds, at most"
 
     def level(name: str, column: str) -> str:
-        if column == most:
-            return f"{max(values.level(name, each).std_error for each in measures):.3f}"
+        if column == largest_error:
+            return f"{max(values.level(name, m).std_error for m in measures):.3f}"
         return f"{values.level(name, column).value:.3f}"
 
     yield views.table(
-        f"{values.data}: mean of five folds, best first by {shown[-1]}",
+        f"{values.data}: mean of five folds, best first by {shown_measures[-1]}",
         "method",
-        views.falling(names, figures, shown[-1]),
-        [*measures, most],
+        views.falling(names, figures, shown_measures[-1]),
+        [*measures, largest_error],
         level,
     )
     yield views.table(
         f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
         "other",
-        views.falling(compared(recipe), figures, shown[-1]),
+        views.falling(compared(recipe), figures, shown_measures[-1]),
         ends,
         lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
     )
@@ -264,7 +267,7 @@ def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) ->
     return views.lines(
         title,
         [
-            views.curve(name, cutoffs, [values.level(name, each).value for each in measures])
+            views.curve(name, cutoffs, [values.level(name, m).value for m in measures])
             for name in names
         ],
         "cutoff k",
@@ -275,4 +278,4 @@ def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) ->
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""All methods that a recipe's parameters name, on its collection."""
+"""The study of all methods in a recipe's parameters, on its collection."""

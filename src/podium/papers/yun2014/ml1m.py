@@ -1,4 +1,4 @@
-"""RoBiRank's factors on MovieLens-1M: quality and seconds, beside those of other recommenders."""
+"""RoBiRank's factorization on MovieLens-1M: quality and times, compared with other recommenders."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from podium.papers.views import select
 from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
 from podium.report import Figure, Table
 
-_DEPTH = 20  # of a list: what pap@10 reads of it
+_DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Pairs of all users x all items, in parts: those of `train` are `learn` and `valid`."""
+    """Parts of the pairs, (n_users, n_items) each; `train` is the union of `learn` and `valid`."""
 
     train: Pairs
     test: Pairs
@@ -56,31 +56,33 @@ class Context:
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Load every method, read the pairs, and divide them as the recipe says."""
-    given = recipe.parameters
-    for name in given["methods"]:
-        load(name)  # what is not installed shall not be told after half of the cells
-    user, item = _pairs(recipe, paths[given["folder"]])
+    settings = recipe.parameters
+    for name in settings["methods"]:
+        load(name)  # a missing extra must raise before any cell is computed
+    user, item = _pairs(recipe, paths[settings["folder"]])
     shape = int(user.max()) + 1, int(item.max()) + 1
-    split = splits.random(user.size, user=user, test=given["test"], seed=given["split_seed"])
-    other = seed_of(recipe, "validation")
-    again = splits.random(split.train.size, user=user[split.train], test=given["valid"], seed=other)
+    split = splits.random(user.size, user=user, test=settings["test"], seed=settings["split_seed"])
+    validation_seed = seed_of(recipe, "validation")
+    inner_split = splits.random(
+        split.train.size, user=user[split.train], test=settings["valid"], seed=validation_seed
+    )
 
     def part(rows: Ints) -> Pairs:
         table = (np.ones(rows.size, np.float32), (user[rows], item[rows]))
         return sparse.csr_array(table, shape=shape)
 
-    learn, valid = split.train[again.train], split.train[again.test]
+    learn, valid = split.train[inner_split.train], split.train[inner_split.test]
     return Context(part(split.train), part(split.test), part(learn), part(valid))
 
 
 TUNING, TEST, PASSES = "tuning", "test", "passes"
-"""What a cell is for: one point of a grid, one seed, or one number of passes."""
+"""The kinds of cells: one point of a grid, one seed, or one number of passes."""
 
 OTHER_CHOICE = "methods whose grid chose other options"
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
-    """Yield the keys: each method's grid, its seeds, and its seconds by passes."""
+    """Yield the keys: the grid, the seeds and the numbers of passes of each method."""
     for name in methods(recipe, METHODS):
         for point in range(len(points(recipe, name))):
             yield key(part=TUNING, method=name, point=point)
@@ -91,38 +93,41 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
-    """Fit a method to the pairs of a part, and measure it on those that were left out."""
-    asked = parts(cell)
-    name, part = asked["method"], asked["part"]
-    given = recipe.parameters["methods"][name]
-    chosen, pairs, left_out = given["chosen"], context.train, context.test
+    """Fit a method to the pairs of one part, and measure it on the pairs that were left out."""
+    key_parts = parts(cell)
+    name, part = key_parts["method"], key_parts["part"]
+    settings = recipe.parameters["methods"][name]
+    chosen, pairs, left_out = settings["chosen"], context.train, context.test
     if part == TUNING:
-        chosen = points(recipe, name)[int(asked["point"])]
+        chosen = points(recipe, name)[int(key_parts["point"])]
         pairs, left_out = context.learn, context.valid
-    options = {**given["fixed"], **chosen}
+    options = {**settings["fixed"], **chosen}
     if part == PASSES:
-        options["n_epochs"] = int(asked["passes"])
-    seed = seed_of(recipe, TUNING if part == TUNING else TEST, int(asked.get("seed", 0)))
+        options["n_epochs"] = int(key_parts["passes"])
+    seed = seed_of(recipe, TUNING if part == TUNING else TEST, int(key_parts.get("seed", 0)))
     cpu, clock = time.process_time(), time.perf_counter()
     model = METHODS[name].fit(pairs, seed, recipe.parameters["threads"], options)
     cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
     lists = rank_blocks(model.as_scores(), left_out, exclude=pairs, depth=_DEPTH)
-    found = evaluate(lists, recipe.parameters["measures"])
-    result = {"seconds": cpu, "clock": clock, "means": found.means}
+    evaluation = evaluate(lists, recipe.parameters["measures"])
+    result = {"seconds": cpu, "clock": clock, "means": evaluation.means}
     if part == TUNING:
         return {**result, "options": chosen}
     if part == PASSES:
         return result
-    return {**result, "values": {each: row.round(6) for each, row in found.values.items()}}
+    return {
+        **result,
+        "values": {measure: row.round(6) for measure, row in evaluation.values.items()},
+    }
 
 
 def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
-    """Return numbers of users and items from 0, in rising order of user id and then item id."""
+    """Return the users and items numbered from 0, sorted by user id and then by item id."""
     user, item = _ids(path, recipe.data[0])
     order = np.lexsort((item, user))
     user, item = user[order], item[order]
-    wanted = recipe.parameters["sha256"]
-    if wanted and _sum(user, item) != wanted:
+    checksum = recipe.parameters["sha256"]
+    if checksum and _sum(user, item) != checksum:
         raise DataError(
             f"{path} holds {user.size} pairs that are not those of {recipe.data[0].title}. Fetch "
             f"it from {recipe.data[0].url}."
@@ -131,7 +136,7 @@ def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
 
 
 def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
-    """Read what GroupLens publishes, or a file of the pairs alone."""
+    """Read the publisher's files, or a file that contains only the pairs."""
     file = pick(members(path, source.title, source.url), ["pairs.csv"])
     if file is None:
         ratings = data.movielens(path, "1m")
@@ -147,67 +152,68 @@ def _sum(user: Ints, item: Ints) -> str:
 
 
 def points(recipe: Recipe, name: str) -> list[dict[str, Any]]:
-    """Return every point of a method's grid; none where it has nothing to tune."""
+    """Return every point of a method's grid; [] if it has no grid."""
     grid: Mapping[str, Any] = recipe.parameters["methods"][name]["grid"]
     return [*product(grid)] if grid else []
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return levels, seconds, what RoBiRank is above each other, and the wrong choices."""
-    found: dict[str, Measured] = {}
+    """Return levels, times, RoBiRank's differences from others, and the number of wrong choices."""
+    figures: dict[str, Measured] = {}
     names = [*recipe.parameters["methods"]]
     for name in names:
-        done = [result for _, result in select(cells, part=TEST, method=name)]
+        results = [result for _, result in select(cells, part=TEST, method=name)]
         for measure in recipe.parameters["measures"]:
-            found[f"{name} {measure}"] = mean(each["means"][measure] for each in done)
-        found[f"{name}, seconds"] = mean(each["seconds"] for each in done)
-        found[f"{name}, seconds on the clock"] = mean(each["clock"] for each in done)
+            figures[f"{name} {measure}"] = mean(fitted["means"][measure] for fitted in results)
+        figures[f"{name}, seconds"] = mean(fitted["seconds"] for fitted in results)
+        figures[f"{name}, seconds on the clock"] = mean(fitted["clock"] for fitted in results)
     for name in compared(recipe):
         for measure in recipe.parameters["measures"]:
-            found[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
-    wrong = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
-    found[OTHER_CHOICE] = Measured(float(len(wrong)), n=len(names))
-    return found
+            figures[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
+    differing = [name for name in names if best(recipe, cells, name) != _chosen(recipe, name)]
+    figures[OTHER_CHOICE] = Measured(float(len(differing)), n=len(names))
+    return figures
 
 
 def compared(recipe: Recipe) -> list[str]:
-    """Return what RoBiRank is compared with: every other method."""
+    """Return the methods that RoBiRank is compared with: all others."""
     return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
 
 
 def difference(cells: Cells, other: str, measure: str) -> Measured:
-    """Return RoBiRank less another, for the same users, each the mean over its seeds.
+    """Return the mean difference RoBiRank − `other` over users, each averaged over its seeds.
 
-    The standard error adds the variances of drawing other users and of drawing other seeds.
+    The squared standard error is the sum of the variances over users and over the seeds of both
+    methods.
     """
-    mine, theirs = (_by_user(cells, name, measure) for name in (ROBIRANK, other))
-    gaps = mine.mean(axis=0) - theirs.mean(axis=0)
+    robirank_values, other_values = (_by_user(cells, name, measure) for name in (ROBIRANK, other))
+    gaps = robirank_values.mean(axis=0) - other_values.mean(axis=0)
     gaps = gaps[np.isfinite(gaps)]
-    of_users = float(gaps.var(ddof=1)) / gaps.size
-    error = math.sqrt(of_users + _of_seeds(mine) + _of_seeds(theirs))
+    user_variance = float(gaps.var(ddof=1)) / gaps.size
+    error = math.sqrt(user_variance + _of_seeds(robirank_values) + _of_seeds(other_values))
     return Measured(float(gaps.mean()), error, int(gaps.size))
 
 
 def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
-    """Return the options that are best on validation; of equal ones the first."""
-    done = [result for _, result in select(cells, part=TUNING, method=name)]
+    """Return the best options on validation; among equal ones, the first."""
+    results = [result for _, result in select(cells, part=TUNING, method=name)]
     measure = recipe.parameters["validation"]
-    if not done:
+    if not results:
         return {}
-    return max(done, key=lambda result: result["means"][measure])["options"]
+    return max(results, key=lambda result: result["means"][measure])["options"]
 
 
 def fewer_passes(recipe: Recipe, name: str) -> list[int]:
-    """Return the numbers of passes that a method is fitted with beside the one that it is given."""
+    """Return the numbers of passes of additional fits, which are below a method's own number."""
     if not METHODS[name].passes:
         return []
     return [n for n in recipe.parameters["passes"] if n < _passes(recipe, name)]
 
 
 def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
-    """Yield a method's numbers of passes and what each gave, by its first seed."""
-    for asked, result in select(cells, part=PASSES, method=name):
-        yield int(asked["passes"]), result
+    """Yield a method's numbers of passes and the result of each, for its first seed."""
+    for key_parts, result in select(cells, part=PASSES, method=name):
+        yield int(key_parts["passes"]), result
     yield _passes(recipe, name), select(cells, part=TEST, method=name)[0][1]
 
 
@@ -225,23 +231,23 @@ def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
 
 
 def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
-    """Return a row of users for each seed."""
+    """Return the values of users, (n_seeds, n_users)."""
     rows = [result["values"][measure] for _, result in select(cells, part=TEST, method=name)]
     return np.array(rows, np.float64)
 
 
 def _of_seeds(values: NDArray[np.float64]) -> float:
-    """Return the variance of the mean over seeds; 0 where nothing is drawn."""
+    """Return the variance of the mean over seeds; 0 if there is only one."""
     means = np.nanmean(values, axis=1)
     return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
 
 
-_LEAST = 0.01  # seconds that a logarithmic axis begins at
-_NEAREST = 6  # others that a figure has room for before the far ones squeeze them
+_LEAST = 0.01  # the lower end of the logarithmic axis, in seconds
+_NEAREST = 6  # methods per figure; worse ones would compress the scale
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield quality against seconds, of rivals and of forms, and differences."""
+    """Yield plots of quality against seconds, of rivals and of forms, and of differences."""
     forms = [name for name in recipe.parameters["methods"] if METHODS[name].form]
     rivals = [ROBIRANK, *(name for name in recipe.parameters["methods"] if name not in forms)]
     validation, measures = recipe.parameters["validation"], recipe.parameters["measures"]
@@ -258,22 +264,22 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield levels and seconds, the differences, what was chosen, and every grid."""
+    """Yield tables of levels and seconds, differences, quality by passes, and grids."""
     measures = [*recipe.parameters["measures"]]
     validation, passes = recipe.parameters["validation"], recipe.parameters["passes"]
     falling = views.falling(recipe.parameters["methods"], figures, validation)
     seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
 
     def level(name: str, end: str) -> str:
-        found = figures[f"{name}{end}"]
-        return f"{found.value:.1f}" if end in seconds.values() else views.level(found, 4)
+        result = figures[f"{name}{end}"]
+        return f"{result.value:.1f}" if end in seconds.values() else views.level(result, 4)
 
     yield views.table(
         f"Mean of seeds on the test pairs ± standard error over seeds, best first by {validation}; "
         "seconds of training",
         "method",
         falling,
-        {**{each: f" {each}" for each in measures}, **seconds},
+        {**{m: f" {m}" for m in measures}, **seconds},
         level,
     )
     yield views.table(
@@ -287,8 +293,10 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
     def by_number(name: str, n: int | None) -> str:
         last = max(reached[name])
-        found = reached[name].get(last if n is None else n) if n is None or n < last else None
-        return "" if found is None else f"{found['means'][validation]:.3f} ({found['seconds']:.1f})"
+        result = reached[name].get(last if n is None else n) if n is None or n < last else None
+        return (
+            "" if result is None else f"{result['means'][validation]:.3f} ({result['seconds']:.1f})"
+        )
 
     yield views.table(
         f"Quality and processor seconds by passes, one seed: {validation} (seconds)",
@@ -308,10 +316,10 @@ def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
     measure = recipe.parameters["validation"]
     for name in recipe.parameters["methods"]:
         chosen = best(recipe, cells, name)
-        for _, found in select(cells, part=TUNING, method=name):
-            text = ", ".join(f"{option} {value}" for option, value in found["options"].items())
-            value, seconds = found["means"][measure], found["seconds"]
-            mark = "✓" if found["options"] == chosen else ""
+        for _, result in select(cells, part=TUNING, method=name):
+            text = ", ".join(f"{option} {value}" for option, value in result["options"].items())
+            value, seconds = result["means"][measure], result["seconds"]
+            mark = "✓" if result["options"] == chosen else ""
             yield [name, text, f"{value:.4f}", f"{seconds:.1f}", mark]
 
 
@@ -327,9 +335,9 @@ def _curves(
         if name not in in_passes(recipe):
             x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
             return views.curve(name, [max(x, _LEAST)], [y])
-        done = [result for _, result in by_passes(recipe, cells, name)]
-        seconds = (max(result["seconds"], _LEAST) for result in done)
-        return views.curve(name, seconds, (result["means"][measure] for result in done))
+        results = [result for _, result in by_passes(recipe, cells, name)]
+        seconds = (max(result["seconds"], _LEAST) for result in results)
+        return views.curve(name, seconds, (result["means"][measure] for result in results))
 
     counts = ", ".join(map(str, recipe.parameters["passes"]))
     return views.lines(
@@ -344,4 +352,4 @@ def _curves(
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""All methods that a recipe's parameters name, on one split of its pairs."""
+"""The study of all methods in a recipe's parameters, on one split of its pairs."""

@@ -1,6 +1,6 @@
-"""The recommenders of RoBiRank's study on MovieLens-1M by name, and how each is fitted.
+"""The recommenders in RoBiRank's study on MovieLens-1M by name, with functions that fit them.
 
-To add one, add its line to METHODS, and to the recipe its options and their grid.
+To add a recommender, add its line to METHODS, and its options and their grid to the recipe.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Method:
     ----------
     fit : (pairs, seed, threads, options) -> fitted model
     form : bool
-        It is RoBiRank, or podium's factors with another loss.
+        Whether it is RoBiRank or podium's factorization with another loss.
     passes : bool
-        It learns from a seed, in as many passes as the option n_epochs says.
+        Whether it uses a seed, and as many passes as the option n_epochs.
     """
 
     fit: Callable[[Pairs, int, int, Options], Any]
@@ -40,7 +40,7 @@ class Method:
 
 
 def load(name: str) -> None:
-    """Fit a method to small data: its code is loaded, or the error says what to install."""
+    """Fit a method to small data, to load its code; raise an error if an extra is missing."""
     METHODS[name].fit(_SMALL, 0, 1, {"n_epochs": 1} if METHODS[name].passes else {})
 
 
@@ -62,7 +62,7 @@ def _factors(make: Callable[..., Any], *, same_by_threads: bool) -> Method:
 
 def _fixed(make: Callable[..., Any]) -> Method:
     def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
-        del seed, threads  # nothing is drawn, and BLAS has threads of its own
+        del seed, threads  # these methods draw nothing, and BLAS sets its own threads
         return make(**options).fit(pairs)
 
     return Method(fitted, passes=False)

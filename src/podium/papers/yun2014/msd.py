@@ -1,4 +1,4 @@
-"""RoBiRank's factors of the Million Song Dataset's taste profile: quality against seconds."""
+"""RoBiRank's factorization of the Million Song Dataset's taste profile: quality against seconds."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from podium.report import Figure, Table
 
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
-"""The method that shows every user what most have heard."""
+"""The method that recommends the most popular songs to every user."""
 
 
 Factors = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Of users and of items: their products are scores."""
+"""The factors of users and of items; their products are the scores."""
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """The split, and the users who are judged, rising."""
+    """The split, and the users on whom methods are measured, in rising order."""
 
     split: Split
     judged: NDArray[np.int64]
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
-    """Read the triplets, hold songs out and draw the users who are judged."""
+    """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
-    place = paths[data.folder]
-    member = required(members(place, data.title, data.url), [FILE], place, data.url)
+    path = paths[data.folder]
+    member = required(members(path, data.title, data.url), [FILE], path, data.url)
     with member.open() as lines:
         plays = read(lines, member.name)
     share = recipe.parameters["held_out"]
     split = hold_out(plays, share, lambda block: generator(recipe, "split", block))
-    able = np.flatnonzero(np.diff(split.test.indptr))
-    n_judged = min(recipe.parameters["judged"], able.size)
-    drawn = generator(recipe, "judged").choice(able, n_judged, replace=False)
+    users_with_test = np.flatnonzero(np.diff(split.test.indptr))
+    n_judged = min(recipe.parameters["judged"], users_with_test.size)
+    drawn = generator(recipe, "judged").choice(users_with_test, n_judged, replace=False)
     return Context(split, np.sort(drawn).astype(np.int64))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
-    """Yield the keys: each method at each number of passes, for each seed of the factors."""
+    """Yield the keys: each seed, method and number of passes."""
     for seed in range(recipe.repeats or 1):
         for name, method in recipe.parameters["methods"].items():
             for passes in method["passes"]:
@@ -64,19 +64,19 @@ def cells(recipe: Recipe) -> Iterator[str]:
 
 
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
-    """Do one cell: fit, and measure the judged users by what was held out."""
-    asked, given = parts(cell), recipe.parameters
+    """Fit a method, and measure it on the held-out songs of the judged users."""
+    key_parts, settings = parts(cell), recipe.parameters
     train, test, judged = context.split.train, context.split.test, context.judged
-    began = time.perf_counter(), time.process_time()
-    if asked["method"] == POPULARITY:
+    start = time.perf_counter(), time.process_time()
+    if key_parts["method"] == POPULARITY:
         users, items = _popularity(train)
     else:
-        users, items = _fitted(recipe, train, asked)
-    seconds, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+        users, items = _fitted(recipe, train, key_parts)
+    seconds, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     scores = (users[judged], items)
-    lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=given["depth"])
-    found = evaluate(lists, given["measures"])
-    values = {name: np.round(found.values[name], 6) for name in given["measures"]}
+    lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=settings["depth"])
+    evaluation = evaluate(lists, settings["measures"])
+    values = {name: np.round(evaluation.values[name], 6) for name in settings["measures"]}
     return {"seconds": seconds, "cpu": cpu, **values}
 
 
@@ -97,40 +97,40 @@ def _fitted(recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]) -> 
 
 def _popularity(train: csr_array[Any]) -> Factors:
     n_users, n_items = train.shape
-    heard = np.bincount(train.indices, minlength=n_items).astype(np.float32)
-    return np.ones((n_users, 1), np.float32), heard[:, None]
+    n_listeners = np.bincount(train.indices, minlength=n_items).astype(np.float32)
+    return np.ones((n_users, 1), np.float32), n_listeners[:, None]
 
 
 Fits = Mapping[str, Mapping[int, Sequence[Result]]]
-"""By method and number of passes, the results of its seeds."""
+"""The results of all seeds by method and number of passes."""
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return means over judged users, and paired differences from the first method."""
+    """Return means over judged users, and paired differences of the first method from others."""
     fits = _fits(cells)
     measures: Sequence[str] = recipe.parameters["measures"]
-    found: dict[str, Measured] = {}
+    figures: dict[str, Measured] = {}
     for name, by_passes in fits.items():
         for passes, results in by_passes.items():
             label = _label(name, passes)
-            found |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
-            found[f"{label}: seconds"] = mean(result["seconds"] for result in results)
-    (first, ours), *others = ((name, by[max(by)]) for name, by in fits.items())
-    for name, theirs in others:
+            figures |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
+            figures[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+    (first, first_results), *others = ((name, by[max(by)]) for name, by in fits.items())
+    for name, other_results in others:
         for measure in measures:
-            gaps = np.subtract(_per_user(ours, measure), _per_user(theirs, measure))
-            found[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
-    return found
+            gaps = np.subtract(_per_user(first_results, measure), _per_user(other_results, measure))
+            figures[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
+    return figures
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield each measure against seconds on all threads, as the poster has it."""
+    """Yield plots of each measure against threads × seconds, as on the poster."""
     threads = recipe.parameters["threads"]
 
     def curve(name: str, passes: Iterable[int], measure: str) -> views.Row:
         labels = [_label(name, n) for n in passes]
         seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
-        return views.curve(name, seconds, (figures[f"{each}: {measure}"].value for each in labels))
+        return views.curve(name, seconds, (figures[f"{fit}: {measure}"].value for fit in labels))
 
     for measure in recipe.parameters["measures"]:
         yield views.lines(
@@ -145,7 +145,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield every fit, and the differences."""
+    """Yield a table of all fits, and a table of the differences."""
     fits, measures = _fits(cells), recipe.parameters["measures"]
     first, *others = fits
     yield {
@@ -155,7 +155,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
                 name,
                 passes,
                 *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
-                *(f"{mean(r[what] for r in results).value:.1f}" for what in ("seconds", "cpu")),
+                *(f"{mean(r[clock] for r in results).value:.1f}" for clock in ("seconds", "cpu")),
             ]
             for name, by_passes in fits.items()
             for passes, results in by_passes.items()
@@ -174,14 +174,14 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
 def _fits(cells: Cells) -> Fits:
     fits: dict[str, dict[int, list[Result]]] = {}
-    for asked, result in views.select(cells):
-        by_passes = fits.setdefault(asked["method"], {})
-        by_passes.setdefault(int(asked["passes"]), []).append(result)
+    for key_parts, result in views.select(cells):
+        by_passes = fits.setdefault(key_parts["method"], {})
+        by_passes.setdefault(int(key_parts["passes"]), []).append(result)
     return fits
 
 
 def _per_user(results: Sequence[Result], measure: str) -> list[float]:
-    """Return each judged user's mean over seeds."""
+    """Return the mean over seeds for each judged user."""
     return np.mean([result[measure] for result in results], axis=0).tolist()
 
 
@@ -190,4 +190,4 @@ def _label(name: str, passes: int) -> str:
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
-"""Quality against seconds; seconds are results here, and differ from run to run."""
+"""The study of quality against seconds. Times are results here, and differ between runs."""

@@ -1,4 +1,4 @@
-"""The taste profile's triplets, read line by line, and a fifth of each user's songs held out."""
+"""Reading the triplets of the taste profile, and holding out a share of each user's songs."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from scipy.sparse import csr_array
 
 from podium.errors import DataError
 
-_BLOCK = 2**16  # users whose songs are held out at a time: decides the numbers, so it is fixed
+_BLOCK = 2**16  # users per draw of held-out songs; fixed, because the draws depend on it
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Songs that are learned from, and those held out; users in order of appearance."""
+    """Training songs and held-out songs by user; users are in order of first appearance."""
 
     train: csr_array[Any]
     test: csr_array[Any]
 
 
 def read(lines: IO[bytes], name: str) -> csr_array[Any]:
-    """Read lines of user, song and count, apart by tabs, into play counts by user and song.
+    """Read lines of user, song and count, separated by tabs, into a matrix of play counts.
 
     Raises
     ------
     DataError
-        For a line of another form (with its number), a pair that comes twice, or no lines.
+        If a line is malformed, if a pair is repeated, or if there are no lines.
 
     Notes
     -----
-    Cost: about a minute for the 48 million lines of the published file, and 2 GB of memory.
+    Cost: about a minute and 2 GB of memory for the 48 million lines of the published file.
     """
     users: dict[bytes, int] = {}
     songs: dict[bytes, int] = {}
     user, song, count = array("i"), array("i"), array("i")
     for number, line in enumerate(lines, 1):
         try:
-            one, other, plays = line.split(b"\t")
+            user_id, song_id, plays = line.split(b"\t")
             count.append(int(plays))
         except (ValueError, OverflowError):
             raise DataError(
                 f"{name} line {number} must be user, song and count, apart by tabs, got "
                 f"{line[:80].decode(errors='replace').rstrip()!r}."
             ) from None
-        user.append(users.setdefault(one, len(users)))
-        song.append(songs.setdefault(other, len(songs)))
+        user.append(users.setdefault(user_id, len(users)))
+        song.append(songs.setdefault(song_id, len(songs)))
     if not count:
         raise DataError(f"{name} is empty. Get it again.")
-    codes = [np.frombuffer(each, np.int32) for each in (user, song)]
+    codes = [np.frombuffer(numbers, np.int32) for numbers in (user, song)]
     return _matrix(codes[0], codes[1], np.frombuffer(count, np.int32), name)
 
 
@@ -80,20 +80,20 @@ def hold_out(
     ----------
     plays : (n_users, n_items), sparse
     share : float
-        In (0, 1).
+        The share of songs to hold out, in (0, 1).
     draws : callable
-        From the number of a block of users to its random numbers.
+        A function from the number of a block of users to its random generator.
     """
-    held = np.empty(plays.nnz, np.bool_)
+    is_held_out = np.empty(plays.nnz, np.bool_)
     for block, first in enumerate(range(0, plays.shape[0], _BLOCK)):
         offsets = plays.indptr[first : first + _BLOCK + 1].astype(np.int64)
         sizes = np.diff(offsets)
         user = np.repeat(np.arange(sizes.size), sizes)
         order = np.lexsort((draws(block).random(user.size), user))
         rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
-        part = held[offsets[0] : offsets[-1]]
+        part = is_held_out[offsets[0] : offsets[-1]]
         part[order] = rank < np.floor(share * sizes)[user]
-    return Split(_kept(plays, ~held), _kept(plays, held))
+    return Split(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
 
 
 def _kept(plays: csr_array[Any], chosen: NDArray[np.bool_]) -> csr_array[Any]:

@@ -1,4 +1,4 @@
-"""RoBiRank's factors at scale: seconds a pass and memory, as one thing after another changes."""
+"""RoBiRank's factorization at scale: seconds per pass and memory, varying one setting at a time."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from podium.papers.study import Cells, Figures, Measured, Result, Study, key, me
 from podium.papers.yun2014.scale_fit import Asked, in_process
 from podium.report import Figure, Table
 
-_AUTO = "auto"  # blocks as the data's shape tells
+_AUTO = "auto"  # the number of blocks follows from the data's shape
 
 
 def cells(recipe: Recipe) -> Iterable[str]:
-    """Return the keys: all at their usual values but for one; workers where Ray is installed."""
-    found = [
+    """Return the keys: fits that vary one setting at a time; workers only if Ray is installed."""
+    keys = [
         key(repeat=repeat, **fit)
         for repeat in range(recipe.repeats or 1)
         for fit in _varied(recipe.parameters)
     ]
-    return dict.fromkeys(found)
+    return dict.fromkeys(keys)
 
 
 def _usual(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: parameters[name] for name in ("fraction", "factors")}
-    return {**kept, "blocks": _AUTO, "threads": 1}
+    settings = {name: parameters[name] for name in ("fraction", "factors")}
+    return {**settings, "blocks": _AUTO, "threads": 1}
 
 
 def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -47,28 +47,28 @@ def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def run(recipe: Recipe, context: Any, cell: str) -> Result:
-    """Do one cell: one fit."""
+    """Compute one cell, which is one fit."""
     return in_process(asked(recipe, cell))
 
 
 def asked(recipe: Recipe, cell: str) -> Asked:
-    """Read what a cell wants."""
-    told = parts(cell)
-    on_ray = "workers" in told
+    """Return the settings of a cell's fit."""
+    key_parts = parts(cell)
+    on_ray = "workers" in key_parts
     return Asked(
-        fraction=float(told["fraction"]),
-        n_factors=int(told["factors"]),
+        fraction=float(key_parts["fraction"]),
+        n_factors=int(key_parts["factors"]),
         n_negatives=recipe.parameters["negatives"],
         n_passes=recipe.parameters["passes"],
-        n_blocks=None if told["blocks"] == _AUTO else int(told["blocks"]),
+        n_blocks=None if key_parts["blocks"] == _AUTO else int(key_parts["blocks"]),
         executor="ray" if on_ray else "threads",
-        n_workers=int(told["workers" if on_ray else "threads"]),
-        seeds=(recipe.seed, int(told["repeat"])),
+        n_workers=int(key_parts["workers" if on_ray else "threads"]),
+        seeds=(recipe.seed, int(key_parts["repeat"])),
     )
 
 
 DIFFERING = "fits by other threads or workers whose factors differ in a bit"
-"""The figure that says whether the number of workers changed anything."""
+"""The name of the figure that counts fits that the number of workers changed."""
 
 _AXES = {
     "threads": "threads",
@@ -80,41 +80,41 @@ _AXES = {
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return seconds, memory and speed of each kind of fit, means over repeats."""
+    """Return the seconds, memory and speed of each kind of fit, averaged over repeats."""
     kinds: dict[str, list[Result]] = {}
-    for told, result in views.select(cells):
-        kinds.setdefault(_name(told), []).append(result)
-    found: dict[str, Measured] = {}
+    for key_parts, result in views.select(cells):
+        kinds.setdefault(_name(key_parts), []).append(result)
+    figures: dict[str, Measured] = {}
     for name, results in kinds.items():
-        found[f"{name}: seconds a pass"] = mean(r["seconds"] for r in results)
-        found[f"{name}: CPU seconds a pass"] = mean(r["cpu"] for r in results)
-        found[f"{name}: million updates a CPU second"] = mean(
+        figures[f"{name}: seconds a pass"] = mean(r["seconds"] for r in results)
+        figures[f"{name}: CPU seconds a pass"] = mean(r["cpu"] for r in results)
+        figures[f"{name}: million updates a CPU second"] = mean(
             recipe.parameters["negatives"] * r["pairs"] / r["cpu"] / 1e6 for r in results
         )
-        found[f"{name}: peak memory, MiB"] = mean(r["memory"] for r in results)
-    found[DIFFERING] = Measured(float(n_differing(cells)))
-    return found
+        figures[f"{name}: peak memory, MiB"] = mean(r["memory"] for r in results)
+    figures[DIFFERING] = Measured(float(n_differing(cells)))
+    return figures
 
 
 def n_differing(cells: Cells) -> int:
-    """Count fits whose factors are not those of the same fit by one thread."""
+    """Return the number of fits whose factors differ from those of an otherwise equal fit."""
     sums: dict[tuple[str, ...], set[str]] = {}
     for cell, result in cells.items():
-        asked = parts(cell)
-        same = tuple(asked[name] for name in ("repeat", "fraction", "factors", "blocks"))
-        sums.setdefault(same, set()).add(result["factors"])
-    return sum(len(each) - 1 for each in sums.values())
+        key_parts = parts(cell)
+        settings = tuple(key_parts[name] for name in ("repeat", "fraction", "factors", "blocks"))
+        sums.setdefault(settings, set()).add(result["factors"])
+    return sum(len(checksums) - 1 for checksums in sums.values())
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield seconds a pass and memory against each thing that was varied."""
+    """Yield plots of seconds per pass and of memory against each varied setting."""
     for axis in _AXES:
         yield from _plots(_along(recipe, cells, axis), axis)
 
 
 def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure]:
-    def curve(label: str, what: str) -> views.Row:
-        heights = (float(r[what]) if np.isfinite(r[what]) else None for _, r in points)
+    def curve(label: str, quantity: str) -> views.Row:
+        heights = (float(r[quantity]) if np.isfinite(r[quantity]) else None for _, r in points)
         return views.curve(label, (x for x, _ in points), heights)
 
     if len(points) < 2:
@@ -139,7 +139,7 @@ def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield all fits."""
+    """Yield a table of all fits."""
     numbers = {
         "users": ("users", ","),
         "pairs": ("pairs", ","),
@@ -155,10 +155,13 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         "columns": ["fit", *numbers],
         "rows": [
             [
-                _name(asked),
-                *(format(r[what], form) if form else r[what] for what, form in numbers.values()),
+                _name(key_parts),
+                *(
+                    format(r[quantity], form) if form else r[quantity]
+                    for quantity, form in numbers.values()
+                ),
             ]
-            for asked, r in views.select(cells)
+            for key_parts, r in views.select(cells)
         ],
         "align": ["left", *["right"] * len(numbers)],
         "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
@@ -167,16 +170,16 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
 
 def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]]:
-    """Return the first repeat's fits that differ in one thing alone, by that thing, rising."""
+    """Return the fits of the first repeat with only one varied setting, sorted by it."""
     usual = {name: str(value) for name, value in _usual(recipe.parameters).items()}
     varied = "fraction" if axis == "pairs" else axis
     if axis == "workers":
         del usual["threads"]
     fixed = {name: value for name, value in usual.items() if name != varied} | {"repeat": "0"}
     points = [
-        (_place(axis, asked, result), result)
-        for asked, result in views.select(cells)
-        if varied in asked and fixed == {k: v for k, v in asked.items() if k != varied}
+        (_place(axis, key_parts, result), result)
+        for key_parts, result in views.select(cells)
+        if varied in key_parts and fixed == {k: v for k, v in key_parts.items() if k != varied}
     ]
     return sorted(points, key=lambda point: point[0])
 
@@ -188,16 +191,16 @@ def _place(axis: str, asked: Mapping[str, str], result: Result) -> float:
 
 
 def _name(asked: Mapping[str, str]) -> str:
-    who = "workers" if "workers" in asked else "threads"
+    axis = "workers" if "workers" in asked else "threads"
     return ", ".join(
         [
             f"users × {asked['fraction']}",
             f"{asked['factors']} factors",
             f"blocks {asked['blocks']}",
-            f"{_AXES[who]} {asked[who]}",
+            f"{_AXES[axis]} {asked[axis]}",
         ]
     )
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)
-"""The study of speed and memory; seconds are results here, and differ from run to run."""
+"""The study of speed and memory. Times are results here, and differ between runs."""

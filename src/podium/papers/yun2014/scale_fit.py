@@ -1,7 +1,7 @@
-"""Made listening data of the Million Song Dataset's shape, at any size, in bounded memory.
+"""Fits to synthetic listening data with the shape of the Million Song Dataset, at any size.
 
-What users like is left out: a song's popularity alone decides who hears it. So speed and memory
-can be measured on these data, and quality cannot.
+Users draw songs by popularity only, so that these data measure speed and memory, but not quality.
+The data are drawn in bounded memory.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from podium.executors import Executor, Threads
 from podium.recommenders import Factorization
 
 N_USERS, N_ITEMS, N_PAIRS = 1_129_318, 386_133, 49_824_519
-"""Users, songs, and pairs of both, of the collection that yun2014 factorises."""
+"""The numbers of users, songs and pairs of the collection in yun2014."""
 
-_BLOCK = 2**14  # users that are drawn at a time: decides the numbers, so it is fixed
-_FEWEST = 10.0  # songs of a user before scaling: the published collection has no user with fewer
-_SPREAD = 1.1  # standard deviation of the logarithm of the songs beyond those
-_HEAD = 50.0  # songs r = 0, 1, … are heard in proportion to 1 / (r + _HEAD): the first by 0.2 %
+_BLOCK = 2**14  # users per draw; fixed, because the draws depend on it
+_FEWEST = 10.0  # fewest songs of a user before scaling, as in the published collection
+_SPREAD = 1.1  # standard deviation of the logarithm of the songs above _FEWEST
+_HEAD = 50.0  # song r = 0, 1, … has a probability proportional to 1 / (r + _HEAD): the first 0.2 %
 
-_ORDER, _PAIRS = 1, 2  # purpose numbers in the seeds of draws
+_ORDER, _PAIRS = 1, 2  # numbers of the purposes in seeds
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How many users, songs and drawn pairs there are: all songs, and a fraction of the rest."""
+    """The numbers of users, songs and drawn pairs."""
 
     n_users: int
     n_items: int
@@ -48,28 +48,28 @@ class Shape:
 
     @classmethod
     def of(cls, fraction: float) -> Shape:
-        """Return the shape of a fraction of the users, each with its songs."""
+        """Return the shape with all songs and this fraction of users and pairs."""
         return cls(max(1, round(fraction * N_USERS)), N_ITEMS, max(1, round(fraction * N_PAIRS)))
 
 
 def draw(shape: Shape, seeds: Sequence[int]) -> csr_array[Any]:
-    """Draw who hears what.
+    """Draw the songs of each user.
 
     Parameters
     ----------
     shape : Shape
     seeds : sequence of int
-        What everything random derives from.
+        The seeds of all random numbers.
 
     Returns
     -------
     int8, (n_users, n_items), sparse
-        Ones. A song that a user draws twice counts once, so there are fewer pairs than drawn: of
-        the full shape 49.3 million.
+        Ones. Repeated draws of a song by a user count once, so that there are fewer pairs than
+        draws: 49.3 million for the full shape.
 
     Notes
     -----
-    Cost: about 4 s for the full shape. Memory: 5 bytes a pair, and 50 MB.
+    Cost: about 4 s for the full shape. Memory: 5 bytes per pair, and 50 MB.
     """
     songs = np.random.default_rng([*seeds, _ORDER]).permutation(shape.n_items).astype(np.int32)
     items = np.empty(shape.n_pairs, np.int32)
@@ -89,14 +89,14 @@ def draw(shape: Shape, seeds: Sequence[int]) -> csr_array[Any]:
 def _block(
     shape: Shape, first: int, stop: int, songs: NDArray[np.int32], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many songs each of some users hears, and which, rising."""
+    """Return the number of songs of each user in a block, and the songs, rising per user."""
     n_users, n_items = stop - first, shape.n_items
     ends = [shape.n_pairs * user // shape.n_users for user in (first, stop)]
     activity = np.cumsum(_FEWEST + 3 * _FEWEST * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, n_users))
-    drawn = np.diff(np.rint(activity / activity[-1] * (ends[1] - ends[0])), prepend=0.0)
-    user = np.repeat(np.arange(n_users), drawn.astype(np.int64))
-    place = _HEAD * np.expm1(rng.random(user.size) * np.log1p(n_items / _HEAD))
-    pairs = user * n_items + songs[np.minimum(place.astype(np.int64), n_items - 1)]
+    n_drawn = np.diff(np.rint(activity / activity[-1] * (ends[1] - ends[0])), prepend=0.0)
+    user = np.repeat(np.arange(n_users), n_drawn.astype(np.int64))
+    position = _HEAD * np.expm1(rng.random(user.size) * np.log1p(n_items / _HEAD))
+    pairs = user * n_items + songs[np.minimum(position.astype(np.int64), n_items - 1)]
     pairs.sort()
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     return np.bincount(pairs // n_items, minlength=n_users), pairs % n_items
@@ -107,18 +107,19 @@ _STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True)
 class Asked:
-    """What is fitted, by whom, and how often.
+    """The settings of a fit.
 
     Attributes
     ----------
     fraction : float
-        Of the full shape's users.
+        The fraction of the full shape's users.
     n_factors, n_negatives, n_passes : int
     n_blocks : int or None
-        None: as the data's shape tells.
+        The number of blocks; with None, it follows from the data's shape.
     executor : {"threads", "ray"}
     n_workers : int
     seeds : tuple of int
+        The seeds of the data.
     """
 
     fraction: float
@@ -132,7 +133,7 @@ class Asked:
 
 
 def in_process(asked: Asked) -> dict[str, Any]:
-    """Measure in a process of its own, whose peak memory is that of this fit alone."""
+    """Measure a fit in a separate process, whose peak memory is that of this fit."""
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(measure, asked).result()
@@ -144,10 +145,10 @@ def in_process(asked: Asked) -> dict[str, Any]:
 
 
 def measure(asked: Asked) -> dict[str, Any]:
-    """Draw the data and fit; of the passes, the first is left out where there are more."""
-    began = time.perf_counter()
+    """Draw the data, fit, and return times and memory; the first of several passes is left out."""
+    start = time.perf_counter()
     pairs = draw(Shape.of(asked.fraction), asked.seeds)
-    drawn, before = time.perf_counter() - began, peak_memory()
+    drawing_seconds, before = time.perf_counter() - start, peak_memory()
     ends: list[tuple[float, float]] = []
 
     def progress(done: int, total: int, note: str) -> None:
@@ -165,8 +166,8 @@ def measure(asked: Asked) -> dict[str, Any]:
         started = (time.perf_counter(), time.process_time())
         model.fit(pairs, executor=executor, progress=progress)
     passes = np.diff(np.array([started, *ends]), axis=0)
-    kept = passes[-max(1, asked.n_passes - 1) :]
-    seconds, cpu = (statistics.median(column.tolist()) for column in kept.T)
+    counted = passes[-max(1, asked.n_passes - 1) :]
+    seconds, cpu = (statistics.median(column.tolist()) for column in counted.T)
     return {
         "users": pairs.shape[0],
         "items": pairs.shape[1],
@@ -177,14 +178,14 @@ def measure(asked: Asked) -> dict[str, Any]:
         "cpu": cpu if asked.executor == "threads" else float("nan"),
         "memory": peak_memory(),
         "before": before,
-        "drawing": drawn,
+        "drawing": drawing_seconds,
         "cost": float(model.history_["cost"][-1]),
         "factors": _sum(model.user_factors_, model.item_factors_, model.item_bias_),
     }
 
 
 def peak_memory() -> float:
-    """Return the most MiB that this process has had in memory; nan where that is not told."""
+    """Return the peak memory of this process in MiB; nan if the system does not report it."""
     if _STATUS.exists():
         lines = _STATUS.read_text(encoding="utf-8").splitlines()
         return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
@@ -192,7 +193,7 @@ def peak_memory() -> float:
         import resource
     except ImportError:
         return float("nan")
-    unit = 1024 if sys.platform == "darwin" else 1  # macOS tells bytes, others kibibytes
+    unit = 1024 if sys.platform == "darwin" else 1  # macOS reports bytes, other systems kibibytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit / 1024
 
 
@@ -208,8 +209,8 @@ def _workers(asked: Asked) -> Generator[Executor]:
 
 
 def _sum(*arrays: Any) -> str:
-    """Return a checksum of arrays' bits."""
-    whole = hashlib.sha256()
+    """Return a checksum of the bits of arrays."""
+    digest = hashlib.sha256()
     for array in arrays:
-        whole.update(np.ascontiguousarray(array).data)
-    return whole.hexdigest()[:16]
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
