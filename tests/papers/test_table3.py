@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.papers.hiranandani2020 import behance, citation, table3
+from podium.papers.hiranandani2020 import behance, citation, splits, table3
 from podium.papers.hiranandani2020.table3 import METHODS, PAPER, RANDOM, ZERO, grid
 from podium.papers.recipe import Recipe, load
 from podium.papers.rows import Parts, Rows
@@ -136,7 +136,7 @@ def test_the_error_of_a_difference_with_one_repeat_is_that_of_a_bootstrap_over_u
     recipe = replace(small(), repeats=1)
     cells = simulated(rng, 1, between_users=0.3, between_repeats=0.0)
     pairs = [(cells[name], cells[_other(name)]) for name in cells if "method=a" in name]
-    found = table3.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
+    found = splits.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
     drawn = np.array([_once(pairs, rng.integers(0, 80, 80)) for _ in range(3000)])
     means: list[float] = [np.mean(a["gain"]) - np.mean(b["gain"]) for a, b in pairs]
     assert found.value == pytest.approx(100 * np.mean(means))
@@ -149,7 +149,7 @@ def test_errors_of_differences_are_how_far_they_vary(users: float, repeats: floa
     rng = np.random.default_rng(1)
     recipe = replace(small(), repeats=6)
     found = [
-        table3.difference(recipe, simulated(rng, 6, users, repeats), ("a", PAPER), ("b", PAPER))
+        splits.difference(recipe, simulated(rng, 6, users, repeats), ("a", PAPER), ("b", PAPER))
         for _ in range(300)
     ]
     varied = np.std([each.value for each in found])

@@ -14,6 +14,7 @@ from podium.papers.recipe import Recipe, load
 from podium.papers.study import key, parts
 from podium.papers.verdict import judge
 from podium.papers.xia2009 import enumeration as study
+from podium.papers.xia2009.enumeration_curves import curve
 from podium.papers.xia2009.enumeration_losses import NAMES, Gentle, made
 from podium.report import figures
 
@@ -90,7 +91,7 @@ def test_cells_are_the_same_on_every_run_and_see_the_same_spaces() -> None:
     ],
 )
 def test_thresholds_of_proposition_10(loss: str, form: str, first: float) -> None:
-    found = study.curve(small(), made(loss, form, 1))
+    found = curve(small(), made(loss, form, 1))
     assert found["first from"] == pytest.approx(first, abs=1e-6)
     assert [lead > 0 for lead in found["lead"]] == [p1 > first for p1 in found["p1"]]
 

@@ -17,6 +17,7 @@ from podium.evaluation import stats
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
+from podium.sampled._request import Pair
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
@@ -306,6 +307,24 @@ def covariances(
     return np.array(
         [np.cov(resampled_means[:, :, i].T).reshape(n, n) for i in range(len(measures))]
     )
+
+
+def user_covariance(
+    method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Measure
+) -> Floats:
+    """Return the covariance of both estimates over the choice of users: (2, 2)."""
+    n = pair[0].n_users
+    if n < 2:
+        return np.full((2, 2), np.nan)
+    contributions: list[Floats] = []
+    for ranks, fit in zip(pair, fits, strict=True):
+        linear = linear_form(method, ranks)
+        if linear is not None:
+            contributions.append(user_values(linear, ranks, measure) / n)
+        else:
+            shares = fit.influences(measure) * ranks.weights * n
+            contributions.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
+    return n * np.cov(np.array(contributions))
 
 
 def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[bool, IntervalOf]:

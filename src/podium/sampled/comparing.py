@@ -124,27 +124,19 @@ class SampledComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
         return {
-            "measures": {
-                name: difference.to_dict() for name, difference in self.differences.items()
-            },
-            "conventions": {
-                name: dict(convention) for name, convention in self.conventions.items()
-            },
+            "measures": {name: value.to_dict() for name, value in self.differences.items()},
+            "conventions": {name: dict(value) for name, value in self.conventions.items()},
         }
 
     def __str__(self) -> str:
         lines: list[str] = []
+        notes = {None: "", True: ", either sign is possible", False: ", no other is possible"}
         for name, difference in self.differences.items():
-            bounds_notes = {
-                None: "",
-                True: ", either sign is possible",
-                False: ", no other is possible",
-            }
             lines.append(
                 f"{name:20s} {difference.difference:+.4f}  "
                 f"[{difference.interval[0]:+.4f}, {difference.interval[1]:+.4f}]  "
                 f"sign right with {difference.sign_probability:.3f}"
-                f"{bounds_notes[difference.either_sign]}"
+                f"{notes[difference.either_sign]}"
             )
         return "\n".join(lines)
 
@@ -256,9 +248,7 @@ def compare(
     n_bootstrap = read_resamples(n_bootstrap)
     pair = same_catalogue(a, b)
     with _uncertainty.said_once():
-        means, deviations, source, prior_decides = _differences(
-            method, pair, parsed, n_bootstrap, seed
-        )
+        means, errors, source, prior_decides = _differences(method, pair, parsed, n_bootstrap, seed)
         all_bounds = [_bounds(pair, each, level) if bounds else None for each in parsed]
     shared_fields = (
         level,
@@ -269,7 +259,7 @@ def compare(
     )
     differences: dict[str, Difference] = {}
     for each, (mean_a, mean_b), std_error, measure_bounds, decided in zip(
-        parsed, means.tolist(), deviations.tolist(), all_bounds, prior_decides, strict=True
+        parsed, means.tolist(), errors.tolist(), all_bounds, prior_decides, strict=True
     ):
         difference = mean_b - mean_a
         sign_probability = 1.0 - t_p_value(t_statistic(difference, std_error), a.n_users) / 2
@@ -354,17 +344,12 @@ def _differences(
     linear_forms = [_uncertainty.linear_form(method, ranks) for ranks in pair]
     linear_a, linear_b = linear_forms
     if linear_a is not None and linear_b is not None:
+        forms = ((linear_a, pair[0]), (linear_b, pair[1]))
         values = [
-            (
-                _uncertainty.user_values(linear_a, pair[0], m),
-                _uncertainty.user_values(linear_b, pair[1], m),
-            )
-            for m in measures
+            [_uncertainty.user_values(form, ranks, m) for form, ranks in forms] for m in measures
         ]
-        std_errors = [
-            stats.summarize(values_b - values_a).std_error for values_a, values_b in values
-        ]
-        means = np.array([[values_a.mean(), values_b.mean()] for values_a, values_b in values])
+        std_errors = [stats.summarize(b - a).std_error for a, b in values]
+        means = np.array([[a.mean(), b.mean()] for a, b in values])
         return means, np.array(std_errors), "users", no_prior
     if isinstance(method, Smooth):
         fits = [method.posterior(ranks) for ranks in pair]
@@ -372,12 +357,8 @@ def _differences(
         return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
     means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
     covariances = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    return (
-        means,
-        _of_difference(np.einsum("mii->mi", covariances), covariances[:, 0, 1]),
-        "bootstrap",
-        no_prior,
-    )
+    errors = _of_difference(np.einsum("mii->mi", covariances), covariances[:, 0, 1])
+    return means, errors, "bootstrap", no_prior
 
 
 def _of_difference(variances: Floats, shared: Floats) -> Floats:
@@ -395,25 +376,9 @@ def _by_posteriors(
     """
     means = np.array([[fit.expect(measure) for fit in fits] for measure in measures])
     own_errors = np.array([[fit.std_error(measure) for fit in fits] for measure in measures])
-    covariances = np.array([_of_users(method, pair, fits, measure) for measure in measures])
+    covariances = np.array([_uncertainty.user_covariance(method, pair, fits, m) for m in measures])
     variances = np.maximum(np.einsum("mii->mi", covariances), own_errors**2)
     return means, _of_difference(variances, covariances[:, 0, 1])
-
-
-def _of_users(method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Measure) -> Floats:
-    """Return the covariance of both estimates over the choice of users: (2, 2)."""
-    n = pair[0].n_users
-    if n < 2:
-        return np.full((2, 2), np.nan)
-    contributions: list[Floats] = []
-    for ranks, fit in zip(pair, fits, strict=True):
-        linear = _uncertainty.linear_form(method, ranks)
-        if linear is not None:
-            contributions.append(_uncertainty.user_values(linear, ranks, measure) / n)
-        else:
-            shares = fit.influences(measure) * ranks.weights * n
-            contributions.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
-    return n * np.cov(np.array(contributions))
 
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:

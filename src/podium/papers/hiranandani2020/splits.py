@@ -1,9 +1,10 @@
-"""Shared functions of the studies on splits of users' rows: values by user, and their figure."""
+"""Shared functions of the studies on splits of users' rows: values by user, and their figures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,13 +12,15 @@ from podium.metrics import pap
 from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Rows
-from podium.papers.study import Cells, Figures, Result, key
+from podium.papers.study import Cells, Figures, Measured, Result, key
 from podium.ranking import Ranking
 from podium.report import Figure
 from podium.types import PerGroup, PerRow, Ties
 
 PERCENT = 100.0
 _DECIMALS = 6
+
+Run: TypeAlias = tuple[str, str]  # method and protocol
 
 
 def gains(
@@ -41,6 +44,51 @@ def tested(gain: PerGroup, test: Rows) -> dict[str, Any]:
 def by_split(recipe: Recipe, cells: Cells, **asked: Any) -> list[Result]:
     """Return the results of one method by split; `asked` is the rest of the key."""
     return [cells[key(seed=seed, **asked)] for seed in range(recipe.repeats or 1)]
+
+
+def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
+    """Return the mean difference of two runs over cutoffs and repeats, in percentage points.
+
+    Users and repeats (splits and starts) are both random. The variance is that of a bootstrap
+    over users with all their values, to first order, plus the additional variance of the means of
+    the repeats. With one repeat, it has only the first term. `n` is the number of users.
+    """
+    seeds = range(recipe.repeats or 1)
+    means_and_influences = [_influences(recipe, cells, one, other, seed) for seed in seeds]
+    means = np.array([repeat_mean for repeat_mean, _ in means_and_influences])
+    users = np.concatenate(
+        [np.fromiter(user_influence, np.int64) for _, user_influence in means_and_influences]
+    )
+    influences = np.concatenate(
+        [np.fromiter(user_influence.values(), float) for _, user_influence in means_and_influences]
+    )
+    influences /= means.size
+    labels, codes = np.unique(users, return_inverse=True)
+    user_variance = float(np.sum(np.bincount(codes, weights=influences) ** 2))
+    repeat_variance = float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
+    shared_variance = float(np.sum(influences**2))
+    spread = math.sqrt(user_variance + max(0.0, repeat_variance - shared_variance))
+    return Measured(float(means.mean()), spread, labels.size)
+
+
+def _influences(
+    recipe: Recipe, cells: Cells, one: Run, other: Run, seed: int
+) -> tuple[float, dict[int, float]]:
+    """Return the mean difference over cutoffs in one repeat, and each user's influence on it."""
+    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
+    influence: dict[int, float] = {}
+    means: list[float] = []
+    for k in cutoffs:
+        result, baseline_result = (
+            cells[key(seed=seed, k=k, method=name, protocol=protocol)]
+            for name, protocol in (one, other)
+        )
+        gain = PERCENT * (np.array(result["gain"]) - np.array(baseline_result["gain"]))
+        means.append(float(gain.mean()))
+        user_influences = (gain - gain.mean()) / gain.size / len(cutoffs)
+        for user, user_influence in zip(result["user"], user_influences.tolist(), strict=True):
+            influence[user] = influence.get(user, 0.0) + user_influence
+    return float(np.mean(means)), influence
 
 
 def levels(recipe: Recipe, figures: Figures, title: str, labels: Mapping[str, str]) -> Figure:

@@ -5,7 +5,6 @@ To add a method, add its line to METHODS, and its name to the recipes that run i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -19,7 +18,15 @@ from podium import _check, losses
 from podium.papers import views
 from podium.papers.hiranandani2020 import behance, citation, movielens
 from podium.papers.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
-from podium.papers.hiranandani2020.splits import PERCENT, by_split, gains, levels, tested
+from podium.papers.hiranandani2020.splits import (
+    PERCENT,
+    Run,
+    by_split,
+    difference,
+    gains,
+    levels,
+    tested,
+)
 from podium.papers.recipe import Recipe
 from podium.papers.rows import Parts, Rows, drawn
 from podium.papers.study import (
@@ -48,7 +55,6 @@ _OURS = ("GD-max", "GD-avg", "GD-TS")
 _RIVALS = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
 
 Choice: TypeAlias = Mapping[str, Any]
-Run: TypeAlias = tuple[str, str]  # method and protocol
 
 
 # The data
@@ -192,10 +198,8 @@ def runs(recipe: Recipe) -> dict[str, Run]:
     for name in methods(recipe, METHODS):
         for protocol in METHODS[name].protocols:
             has_both_protocols = len(METHODS[name].protocols) > 1
-            method_runs[name + FROM_ZERO if has_both_protocols and protocol == ZERO else name] = (
-                name,
-                protocol,
-            )
+            label = name + FROM_ZERO if has_both_protocols and protocol == ZERO else name
+            method_runs[label] = (name, protocol)
     return method_runs
 
 
@@ -309,51 +313,6 @@ def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
             excesses.append(Measured(logistic.value - max(printed), logistic.std_error, logistic.n))
     label = "logistic − best printed, least over k"
     return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
-
-
-def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
-    """Return the mean difference of two runs over cutoffs and repeats, in percentage points.
-
-    Users and repeats (splits and starts) are both random. The variance is that of a bootstrap
-    over users with all their values, to first order, plus the additional variance of the means of
-    the repeats. With one repeat, it has only the first term. `n` is the number of users.
-    """
-    seeds = range(recipe.repeats or 1)
-    means_and_influences = [_influences(recipe, cells, one, other, seed) for seed in seeds]
-    means = np.array([repeat_mean for repeat_mean, _ in means_and_influences])
-    users = np.concatenate(
-        [np.fromiter(user_influence, np.int64) for _, user_influence in means_and_influences]
-    )
-    influences = np.concatenate(
-        [np.fromiter(user_influence.values(), float) for _, user_influence in means_and_influences]
-    )
-    influences /= means.size
-    labels, codes = np.unique(users, return_inverse=True)
-    user_variance = float(np.sum(np.bincount(codes, weights=influences) ** 2))
-    repeat_variance = float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
-    shared_variance = float(np.sum(influences**2))
-    spread = math.sqrt(user_variance + max(0.0, repeat_variance - shared_variance))
-    return Measured(float(means.mean()), spread, labels.size)
-
-
-def _influences(
-    recipe: Recipe, cells: Cells, one: Run, other: Run, seed: int
-) -> tuple[float, dict[int, float]]:
-    """Return the mean difference over cutoffs in one repeat, and each user's influence on it."""
-    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    influence: dict[int, float] = {}
-    means: list[float] = []
-    for k in cutoffs:
-        result, baseline_result = (
-            cells[key(seed=seed, k=k, method=name, protocol=protocol)]
-            for name, protocol in (one, other)
-        )
-        gain = PERCENT * (np.array(result["gain"]) - np.array(baseline_result["gain"]))
-        means.append(float(gain.mean()))
-        user_influences = (gain - gain.mean()) / gain.size / len(cutoffs)
-        for user, user_influence in zip(result["user"], user_influences.tolist(), strict=True):
-            influence[user] = influence.get(user, 0.0) + user_influence
-    return float(np.mean(means)), influence
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:

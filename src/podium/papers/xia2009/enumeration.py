@@ -6,11 +6,8 @@ on spaces of a size, and a loss on the three-object space of proposition 10 as p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from podium.losses import Loss
 from podium.papers import views
@@ -27,11 +24,11 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
+from podium.papers.xia2009.enumeration_curves import curve
 from podium.papers.xia2009.enumeration_losses import NAMES, made
 from podium.report import Figure, Table
 
 _N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
-_BISECTIONS = 30  # number of bisections of p1, for a precision of 1e-9
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
 _KINKED = "pairwise-hinge"
 
@@ -145,40 +142,6 @@ def _held(spaces: Iterable[Space], k: int, other: int) -> tuple[int, int]:
     return sum(is_preserved), len(is_preserved)
 
 
-def curve(recipe: Recipe, loss: Loss) -> dict[str, Any]:
-    """Return the lead of object 1 on a grid of p1, and the p1 from which it comes first."""
-    low, high, n_points = recipe.parameters["p1"]
-    grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
-    leads = [lead(loss, p1) for p1 in grid]
-    return {"p1": grid, "lead": leads, "first from": _first_from(loss, grid, leads)}
-
-
-def lead(loss: Loss, p1: float) -> float:
-    """Return the lead of object 1 over the best other object, as a share of the scores' spread."""
-    p2 = (1.0 - p1) / 2.0
-    space = Space.from_orders({(0, 1, 2): p1, (1, 0, 2): p2, (2, 1, 0): p2})
-    minimum = minimise(space, loss)
-    spread = float(np.ptp(minimum.scores))
-    return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
-
-
-def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> float:
-    """Return the least p1 from which object 1 comes first up to the end of the grid.
-
-    The value is 1/3 if object 1 comes first on the whole grid, and nan if it does not at the end.
-    """
-    behind_positions = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
-    if not behind_positions:
-        return 1.0 / 3.0
-    if behind_positions[-1] == len(grid) - 1:
-        return math.nan
-    low, high = grid[behind_positions[-1]], grid[behind_positions[-1] + 1]
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if lead(loss, middle) > 0.0 else (middle, high)
-    return high
-
-
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the figures of the paper's claims."""
     rows, curves = select(cells, part="loss"), select(cells, part="proposition 10")
@@ -225,26 +188,15 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
 
 def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
     """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
-    flags_by_loss = [
-        (fields, result["preserving"]["consistent"])
-        for fields, result in rows
-        if _is_original(fields)
-    ]
+    original = [(fields, result) for fields, result in rows if _is_original(fields)]
     short_mean, long_mean = (
-        mean(
-            flag
-            for fields, flags in flags_by_loss
-            if _is_short(fields) == is_short
-            for flag in flags
-        )
+        _consistent(result for fields, result in original if _is_short(fields) == is_short)
         for is_short in (True, False)
     )
     top = [(fields, result) for fields, result in rows if fields["form"] == "top-k"]
     smooth = [result for fields, result in top if fields["loss"] != _KINKED]
     return {
-        "theorem 6: share of spaces, smooth losses at the top k": mean(
-            flag for result in smooth for flag in result["preserving"]["consistent"]
-        ),
+        "theorem 6: share of spaces, smooth losses at the top k": _consistent(smooth),
         "theorem 7: pairs that smooth losses at the top k have wrong": _count(
             result["wrong pairs"] for result in smooth
         ),
@@ -257,6 +209,11 @@ def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
             1.0 - long_mean.value
         ),
     }
+
+
+def _consistent(results: Iterable[Result]) -> Measured:
+    """Return the share of spaces on which minimisers find the Bayes rankers' head."""
+    return mean(flag for result in results for flag in result["preserving"]["consistent"])
 
 
 def _of_spaces(rows: Sequence[Row]) -> dict[str, Measured]:
@@ -282,12 +239,12 @@ def _of_spaces(rows: Sequence[Row]) -> dict[str, Measured]:
     }
 
 
-def _is_original(asked: Mapping[str, str]) -> bool:
-    return asked["form"] == "original" and asked["loss"] in _LISTWISE
+def _is_original(fields: Mapping[str, str]) -> bool:
+    return fields["form"] == "original" and fields["loss"] in _LISTWISE
 
 
-def _is_short(asked: Mapping[str, str]) -> bool:
-    return int(asked["k"]) < int(asked["n"]) - 1
+def _is_short(fields: Mapping[str, str]) -> bool:
+    return int(fields["k"]) < int(fields["n"]) - 1
 
 
 def _count(values: Iterable[float]) -> Measured:
@@ -410,9 +367,9 @@ def _percent(flags: Sequence[float]) -> float:
     return 100.0 * sum(flags) / len(flags)
 
 
-def _name(asked: Mapping[str, str]) -> str:
-    name = NAMES[asked["loss"]]
-    return f"{name}, top 1" if asked["form"] == "top-k" else name
+def _name(fields: Mapping[str, str]) -> str:
+    name = NAMES[fields["loss"]]
+    return f"{name}, top 1" if fields["form"] == "top-k" else name
 
 
 STUDY = Study(cells, run, fold, plots=plots, tables=tables)

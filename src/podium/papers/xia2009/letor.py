@@ -171,23 +171,21 @@ def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the means of the methods, the differences between methods, and summaries of both."""
-    all_figures: dict[str, Measured] = {}
+    figures: dict[str, Measured] = {}
     for values in collections(recipe, cells):
         levels = {
             (name, measure): values.level(name, measure)
             for name in recipe.parameters["methods"]
             for measure in recipe.parameters["measures"]
         }
-        all_figures |= {f"{values.before}{name} {m}": level for (name, m), level in levels.items()}
+        figures |= {f"{values.before}{name} {m}": level for (name, m), level in levels.items()}
         for method, baseline in pairs(recipe):
-            all_figures |= values.differences(method, baseline)
-        all_figures |= _modifications(recipe, all_figures, values.before)
+            figures |= values.differences(method, baseline)
+        figures |= _modifications(recipe, figures, values.before)
         shares = cells[key(data=values.data, count="drawn")]
-        all_figures |= {
-            f"{values.before}{name}: {DRAWN}": Measured(shares[name]) for name in shares
-        }
-        all_figures |= _summaries(recipe, levels, values.before)
-    return all_figures
+        figures |= {f"{values.before}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
+        figures |= _summaries(recipe, levels, values.before)
+    return figures
 
 
 def collections(recipe: Recipe, cells: Cells) -> list[Values]:
@@ -208,19 +206,15 @@ def _modifications(recipe: Recipe, found: Figures, before: str) -> Figures:
     """Return summaries of the top-k modifications: the lowest gains, and the significant ones."""
     figures: dict[str, Measured] = {}
     for name in FAMILIES:
-        gains: list[Measured] = []
+        all_gains: list[Measured] = []
         for method, baseline in pairs(recipe):
             if baseline == name and method.endswith(f" {name}"):
                 label = f"{before}{method} − {baseline}"
-                gains_by_measure = [
-                    found[f"{label} {measure}"] for measure in recipe.parameters["measures"]
-                ]
-                figures[f"{label}, lowest interval of all measures"] = min(
-                    gains_by_measure, key=views.low
-                )
-                gains += gains_by_measure
-        if gains:
-            n_significant = sum(abs(gain.value) > views.Z * gain.std_error for gain in gains)
+                gains = [found[f"{label} {measure}"] for measure in recipe.parameters["measures"]]
+                figures[f"{label}, lowest interval of all measures"] = min(gains, key=views.low)
+                all_gains += gains
+        if all_gains:
+            n_significant = sum(abs(gain.value) > views.Z * gain.std_error for gain in all_gains)
             figures[f"{before}Top-k {name} − {name}, {SHOWING}"] = Measured(float(n_significant))
     return figures
 
@@ -317,10 +311,8 @@ def _differences(
         if before + label + OVER_MEASURES in figures
     }
     panels = {
-        measure: [
-            views.row(name, figures[f"{label} {measure}"]) for name, label in available.items()
-        ]
-        for measure in recipe.parameters["measures"]
+        m: [views.row(name, figures[f"{label} {m}"]) for name, label in available.items()]
+        for m in recipe.parameters["measures"]
     }
     if available:
         yield views.intervals(
@@ -378,11 +370,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     yield views.table(
         f"{values.data}: what single draws would have shown, least to greatest",
         "difference",
-        [
-            difference
-            for difference, (method, _) in compared.items()
-            if method in drawn and method not in _OWN
-        ],
+        [pair for pair, (method, _) in compared.items() if method in drawn and method not in _OWN],
         measures,
         extremes,
     )
