@@ -86,6 +86,7 @@ def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
     assert done.stderr == "podium: error: none.csv does not exist. Pass the path of the run.\n"
 
 
+@pytest.mark.long
 def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[int], str]) -> None:
     Path("rows.svmlight").write_text(learnable(0))
     argv = ("train", "rows.svmlight", "--loss", "pap-avg", "-k", "2", "--max-iter", "2")
@@ -103,6 +104,7 @@ def test_version_and_help_are_results() -> None:
         assert "\x1b" not in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", [None, b"a model"])
 @pytest.mark.parametrize("asked_by", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_training_quietly(

@@ -303,6 +303,7 @@ def ndcg(podium: Run, run: str) -> float:
     return json.loads(done.out)["measures"]["ndcg@10"]["mean"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("shop")
 def test_purchases_are_factorized_recommended_and_measured(podium: Run) -> None:
     argv = ("factorize", "past.csv", "--factors", "16", "--epochs", "10", "--threads", "1")

@@ -86,6 +86,7 @@ def test_demo_files_measure_to_the_numbers_reported(result, folder, numbers):
         assert found.means == {m: pytest.approx(told[m]["mean"], abs=1e-12) for m in MEASURES}
 
 
+@pytest.mark.long
 def test_demo_per_user_table_averages_to_the_numbers_reported(result, folder, numbers):
     frame = pl.read_parquet(folder / "per_user.parquet")
     for (name,), part in frame.group_by("method"):

@@ -156,6 +156,7 @@ def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> Non
     assert all(name in text for name in METHODS)
 
 
+@pytest.mark.long
 def test_every_method_learns(done: Any) -> None:
     """On grades that are near a linear function: far above a random order."""
     for name in METHODS:
@@ -170,6 +171,7 @@ def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> No
         assert again == done.cells[cell]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not OHSUMED.exists(), reason=f"no letor-ohsumed in {DATA} (set PODIUM_DATA)")
 def test_robirank_and_rho_on_ohsumed() -> None:
     """One fold: what is published learns, and types differ, so that rho has an effect."""

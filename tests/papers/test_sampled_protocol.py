@@ -222,6 +222,7 @@ def test_every_method_is_tried_here() -> None:
     assert set(OPTIONS) == set(METHODS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OPTIONS)
 def test_ranks_are_among_all_items_better_than_by_chance_and_the_same_again(name: str) -> None:
     options, package = OPTIONS[name]

@@ -123,6 +123,7 @@ def test_papers_gamma_plus_is_not_the_limit_of_the_metric() -> None:
     assert abs(empirical - corrected) < 0.02
 
 
+@pytest.mark.long
 def test_empirical_risk_converges_to_the_population_risk() -> None:
     def off(n: int) -> float:
         gaps: list[float] = []

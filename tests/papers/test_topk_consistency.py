@@ -58,6 +58,7 @@ def test_every_claim_is_judged(cells: dict[str, Any]) -> None:
     assert standing["Proposition 10 as printed"] == "fails"
 
 
+@pytest.mark.long
 def test_page_draws_for_each_size(cells: dict[str, Any]) -> None:
     recipe = small()
     folded = study.STUDY.fold(recipe, cells)

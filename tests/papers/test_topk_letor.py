@@ -366,6 +366,7 @@ def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -
         assert shares[name] == pytest.approx(irrelevant / (k * relevant.size))
 
 
+@pytest.mark.long
 def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> None:
     recipe = small()
     paths = {name: files / name for name in ("TD2003", "TD2004")}

@@ -96,6 +96,7 @@ def test_every_measure_of_every_query(ranx: Any) -> None:
         np.testing.assert_allclose(got, peer(ranx, qrels, run, name), rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.long
 def test_relevance_level_is_min_relevance(ranx: Any) -> None:
     qrels, run = tables()
     for name, text in {"map-l2": "ap", "recall@5-l2": "recall@5", "mrr-l2": "rr"}.items():

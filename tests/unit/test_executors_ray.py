@@ -406,6 +406,7 @@ class _Clock:
         return math.inf if self._late and self._n_asked > 1 else 0.0
 
 
+@pytest.mark.long
 def test_taken_processors_are_not_waited_for_for_ever(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -481,6 +482,7 @@ def test_more_workers_than_processors_are_refused(cluster: Any) -> None:
         _ray(0)
 
 
+@pytest.mark.long
 def test_other_version_here_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(podium, "__version__", "99.0")
     with pytest.raises(ArgumentError, match=r"has podium .*, and here is 99\.0\. Install the same"):

@@ -23,6 +23,7 @@ def _blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
 
 
+@pytest.mark.long
 def test_python_of_the_page_gives_what_it_says(
     podium_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_threads_begin_in_a_process_forked_before_they_did(files: Path, before: 
     assert forked(files, before, *every) == [f"{after} {WELL}" for after in every]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells threads' names")
 def test_threads_that_other_code_began_are_lost_too(files: Path) -> None:
     said = forked(files, "polars of one's own", "csv", "frames")

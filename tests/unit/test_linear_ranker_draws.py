@@ -228,6 +228,7 @@ def test_stochastic_fit_has_the_same_bits_for_any_order_of_the_groups(name: str)
     assert ranker.set_params(random_state=1).fit(X, y, qid).coef_.tobytes() != first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["listmle fixed", "listmle whole", "listnet fixed", "softmax"])
 def test_stochastic_descent_comes_near_the_optimum_of_listwise_losses(name: str) -> None:
     """One list at a time, as the paper trains."""

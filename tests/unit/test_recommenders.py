@@ -95,6 +95,7 @@ def test_missing_package_says_what_to_install(name: str, monkeypatch: pytest.Mon
         model.fit(LIKES)
 
 
+@pytest.mark.long
 def test_other_packages_are_loaded_by_fit_alone() -> None:
     code = (
         "import sys, podium.recommenders as r; r.ALS(), r.WARP(), r.NeuMF(), r.EASE(); "

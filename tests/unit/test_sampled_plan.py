@@ -138,6 +138,7 @@ def test_growing_sample_costs_what_targets_that_stay_first_take() -> None:
     assert row(found, 2, 4, 8, 16).n_scored == pytest.approx(cost)
 
 
+@pytest.mark.long
 def test_simulation_agrees_with_the_sums() -> None:
     """The same estimator, with and without its values: 300 repeats know an error to 4 %."""
     exactly = plan(500, 300, "ndcg@10", 0.1, expect=0.1, method="bv", sizes=[50])
