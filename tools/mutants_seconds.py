@@ -1,0 +1,29 @@
+"""A plugin of pytest for ``mutants.py trace``: each test's seconds, and which tests are long."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+TRACE = Path(__file__).resolve().parents[1] / ".mutants"
+_seconds: dict[str, float] = defaultdict(float)
+_long: list[str] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Note the long tests."""
+    _long.extend(item.nodeid for item in items if item.get_closest_marker("long"))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the seconds of a test's phases."""
+    _seconds[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish() -> None:
+    """Write both down."""
+    (TRACE / "seconds.json").write_text(json.dumps(_seconds))
+    (TRACE / "long.json").write_text(json.dumps(_long))
