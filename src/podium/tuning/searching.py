@@ -57,8 +57,9 @@ def search(
     ----------
     estimator : estimator or Pipeline
         Any estimator with scikit-learn's interface; its `fit` gets qid. Estimators of podium also
-        get the rows set aside as eval_set, and stop early by the same measure. The steps of a
-        pipeline are fitted on the training rows alone, and transform the rows set aside.
+        get the rows set aside as eval_set, and stop early by the same measure, for the positives
+        of their own min_relevance. The steps of a pipeline are fitted on the training rows
+        alone, and transform the rows set aside.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
         The rows, as for `LinearRanker.fit`.
     item : (n_rows,), optional
