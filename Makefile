@@ -3,9 +3,9 @@
 # make check   run all checks of a change: all tests, coverage, lint, types, layers, wheel
 # make bench   compare podium's speed with other libraries
 #
-# The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv creates
-# it. A change of pyproject.toml or constraints.txt causes a new installation. To use another Python,
-# run make PYTHON=... test
+# The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv
+# creates it. A change of pyproject.toml or constraints.txt causes a new installation. To use
+# another Python, run make PYTHON=... test
 
 PYTHON ?=
 VENV := .venv
@@ -49,7 +49,7 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
-# The wheel is built from the sdist, installed without extras into a new environment, and used there.
+# The wheel is built from the sdist, installed without extras into a new environment, and used.
 wheel: $(VENV)/.dev
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m build --no-isolation . > dist/build.log 2>&1 || { cat dist/build.log; exit 1; }
