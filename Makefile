@@ -1,21 +1,23 @@
 # make demo    show podium's main job on real data
-# make test    run the tests, without the long ones
-# make check   everything that a change must pass: all tests, coverage, lint, types, layers, wheel
-# make bench   time podium beside its peers
+# make test    run the tests except the long ones
+# make check   run all checks of a change: all tests, coverage, lint, types, layers, wheel
+# make bench   compare podium's speed with other libraries
 #
-# Needs Python >= 3.11 and make, no compiler. The first target that needs .venv creates it; a
-# change of pyproject.toml or constraints.txt installs again. Another Python: make PYTHON=... test
+# The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv
+# creates it. A change of pyproject.toml or constraints.txt causes a new installation. To use
+# another Python, run make PYTHON=... test
 
 PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 RECTOOLS := .venv-rectools
-# -qq: errors only. Wheels only: a package without one stops here rather than look for a compiler.
+# -qq prints errors only. With wheels only, a package without a wheel fails here and pip does not
+# look for a compiler.
 PIP := -m pip --disable-pip-version-check install -qq --only-binary :all:
 INSTALL := $(BIN)/python $(PIP) -c constraints.txt
-# The build tools are pinned like the rest, so podium itself is built without pip's isolation.
+# The build tools are pinned too, so podium itself is built without pip's isolation.
 INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolation -e
-# Where `make bench` has made RecTools' environment, the parity tests ask RecTools itself.
+# If `make bench` has created RecTools' environment, the parity tests run RecTools in it.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
 .PHONY: help demo test test-all check lint types layers wheel bench format clean
@@ -27,7 +29,7 @@ help:
 demo: $(VENV)/.demo
 	$(BIN)/podium demo --out demo-report
 
-# One process per processor, in random order; the laws with fewer examples each.
+# One process per processor, in random order, with fewer examples per law.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto -m "not long" --hypothesis-profile=quick
 
@@ -47,7 +49,7 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
-# The wheel is made from the sdist, installed bare into a new environment, and used there.
+# The wheel is built from the sdist, installed without extras into a new environment, and used.
 wheel: $(VENV)/.dev
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m build --no-isolation . > dist/build.log 2>&1 || { cat dist/build.log; exit 1; }
