@@ -1,6 +1,6 @@
 # make demo    show podium's main job on real data
 # make test    run the tests except the long ones
-# make check   run all checks of a change: all tests, coverage, lint, types, layers, wheel
+# make check   run all checks of a change: all tests, lint, types, layers, wheel
 # make bench   compare podium's speed with other libraries
 #
 # The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv
@@ -34,10 +34,9 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto -m "not long" --hypothesis-profile=quick
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
+	$(BIN)/python -m pytest -q -n auto
 
 check: test-all lint types layers wheel
-	$(BIN)/python -m coverage report | grep TOTAL
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --quiet

@@ -267,6 +267,11 @@ def test_step_that_diverges_at_once_is_an_error() -> None:
         Factorization(4, learning_rate=1e8, l2=0).fit(_tastes(), executor=ONE)
 
 
+def test_step_beyond_float32_diverges_without_a_warning_of_numpys() -> None:
+    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+300 diverges in the first pass"):
+        Factorization(2, learning_rate=1e300).fit(csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

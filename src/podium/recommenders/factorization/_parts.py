@@ -256,13 +256,13 @@ def descend(
     f = np.float32
     cells, number = cell
     with np.errstate(over="ignore"):  # an infinite value is later detected as divergence
-        shrinkage = f(1.0 - rate * settings.l2)
+        step, shrinkage = f(rate), f(1.0 - rate * settings.l2)
     steps = _kernels.Steps(
         kind=KINDS[settings.loss],
         n_negatives=settings.n_negatives,
         only_unseen=settings.only_unseen,
         learn_items=learn_items,
-        rate=f(rate),
+        rate=step,
         shrink=shrinkage,
         memory=f(settings.memory),
         bias_rate=f(settings.item_bias),
