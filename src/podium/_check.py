@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -21,6 +21,7 @@ from podium.errors import ArgumentError, MissingExtraError
 T = TypeVar("T", bound=str)
 
 _LARGEST = 2**63 - 1
+_BLOCK = 4096  # rows whose values are flagged at a time
 _WORDS = {"none": None, "true": True, "false": False}
 
 
@@ -82,6 +83,33 @@ def flag(value: Any, name: str) -> bool:
 def is_sparse(value: object) -> bool:
     """Return whether value is a sparse matrix of SciPy, without importing SciPy."""
     return hasattr(value, "tocsr")
+
+
+def bad_cells(X: Any, is_bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int, int]:
+    """Return how many values of an array or CSR matrix are bad, and the first one's row and column.
+
+    The places are -1 if there are none. Values are read in blocks, since flags of all of them at
+    once would need too much memory.
+    """
+    values = X.data if is_sparse(X) else X
+    width = 1 if is_sparse(X) else X.shape[1]
+    n_bad, first = 0, -1
+    for start in range(0, values.shape[0], _BLOCK):
+        flags = is_bad(values[start : start + _BLOCK]).ravel()
+        n_bad += int(np.count_nonzero(flags))
+        if first < 0 < n_bad:
+            first = start * width + int(np.argmax(flags))
+    if first < 0:
+        return 0, -1, -1
+    if is_sparse(X):
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        return n_bad, row, int(X.indices[first])
+    return n_bad, *divmod(first, width)
+
+
+def not_finite(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are nan or infinite."""
+    return ~np.isfinite(values)
 
 
 def listed(options: Iterable[str]) -> str:

@@ -39,18 +39,10 @@ def labels(source: str | Path, rows: Features) -> PerRow:
 
 def check_finite(source: str | Path, rows: Features) -> None:
     """Raise a DataError if features are missing or infinite, with the number and the first one."""
-    X = rows.X
-    if isinstance(X, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(X))
-        row, column = divmod(int(bad[0]), X.shape[1]) if bad.size else (0, 0)
-    else:
-        bad = np.flatnonzero(~np.isfinite(X.data))
-        first = bad[0] if bad.size else 0
-        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
-        column = int(X.indices[first]) if bad.size else 0
-    if bad.size:
+    n_bad, row, column = _check.bad_cells(rows.X, _check.not_finite)
+    if n_bad:
         raise DataError(
-            f"{source}: {bad.size} feature value{'s' if bad.size > 1 else ''} missing or infinite, "
+            f"{source}: {n_bad} feature value{'s' if n_bad > 1 else ''} missing or infinite, "
             f"first {rows.feature_names[column]!r} at row {row} "
             f"(user {_check.label(np.asarray(rows.qid)[row])}). Fill them, or drop those rows."
         )

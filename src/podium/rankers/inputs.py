@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 from podium import _check
@@ -16,13 +14,12 @@ from podium._kernels import read_only
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers._kernels import count_exponents
-from podium.types import Mask, PerRow
+from podium.types import PerRow
 
 _EXPONENTS: dict[int, tuple[Any, int]] = {
     4: (np.uint32, 0x7F80_0000),
     8: (np.uint64, 0x7FF0_0000_0000_0000),
 }
-_BLOCK = 4096  # rows per block in the search for the first non-finite value
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,24 +55,16 @@ def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False
 
     With `missing`, nan is a missing value and only infinite values are refused.
     """
-    in_csr = bool(sparse.issparse(features))  # a plain bool, so that no type is narrowed by it
-    values: NDArray[Any] = features.data if in_csr else features
-    n_bad = _n_not_finite(values)
-    if missing and n_bad:
-        n_bad = sum(int(np.isinf(block).sum()) for block in _blocks(values))
+    if not _n_not_finite(features.data if _check.is_sparse(features) else features):
+        return
+    is_bad = np.isinf if missing else _check.not_finite
+    n_bad, row, column = _check.bad_cells(features, is_bad)
     if not n_bad:
         return
-    is_bad = np.isinf if missing else _not_finite
-    if in_csr:
-        first_bad = int(np.argmax(is_bad(values)))
-        row = int(np.searchsorted(features.indptr, first_bad, side="right")) - 1
-        place = row, int(features.indices[first_bad])
-    else:
-        place = _first(values, is_bad)
-    in_group = "" if qid is None else f" (qid {_check.label(qid[place[0]])})"
+    in_group = "" if qid is None else f" (qid {_check.label(qid[row])})"
     raise ArgumentError(
         f"{name} has {n_bad} {'infinite' if missing else 'NaN or inf'} values, first at row "
-        f"{place[0]}{in_group}, column {place[1]}. Impute them or drop those rows."
+        f"{row}{in_group}, column {column}. Impute them or drop those rows."
     )
 
 
@@ -84,25 +73,6 @@ def _n_not_finite(values: NDArray[Any]) -> int:
     integer, mask = _EXPONENTS[values.dtype.itemsize]
     bits = np.ascontiguousarray(values).view(integer)
     return int(count_exponents(read_only(bits.reshape(-1)), integer(mask)))
-
-
-def _not_finite(values: NDArray[Any]) -> Mask:
-    return ~np.isfinite(values)
-
-
-def _first(values: NDArray[Any], is_bad: Callable[[NDArray[Any]], Mask]) -> tuple[int, int]:
-    """Return the row and column of the first bad value."""
-    return next(
-        (number * _BLOCK + int(row), int(column))
-        for number, block in enumerate(_blocks(values))
-        for row, column in np.argwhere(is_bad(block))
-    )
-
-
-def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield blocks of rows, since flags of all values at once would need too much memory."""
-    for start in range(0, values.shape[0], _BLOCK):
-        yield values[start : start + _BLOCK]
 
 
 def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
