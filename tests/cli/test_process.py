@@ -55,6 +55,7 @@ def test_result_goes_to_stdout_and_nothing_to_stderr(podium: Callable[..., Any])
     assert not {"\x1b", "…"} & set(done.stdout)
 
 
+@pytest.mark.long
 def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
     rows = "".join(f"ü{user},日{item}\n" for user in range(4) for item in range(user, user + 4))
     Path("pairs.csv").write_text("user,item\n" + rows, encoding="utf-8")
@@ -67,6 +68,7 @@ def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
     assert "ü0,日" in done.stdout
 
 
+@pytest.mark.long
 @NEEDS_DEVICES
 def test_device_without_a_suffix_gets_csv(podium: Callable[..., Any]) -> None:
     Path("rows.csv").write_text("user,item,relevance,x\n1,1,1,2.5\n1,2,0,0.5\n2,1,0,1\n2,2,1,3\n")
@@ -166,6 +168,7 @@ def test_interrupt_of_a_program_that_loads_is_quiet(place: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "podium: interrupted.\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("out", [(), pytest.param(("--out", "/dev/stdout"), marks=NEEDS_DEVICES)])
 def test_reader_that_leaves_is_no_error(podium: Callable[..., Any], out: tuple[str, ...]) -> None:
     """The run is longer than a pipe holds, so the writer is still at it when the reader goes."""

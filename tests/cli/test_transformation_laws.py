@@ -215,26 +215,36 @@ SAME: dict[str, Way] = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def plain_results() -> dict[str, list[str]]:
+    """Return a cache, by command, of the results of the unchanged tables."""
+    return {}
+
+
 @pytest.fixture
-def whole(podium: Run, folder: Path) -> Callable[[str], list[str]]:
-    """Return what a command gives of the tables as they are."""
+def expect(
+    podium: Run, folder: Path, plain_results: dict[str, list[str]]
+) -> Callable[[str], list[str]]:
+    """Return a function that gives a command's results of the unchanged tables."""
 
-    def give(command: str) -> list[str]:
-        found = results(podium, folder, command, written(frames(), plainly))
-        assert found[0][:6] != "podium", found
-        for path in folder.iterdir():
-            path.unlink()
-        return found
+    def run(command: str) -> list[str]:
+        if command not in plain_results:
+            outputs = results(podium, folder, command, written(frames(), plainly))
+            assert outputs[0][:6] != "podium", outputs
+            plain_results[command] = outputs
+            for path in folder.iterdir():
+                path.unlink()
+        return plain_results[command]
 
-    return give
+    return run
 
 
 @pytest.mark.parametrize("way", SAME)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_same_table_written_otherwise_gives_the_same(
-    podium: Run, folder: Path, whole: Run, command: str, way: str
+    podium: Run, folder: Path, expect: Run, command: str, way: str
 ) -> None:
-    expected = whole(command)
+    expected = expect(command)
     found = results(podium, folder, command, written(frames(), SAME[way]))
     if way in REORDERED.get(command, ()):
         one, other = (pl.read_csv(text.encode()).sort(IDS) for text in (expected[-1], found[-1]))
@@ -284,9 +294,9 @@ EQUAL = {
     ],
 )
 def test_another_table_is_refused_or_said_or_gives_another_result(
-    podium: Run, folder: Path, whole: Run, command: str, way: str, table: str
+    podium: Run, folder: Path, expect: Run, command: str, way: str, table: str
 ) -> None:
-    expected = whole(command)
+    expected = expect(command)
     files = written(frames(), plainly)
     files[table] = CHANGED[way][1](table, frames()[table])
     assert results(podium, folder, command, files, warned=True) != expected

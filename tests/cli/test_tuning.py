@@ -60,6 +60,7 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert "iterations, as validation chose" in done.err
 
 
+@pytest.mark.long
 def test_number_of_jobs_changes_nothing(podium: Callable[..., Any]) -> None:
     errors: list[str] = []
     for jobs in ("1", "2"):

@@ -181,7 +181,7 @@ def test_cells_hold_each_pair_once_where_it_belongs(
     per_user=st.floats(0, 1000),
     n_factors=st.integers(1, 512),
 )
-@settings(max_examples=200)
+@settings(max_examples=4 * settings().max_examples)
 def test_chosen_block_count_keeps_its_promises(
     n_users: int, n_items: int, per_user: float, n_factors: int
 ) -> None:

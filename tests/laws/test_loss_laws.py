@@ -298,7 +298,7 @@ def test_tight_struct_as_the_algorithm_has_it() -> None:
 scores_on_a_grid = st.lists(st.integers(-4, 4).map(lambda i: i / 2), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(scores_on_a_grid, scores_on_a_grid, st.integers(1, 6), st.integers(0, 10**6))
 def test_ties_share_the_gradient_whatever_the_row_order(
     positives: list[float], negatives: list[float], k: int, seed: int
@@ -325,7 +325,7 @@ def test_ties_share_the_gradient_whatever_the_row_order(
                 np.testing.assert_allclose(gradients, gradients[0], atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(scores_on_a_grid, scores_on_a_grid, st.integers(1, 6), st.integers(0, 10**6))
 def test_subgradient_of_a_convex_loss_supports_it(
     positives: list[float], negatives: list[float], k: int, seed: int
@@ -373,7 +373,7 @@ graded_lists = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings().max_examples)
 @given(graded_lists, st.sampled_from(["logistic", "hinge"]), st.sampled_from(["exp2", "linear"]))
 def test_robirank_bounds_what_a_list_loses_of_its_dcg(
     rows: list[tuple[float, float]], sigma: Any, gain: Any
@@ -412,7 +412,7 @@ def test_robirank_counts_the_rows_above_by_their_distance() -> None:
     assert wrong > dcg_loss([0.0] + [30.0] * 3 + [-90.0] * 4, [1.0] + [0.0] * 7, ties=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(st.integers(-8, 8).map(lambda i: i / 2), min_size=1, max_size=9), st.data())
 def test_robust_binary_bounds_the_share_of_errors(
     margins: list[float], data: st.DataObject

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from podium.errors import ArgumentError, UnsettledError
@@ -22,7 +22,6 @@ from podium.testing import oracles
 from podium.testing.strategies import Case, all_measures, cases
 from podium.types import PerGroup
 
-LAW = settings()  # the examples of the profile
 STRICT_RULES = ("worst", "best", "id")
 CLOSE = {"rtol": 1e-12, "atol": 1e-15}
 
@@ -78,7 +77,6 @@ def worse_or_equal(metric: Metric, low: PerGroup, high: PerGroup) -> bool:
 
 @each_metric
 @given(case=cases(), ties=st.sampled_from(("worst", "best", "id", "random")))
-@LAW
 def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
     name: str, case: Case, ties: str
 ) -> None:
@@ -100,7 +98,6 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
 
 @each_averaged
 @given(case=cases(max_groups=2))
-@LAW
 def test_averaged_metric_stays_in_its_bounds(name: str, case: Case) -> None:
     for measure in MEASURES[name]:
         values = value_or_unsettled(measure, case.ranking("average"))
@@ -123,7 +120,6 @@ def test_average_is_refused_where_it_is_not_exact(name: str) -> None:
 
 @each_metric
 @given(data=st.data(), case=cases(), ties=st.sampled_from((*STRICT_RULES, "average")))
-@LAW
 def test_metric_ignores_row_order(name: str, data: Any, case: Case, ties: str) -> None:
     metric = REGISTRY[name]
     assume(ties != "average" or metric.linear or metric.half_pairs)
@@ -139,7 +135,6 @@ def test_metric_ignores_row_order(name: str, data: Any, case: Case, ties: str) -
 
 @each_metric
 @given(case=cases(), shift=st.sampled_from((1, 10**6, 10**13)))
-@LAW
 def test_metric_ignores_group_labels(name: str, case: Case, shift: int) -> None:
     numbers = {label: i for i, label in enumerate(sorted(set(case.qid), reverse=True))}
     relabelled = replace(
@@ -163,7 +158,6 @@ def test_metric_ignores_group_labels(name: str, case: Case, shift: int) -> None:
     ties=st.sampled_from(STRICT_RULES),
     rising=st.sampled_from((np.exp, np.cbrt, lambda x: 1e6 * x - 3e6, lambda x: 1e-6 * x)),
 )
-@LAW
 def test_metric_ignores_strictly_increasing_score_maps(
     name: str, case: Case, ties: str, rising: Any
 ) -> None:
@@ -174,7 +168,6 @@ def test_metric_ignores_strictly_increasing_score_maps(
 
 @each_metric
 @given(case=cases(), ties=st.sampled_from(STRICT_RULES))
-@LAW
 def test_metric_of_a_batch_equals_each_list_alone(name: str, case: Case, ties: str) -> None:
     for measure in MEASURES[name]:
         together = value_or_unsettled(measure, case.ranking(ties))
@@ -202,7 +195,6 @@ def _only(case: Case, label: Any) -> Case:
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
 @given(data=st.data(), case=cases(max_groups=1))
-@LAW
 def test_swapping_a_better_item_upwards_never_makes_a_metric_worse(
     name: str, data: Any, case: Case
 ) -> None:
@@ -228,7 +220,6 @@ def test_swapping_a_better_item_upwards_never_makes_a_metric_worse(
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.ideal_defined])
 @given(case=cases())
-@LAW
 def test_ideal_list_reaches_the_best_value(name: str, case: Case) -> None:
     ideal = replace(case, scores=case.relevance, unretrieved=None, n_items=None).ranking("best")
     for measure in MEASURES[name]:
@@ -269,7 +260,6 @@ def test_exceptions_to_the_declared_laws_are_real() -> None:
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
 @given(case=cases(), rule=st.sampled_from(("id", "random", "average")), seed=st.integers(0, 99))
-@LAW
 def test_every_tie_rule_lies_between_worst_and_best(
     name: str, case: Case, rule: str, seed: int
 ) -> None:
@@ -288,7 +278,6 @@ def test_every_tie_rule_lies_between_worst_and_best(
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.monotone])
 @given(case=cases(max_groups=1))
-@LAW
 def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Case) -> None:
     (listing,) = case.listings().values()
     orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
@@ -309,7 +298,6 @@ def test_worst_and_best_are_attained_by_an_order_of_the_ties(name: str, case: Ca
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.linear])
 @given(case=cases(max_groups=1))
-@LAW
 def test_average_is_the_mean_over_all_orders_of_the_ties(name: str, case: Case) -> None:
     (listing,) = case.listings().values()
     orders = [_in_order(case, ranked.top) for ranked in oracles.orders(listing, "average")]
@@ -341,7 +329,6 @@ def test_average_of_pap_counts_half_a_pair_which_is_not_the_mean_over_orders() -
 
 
 @given(sizes=st.lists(st.integers(1, 8), min_size=1, max_size=4), k=st.integers(1, 5))
-@LAW
 def test_a_constant_scorer_gains_nothing_by_pairs_under_worst(sizes: list[int], k: int) -> None:
     groups = Groups.from_sizes(sizes)
     relevance = np.arange(groups.n_rows) % 2
@@ -354,7 +341,6 @@ def test_a_constant_scorer_gains_nothing_by_pairs_under_worst(sizes: list[int], 
 
 
 @given(case=cases(), k=st.integers(1, 6), clip=st.booleans())
-@LAW
 def test_pap_is_pauc_where_all_positives_fit_into_k(case: Case, k: int, clip: bool) -> None:
     ranking, inside = case.ranking(), f"(clip={clip})@{k}"
     pap, pauc = (value_or_unsettled(parse(name + inside), ranking) for name in ("pap", "pauc"))
@@ -365,7 +351,6 @@ def test_pap_is_pauc_where_all_positives_fit_into_k(case: Case, k: int, clip: bo
 
 
 @given(case=cases(whole=True))
-@LAW
 def test_pauc_of_all_negatives_is_auc(case: Case) -> None:
     for label in _labels(case):
         ranking = _only(case, label).ranking()
@@ -375,7 +360,6 @@ def test_pauc_of_all_negatives_is_auc(case: Case) -> None:
 
 
 @given(case=cases(max_groups=2, max_items=12, whole=True), k=st.integers(1, 4))
-@LAW
 def test_perfect_pap_is_perfect_precision_where_positives_fill_the_top(case: Case, k: int) -> None:
     ranking = case.ranking()
     pap, precision = parse(f"pap@{k}")(ranking), parse(f"precision@{k}")(ranking)
@@ -388,7 +372,6 @@ def test_perfect_pap_is_perfect_precision_where_positives_fill_the_top(case: Cas
 
 @pytest.mark.parametrize("ties", ["worst", "best", "id"])
 @given(case=cases(max_groups=3, max_items=14, whole=True), k=st.integers(1, 5))
-@LAW
 def test_pap_needs_only_the_top_2k_minus_1_items(ties: str, case: Case, k: int) -> None:
     complete = case.ranking(ties)
     has_k_negatives = complete.n_neg >= k  # a list of unknown length counts as having k negatives

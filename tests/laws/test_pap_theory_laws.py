@@ -106,7 +106,7 @@ def test_with_few_positives_the_average_is_below_and_the_others_are_one() -> Non
 grid_scores = st.lists(st.integers(-2, 2), min_size=1, max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(grid_scores, grid_scores, st.integers(1, 5))
 def test_theorem_1_subsets_may_be_chosen_in_either_order(
     positives: list[int], negatives: list[int], k: int

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
@@ -38,8 +38,12 @@ QUICK: dict[str, dict[str, Any]] = {
 WITHOUT_FILES = ("multi-vae", "neumf")
 """Recommenders whose fitted state is in objects of another library."""
 
-NAMES = list(REGISTRY)
-SETTLED = [name for name in NAMES if "random_state" not in REGISTRY[name]().get_params()]
+EACH = [
+    pytest.param(name, marks=pytest.mark.long if name in WITHOUT_FILES else ()) for name in REGISTRY
+]
+"""All recommenders; fits of the other library's neural models take seconds."""
+
+SETTLED = [name for name in REGISTRY if "random_state" not in REGISTRY[name]().get_params()]
 """Recommenders without random numbers, whose scores depend only on the pairs."""
 
 N_USERS, N_ITEMS = 60, 40
@@ -96,7 +100,7 @@ def named(pairs: NDArray[np.float64]) -> dict[str, Any]:
 # --- Fits ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EACH)
 class TestFit:
     """Laws of fits."""
 
@@ -163,7 +167,7 @@ class TestFit:
 # --- Results ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EACH)
 class TestAnswers:
     """Scores, lists, ranks and files of a model agree."""
 
@@ -291,7 +295,6 @@ def pairs(draw: st.DrawFn) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("name", SETTLED)
-@settings(max_examples=40, deadline=None)
 @given(table=pairs(), seed=st.integers(0, 2**32))
 def test_numbers_of_users_and_items_do_not_matter(
     name: str, table: NDArray[np.float64], seed: int
@@ -304,7 +307,6 @@ def test_numbers_of_users_and_items_do_not_matter(
 
 
 @pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
-@settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_users_without_pairs_change_nothing_for_others(
     name: str, table: NDArray[np.float64]
@@ -314,7 +316,6 @@ def test_users_without_pairs_change_nothing_for_others(
 
 
 @pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
-@settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_item_without_pairs_scores_0_and_changes_nothing(
     name: str, table: NDArray[np.float64]
@@ -326,7 +327,6 @@ def test_item_without_pairs_scores_0_and_changes_nothing(
 
 
 @pytest.mark.parametrize("name", SETTLED)
-@settings(max_examples=40, deadline=None)
 @given(table=pairs())
 def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> None:
     """The ranks of all unseen items, with ties by item number, contain every rank once."""
@@ -338,7 +338,6 @@ def test_ranks_are_places_in_the_list(name: str, table: NDArray[np.float64]) -> 
         assert sorted(part) == list(range(1, part.size + 1))
 
 
-@settings(max_examples=40, deadline=None)
 @given(table=pairs(), scale=st.sampled_from([0.25, 4.0]))
 def test_cosines_ignore_the_scale_of_weights(table: NDArray[np.float64], scale: float) -> None:
     left, right = (ItemKNN(k=4).fit(sparse.csr_array(t)).weights_ for t in (table, scale * table))

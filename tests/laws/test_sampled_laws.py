@@ -32,7 +32,7 @@ from podium.testing.strategies import all_measures
 
 N_ITEMS = 40
 MEASURES = ("recall@5", "precision@3", "ndcg@10", "ap@10", "rr", "ndcg")
-LAW = settings(max_examples=15)
+LAW = settings(max_examples=settings().max_examples // 3)
 
 each_estimator = pytest.mark.parametrize("name", sorted(REGISTRY))
 exact_ranks = st.lists(st.integers(1, N_ITEMS), min_size=1, max_size=40)

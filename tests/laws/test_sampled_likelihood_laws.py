@@ -22,7 +22,7 @@ from podium.sampled.estimators.mes import flattest
 from podium.sampled.likelihood import em, likelihood
 from podium.sampled.sums import grid
 
-LAW = settings(max_examples=25, deadline=None)
+LAW = settings(max_examples=settings().max_examples // 2)
 
 
 @st.composite
@@ -120,7 +120,7 @@ def test_grid_weights_count_every_rank(n_items: int, size: int, factors: int, ma
     st.integers(1, 40),
     st.sampled_from(["recall@5", "ndcg@10", "rr", "rank_auc"]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 def test_population_bounds_hold_the_truth(
     masses: dict[int, float], size: int, measure: str
 ) -> None:
@@ -158,6 +158,7 @@ def test_bounds_hold_adversarial_truths(exact: list[int]) -> None:
     assert wide.low <= narrow.low <= narrow.high <= wide.high
 
 
+@pytest.mark.long
 def test_bounds_hold_the_truth_as_often_as_they_say() -> None:
     weights = np.arange(1.0, 201.0) ** -0.9
     truth = RankDistribution(weights / weights.sum())

@@ -75,7 +75,7 @@ def tables(draw: st.DrawFn) -> tuple[Rows, Rows]:
     return truth, [(user, item, draw(scores)) for user, item in listed]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6 * settings().max_examples)
 @given(
     tables(),
     st.sampled_from(["zero", "skip"]),

@@ -19,7 +19,6 @@ from podium.testing.strategies import Case, all_measures, cases, variants
 MEASURES = {
     name: [m for m in all_measures() if m.metric is metric] for name, metric in REGISTRY.items()
 }
-CHECKED = settings(max_examples=40)
 
 
 def arguments(measure: Measure) -> dict[str, object]:
@@ -66,21 +65,18 @@ def test_unknown_metric_has_no_definition() -> None:
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 @given(case=cases(), ties=st.sampled_from(("worst", "best", "id")))
-@CHECKED
 def test_metric_equals_brute_force(name: str, case: Case, ties: str) -> None:
     check(name, case, ties)
 
 
 @pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.linear or m.half_pairs])
 @given(case=cases(max_groups=2))
-@CHECKED
 def test_average_equals_brute_force(name: str, case: Case) -> None:
     check(name, case, "average")
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 @given(case=cases(max_groups=2), seed=st.integers(0, 100))
-@CHECKED
 def test_random_ties_give_one_of_the_orders(name: str, case: Case, seed: int) -> None:
     metric = REGISTRY[name]
     for options in variants(metric):
@@ -124,6 +120,7 @@ def test_random_ties_reach_every_order() -> None:
     assert set(seen) == {1 / 1, 1 / 2, 1 / 3}
 
 
+@pytest.mark.long
 def test_generated_lists_have_ties_empty_groups_and_both_classes() -> None:
     seen: collections.Counter[str] = collections.Counter()
 

@@ -84,12 +84,14 @@ def short_cases() -> Iterator[LossCase]:
         yield LossCase(rng.integers(0, 5, n).astype(float), qid, 2 * rng.standard_normal(n))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "k"), SIZES)
 def test_losses_at_the_top_have_no_counter_example(n: int, k: int) -> None:
     for name, loss in at_top(k).items():
         assert not sensitivity(loss, n, k, n_random=30).refuted, name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2)])
 def test_original_losses_tell_orders_of_one_subgroup_apart(n: int, k: int) -> None:
     for name, loss in original().items():
@@ -122,7 +124,6 @@ def test_proposition_4_and_5(n: int, k: int) -> None:
                     assert slopes[c, 0] == pytest.approx(slopes[a, 0], abs=1e-12), name
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 5), st.data())
 def test_proposition_8(seed: int, n: int, data: Any) -> None:
     k = data.draw(st.integers(2, n))
@@ -142,6 +143,7 @@ def test_proposition_8_has_no_converse() -> None:
     assert not is_order_preserving(space, 0, 1, 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [3, 4])
 def test_proposition_9_and_that_it_has_no_converse(n: int) -> None:
     for loss in (losses.get("listmle", k=1), Truncated(losses.get("squared"), 1)):
@@ -152,7 +154,8 @@ def test_proposition_9_and_that_it_has_no_converse(n: int) -> None:
         assert refuted == [True] * (n - 2) + [False, False]
 
 
-@settings(max_examples=12, deadline=None)
+@pytest.mark.long
+@settings(max_examples=settings().max_examples // 4)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SIZES), st.sampled_from([0.5, 1.0, 4.0]))
 def test_theorem_6_and_7(seed: int, size: tuple[int, int], concentration: float) -> None:
     n, k = size
@@ -187,6 +190,7 @@ def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
     assert agreement(space, losses.get("pairwise-logistic"), 3).consistent
 
 
+@pytest.mark.long
 def test_original_losses_miss_the_top_on_spaces_of_theorem_6() -> None:
     rng = np.random.default_rng(0)
     drawn = [Space.random_order_preserving(4, 1, rng) for _ in range(8)]

@@ -192,7 +192,15 @@ def violations(phi: Plain, n: int, k: int, scores: list[float]) -> set[str]:
 
 
 @pytest.mark.parametrize(("name", "loss", "phi"), PLAIN, ids=[name for name, *_ in PLAIN])
-@pytest.mark.parametrize(("n", "k"), [(3, 1), (3, 2), (4, 1), (4, 2)])
+@pytest.mark.parametrize(
+    ("n", "k"),
+    [
+        (3, 1),
+        (3, 2),
+        pytest.param(4, 1, marks=pytest.mark.long),
+        pytest.param(4, 2, marks=pytest.mark.long),
+    ],
+)
 def test_search_agrees_with_the_definition(
     name: str, loss: Loss, phi: Plain, n: int, k: int
 ) -> None:

@@ -163,6 +163,7 @@ def test_every_method_learns(done: Any) -> None:
         assert done.done.figures[f"{name} N@10"].value > 0.6, name
 
 
+@pytest.mark.long
 def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> None:
     recipe = small()
     for cell in list(done.cells)[3::40]:

@@ -199,6 +199,7 @@ def test_errors_do_not_depend_on_what_ran_before(done: Any, folder: Path) -> Non
         assert again == done.cells[cell]
 
 
+@pytest.mark.long
 def test_seconds_are_told_of_every_design_and_estimator(done: Any) -> None:
     recipe = small()
     for method, kind in (("RoBiRank", timing.FACTORS), ("itemKNN", timing.SHARE)):

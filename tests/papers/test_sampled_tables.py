@@ -82,6 +82,7 @@ def test_more_repeats_begin_with_the_same_cells() -> None:
     assert set(some) < set(more)
 
 
+@pytest.mark.long
 def test_blocks_do_not_change_the_estimates(folder: Path, cells: dict[str, Any]) -> None:
     recipe = small(block=4).repeated(6)
     context = study.prepare(recipe, {"set": folder / "set"})

@@ -94,6 +94,7 @@ def test_a_cell_does_not_depend_on_those_before_it(done: Any) -> None:
         assert table3.run(recipe, context_of(recipe, made_up()), cell) == cells[cell]
 
 
+@pytest.mark.long
 def test_all_methods_have_the_same_users_at_a_split_and_cutoff(done: Any) -> None:
     _, cells = done
     by_place: dict[tuple[str, str], set[tuple[int, ...]]] = {}
@@ -250,6 +251,7 @@ def test_citation_runs_from_its_files(tmp_path: Path) -> None:
     assert outcome.page.exists()
 
 
+@pytest.mark.long
 def test_behance_runs_from_its_files(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(900, 3))

@@ -339,6 +339,7 @@ def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> Non
     assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
 
 
+@pytest.mark.long
 def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> None:
     by_method: dict[str, set[str]] = {}
     tried = {cell: found for cell, found in done.cells.items() if "method" in parts(cell)}

@@ -28,7 +28,10 @@ import pytest
 from podium.metrics import parse
 from podium.ranking import Ranking
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the peer's own, at import and compilation
+pytestmark = [
+    pytest.mark.long,  # the peer is compiled anew in each process
+    pytest.mark.filterwarnings("ignore"),  # the peer's own, at import and compilation
+]
 
 Table = dict[str, dict[str, Any]]
 

@@ -229,6 +229,7 @@ print("grown:", (after - before) >> 10)
 """
 
 
+@pytest.mark.long
 def test_hostile_files_are_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM],

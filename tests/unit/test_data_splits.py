@@ -27,7 +27,7 @@ def by_time_if_it_can(time: Any, test: float, valid: float) -> list[data.splits.
         return []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(rows, shares, shares, st.integers(0, 9))
 def test_split_puts_every_row_into_one_part(
     table: list[tuple[int, int]], test: float, valid: float, seed: int
@@ -48,7 +48,7 @@ def test_split_puts_every_row_into_one_part(
             assert np.all(np.diff(part) > 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(rows, shares, shares)
 def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, valid: float) -> None:
     time = np.array([row[1] for row in table])

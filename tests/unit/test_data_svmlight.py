@@ -151,7 +151,7 @@ def parse(content: bytes) -> Rows:
     return svmlight.parse([Member("memory", "memory", lambda: io.BytesIO(content))])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings().max_examples)
 @given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=20))
 def test_numbers_are_read_as_python_reads_them(numbers: list[float]) -> None:
     texts = [text for x in numbers for text in (repr(x), f"{x:.6f}", f"{x:.3e}", f"{x:.17g}")]

@@ -103,7 +103,7 @@ def test_pooled_pap_is_correct_pairs_over_pairs(ranking: Ranking) -> None:
 
 @NOTHING_TO_FIND
 @given(case=cases(whole=True), k=st.integers(1, 4), clip=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 def test_pooled_pairs_equal_a_count_over_all_groups(case: Case, k: int, clip: bool) -> None:
     text = f"pap(clip={clip})@{k}"
     correct = pairs = 0
@@ -165,7 +165,7 @@ def test_engagement_needs_a_cutoff(ranking: Ranking) -> None:
 
 @NOTHING_TO_FIND
 @given(n_pos=st.lists(st.integers(0, 6), min_size=1, max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 def test_n_pos_segments_hold_every_group_that_has_positives_once(n_pos: list[int]) -> None:
     n = 7 * len(n_pos)
     relevance = np.concatenate([np.arange(7) < p for p in n_pos]).astype(float)
@@ -238,7 +238,6 @@ def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
 
 @NOTHING_TO_FIND
 @given(case=cases(whole=True), data=st.data())
-@settings(max_examples=40)
 def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
     measures = ["pap@2", "ndcg@3", "rr"]
     blocks = data.draw(st.permutations(sorted(set(case.qid))))

@@ -379,6 +379,7 @@ class _Failing:
         return value
 
 
+@pytest.mark.long
 def test_error_of_a_call_comes_out_as_itself(cluster: Any) -> None:
     executor = _ray(2)
     held = executor.hold([_Failing(), _Failing()])
@@ -475,6 +476,7 @@ def test_worker_that_dies_as_it_takes_a_part_is_replaced(cluster: Any, tmp_path:
     assert _bits(fitted) == _in_one_thread()
 
 
+@pytest.mark.long
 def test_more_workers_than_processors_are_refused(cluster: Any) -> None:
     with pytest.raises(ArgumentError, match="n_workers=9, but the cluster has 3 processors"):
         _ray(9)
@@ -490,6 +492,7 @@ def test_other_version_here_is_refused(cluster: Any, monkeypatch: pytest.MonkeyP
     assert ray.is_initialized()  # the connection was there before
 
 
+@pytest.mark.long
 def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
     package = tmp_path / "podium"
     package.mkdir()

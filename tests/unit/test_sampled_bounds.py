@@ -36,6 +36,7 @@ def test_nearly_all_items_leave_nothing_open() -> None:
     )
 
 
+@pytest.mark.long
 def test_sampling_leaves_recall_at_10_open_whatever_the_users() -> None:
     """A power law of 3,706 items and 99 negatives: about a fifth either way, then ever more."""
     weights = np.arange(1.0, 3707.0) ** -0.8

@@ -192,6 +192,7 @@ def test_history_changes_nothing_where_it_is_not_read() -> None:
         assert told.conventions["history"] == "not read"
 
 
+@pytest.mark.long
 def test_default_has_its_own_interval_and_covers_the_exact_mean() -> None:
     exact = MASS[:5].sum()
     found = [

@@ -75,6 +75,7 @@ def test_intervals_without_bounds_are_those_with_them_where_the_prior_decides() 
     assert alone.summary("ndcg@10").interval == both.summary("ndcg@10").interval
 
 
+@pytest.mark.long
 def test_intervals_hold_what_rises_steeply() -> None:
     """Lognormal ranks in 17,000 items, of which the intervals once held one half."""
     held = 0
@@ -88,6 +89,7 @@ def test_intervals_hold_what_rises_steeply() -> None:
     assert held >= 9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_items", "n_users"), [(3706, 6040), (20_000, 5000)])
 def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
     """Half of the users' top ten is at rank 1, which no sample shows."""

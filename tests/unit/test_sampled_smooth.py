@@ -253,6 +253,7 @@ def test_measure_of_next_to_nothing_has_an_interval() -> None:
     assert 0 <= found.std_error("ndcg@1") < 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.95])
 def test_intervals_hold_the_estimate(level: float) -> None:
     """Of few users too, where estimate and middle of the interval are far apart."""
@@ -304,6 +305,7 @@ def test_full_sample_leaves_nothing_open() -> None:
     assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
 
 
+@pytest.mark.long
 def test_intervals_cover_shifted_power_laws() -> None:
     """Of 95 %, over forty rank distributions of a kind that the prior expects."""
     rng = np.random.default_rng(5)

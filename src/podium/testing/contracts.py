@@ -9,9 +9,9 @@ A test of a loss consists of three lines, run by pytest::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from podium.types import PerGroup, PerRow
 _STEP = 1e-6  # the step of the central differences
 _CLOSE = 1e-6  # their error: curvature times the step, plus rounding error over the step
 _N_CASES = 25
+
+Evaluate: TypeAlias = Callable[[PerRow], tuple[PerGroup, PerRow]]
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,10 @@ class LossContract:
         """Compare the gradient with slopes by row, except at kinks of a loss that is not smooth."""
         n_checked = n_skipped = 0
         for case in self.cases():
-            grad = self._values(case)[1]
+            evaluate = self._evaluator(case)
+            grad = evaluate(case.scores)[1]
             for row in range(case.scores.size):
-                left, right = self._slopes(case, row)
+                left, right = self._slopes(evaluate, case.scores, row)
                 if not self.make().smooth and abs(right - left) > _CLOSE:
                     n_skipped += 1
                     continue
@@ -140,8 +143,9 @@ class LossContract:
             assert bound.shape == case.scores.shape
             assert (bound > 0).all()
             if self.make().smooth:
+                evaluate = self._evaluator(case)
                 for row in range(case.scores.size):
-                    assert self._second(case, row) <= bound[row] + _CLOSE
+                    assert self._second(evaluate, case.scores, row) <= bound[row] + _CLOSE
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
         """Check that the mean value at a midpoint is at most the mean of the values at the ends."""
@@ -241,31 +245,38 @@ class LossContract:
     def _target(self, case: LossCase) -> Any:
         return self.make().prepare(case.relevance, case.groups)
 
+    def _evaluator(self, case: LossCase) -> Evaluate:
+        """Return the function from scores to values and gradient, with the target prepared once."""
+        loss, target = self.make(), self._target(case)
+        return lambda scores: loss.value_and_grad(scores, target)
+
     def _values(self, case: LossCase, scores: PerRow | None = None) -> tuple[PerGroup, PerRow]:
-        used_scores = case.scores if scores is None else scores
-        return self.make().value_and_grad(used_scores, self._target(case))
+        return self._evaluator(case)(case.scores if scores is None else scores)
 
     def _mean(self, case: LossCase, scores: PerRow) -> float:
-        values = self._values(case, scores)[0]
-        defined = values[~np.isnan(values)]
-        return float(defined.mean()) if defined.size else np.nan
+        return _mean_defined(self._values(case, scores)[0])
 
-    def _slopes(self, case: LossCase, row: int) -> tuple[float, float]:
+    def _slopes(self, evaluate: Evaluate, scores: PerRow, row: int) -> tuple[float, float]:
         """Return the slopes to the left and to the right; 0 if no group is defined."""
-        value = self._mean(case, case.scores)
+        value = _mean_defined(evaluate(scores)[0])
         slopes: list[float] = []
         for step in (-_STEP, _STEP):
-            moved = case.scores.copy()
+            moved = scores.copy()
             moved[row] += step
-            slope = (self._mean(case, moved) - value) / step
+            slope = (_mean_defined(evaluate(moved)[0]) - value) / step
             slopes.append(0.0 if np.isnan(slope) else slope)
         return slopes[0], slopes[1]
 
-    def _second(self, case: LossCase, row: int) -> float:
+    def _second(self, evaluate: Evaluate, scores: PerRow, row: int) -> float:
         """Return the second derivative by one row, from a central difference of the gradient."""
         slopes: list[float] = []
         for step in (-_STEP, _STEP):
-            moved = case.scores.copy()
+            moved = scores.copy()
             moved[row] += step
-            slopes.append(float(self._values(case, moved)[1][row]))
+            slopes.append(float(evaluate(moved)[1][row]))
         return (slopes[1] - slopes[0]) / (2 * _STEP)
+
+
+def _mean_defined(values: PerGroup) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else np.nan
