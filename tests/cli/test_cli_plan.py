@@ -112,6 +112,7 @@ def test_table_fits_and_says_what_is_enough(podium: Callable[..., Any], known: t
     assert "Expected, without a pilot: ndcg@10 of 0.2 (given), and ranks of one" in given
 
 
+@pytest.mark.long
 def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
     asked = ("--items", "2000", "--users", "30", "--error", "0.001")
     words = " ".join(podium("plan", *asked).out.split())
@@ -121,6 +122,7 @@ def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
     assert f"Ranking all items takes {need} users." in words
 
 
+@pytest.mark.long
 def test_sample_that_is_nearer_than_ranking_all_items_is_named(
     podium: Callable[..., Any],
 ) -> None:

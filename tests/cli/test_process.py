@@ -98,6 +98,7 @@ def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[i
     assert not {"\x1b", "\r", "…"} & set(done.stderr)
 
 
+@pytest.mark.long
 def test_version_and_help_are_results() -> None:
     for argv in (("--version",), ("--help",), ("measure", "-h"), ()):
         done = run(*argv)

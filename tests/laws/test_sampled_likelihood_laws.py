@@ -143,6 +143,7 @@ def test_more_samples_never_leave_more_open() -> None:
     assert all(b < a for a, b in itertools.pairwise(widths))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exact", [[1], [400], [3, 250], [1, 400]])
 def test_bounds_hold_adversarial_truths(exact: list[int]) -> None:
     """The bounds hold for targets that all rank first, all last, or at two ranks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -137,6 +137,7 @@ def test_exact_tight_struct_is_the_dynamic_programme() -> None:
         assert value("pap-tight-struct-exact", s, t, k) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.long
 def test_group_logistic_is_the_minimum_over_intercepts() -> None:
     rng = np.random.default_rng(12)
     loss = losses.GroupLogistic(soft=True)
@@ -149,8 +150,9 @@ def test_group_logistic_is_the_minimum_over_intercepts() -> None:
             assert found[0][0] == pytest.approx(expected / scores.size, rel=1e-12)
 
 
-def test_pap_logistic_is_its_formula() -> None:
-    for positives, negatives, k in [*cases(13), *many(13)]:
+@pytest.mark.parametrize("draw", [cases, pytest.param(many, marks=pytest.mark.long)])
+def test_pap_logistic_is_its_formula(draw: Callable[[int], Iterator[Case]]) -> None:
+    for positives, negatives, k in draw(13):
         scores = np.array([*positives, *negatives])
         relevance = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
         for top, weight, temperature in ((k, 10.0, 1.0), (k, 0.5, 0.1), (None, 20.0, 1.0)):

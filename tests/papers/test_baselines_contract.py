@@ -52,6 +52,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     return failures
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [
         LogisticRanker(one_group=True),

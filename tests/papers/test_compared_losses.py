@@ -50,6 +50,7 @@ def test_loose_struct_value_and_gradient() -> None:
     np.testing.assert_allclose(grad, np.array([-2, 3, -2, 3, -2, 0]) / 9)
 
 
+@pytest.mark.long
 def test_loose_struct_is_the_maximum_over_orderings() -> None:
     for s, t in sides(1, 5, 40):
         for k in range(1, len(t) + 1):

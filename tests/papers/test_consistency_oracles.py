@@ -213,6 +213,7 @@ def test_search_agrees_with_the_definition(
     assert found & {"differentiable", "steeper"} == ({"steeper"} & found if wanted else set())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "loss", "phi"), PLAIN, ids=[name for name, *_ in PLAIN])
 def test_minimum_is_no_higher_than_another_methods(name: str, loss: Loss, phi: Plain) -> None:
     rng = np.random.default_rng(3)

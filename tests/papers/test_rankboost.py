@@ -45,6 +45,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     } | {"check_sample_weights_not_overwritten": by_group}
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [
         RankBoost(one_group=True),

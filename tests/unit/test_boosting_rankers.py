@@ -132,6 +132,7 @@ def test_librarys_own_ranking_objectives_read_rows_in_any_order(make: Any) -> No
     np.testing.assert_array_equal(other, one)
 
 
+@pytest.mark.long
 @both
 @pytest.mark.parametrize("loss", ["logistic", "pap-ramp@3"])
 def test_number_of_threads_changes_no_bit(make: Any, loss: str) -> None:

@@ -114,6 +114,7 @@ def test_truncated_gz_is_named(tmp_path: Path) -> None:
             data.read_run(put(tmp_path, "a.csv.gz", content))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.run.gz", "a.svm.gz"])
 def test_file_that_swells_is_refused_before_it_fills_memory(tmp_path: Path, name: str) -> None:
     resource = pytest.importorskip("resource", reason="measures memory; of POSIX")

@@ -266,6 +266,7 @@ def _outcome(content: bytes) -> str:
     return "read"
 
 
+@pytest.mark.long
 def test_damaged_tables_are_read_or_refused() -> None:
     rng = random.Random(0)
     whole = [pickle.dumps(_frame(), protocol=protocol) for protocol in (2, 4, 5)]

@@ -58,6 +58,7 @@ def bits(ranker: NeuralRanker) -> bytes:
     return ranker.parameters_.tobytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["softmax", "listnet", "pairwise-logistic", "logistic"])
 def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> None:
     X, y, qid = problem()
@@ -74,6 +75,7 @@ def test_without_hidden_units_it_finds_the_linear_rankers_minimum(loss: str) -> 
     assert neural.intercepts_[0] == pytest.approx(exact.intercept_, abs=2e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
     """Of held-out lists: a line ranks no better than chance, half of the rows being relevant."""

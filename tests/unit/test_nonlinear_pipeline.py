@@ -57,6 +57,7 @@ def test_no_linear_score_ranks_the_ring() -> None:
     assert max(mean_measure(f"pap@{K}", X @ d, y, qid) for d in directions) < 0.5
 
 
+@pytest.mark.long
 def test_kernel_map_learns_the_ring_that_no_linear_score_can() -> None:
     linear = searched(make_pipeline(ranker()), L2, scoring=make_scorer(f"pap@{K}"))
     search = searched(curved(), GAMMA, scoring=make_scorer(f"pap@{K}"))

@@ -49,6 +49,7 @@ def test_bounds_hold_the_truth_of_many_catalogues_as_often_as_they_say() -> None
     assert held >= 28
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["recall@10", "rr", "rank_auc"])
 def test_search_by_alike_designs_is_close_to_the_search_by_all(
     measure: str, monkeypatch: pytest.MonkeyPatch

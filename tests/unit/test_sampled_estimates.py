@@ -102,6 +102,7 @@ def test_users_are_drawn_together_for_all_samples() -> None:
         np.testing.assert_array_equal(first.counts, second.counts[::-1])
 
 
+@pytest.mark.long
 def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
     """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
     ranks = population(40, seed=1)
@@ -130,6 +131,7 @@ def test_interval_of_a_biased_method_covers_its_expectation() -> None:
     assert abs(expected - exact) > 0.005  # the bias that the label is about
 
 
+@pytest.mark.long
 def test_bootstrap_error_is_the_spread_over_evaluations() -> None:
     found = [
         evaluate(

@@ -110,6 +110,7 @@ def test_subgradient_descent_comes_to_the_bundles_optimum(loss: str) -> None:
     assert least.objective - 1e-12 <= slow.objective <= 1.001 * least.objective
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep", ["best", "average"])
 @pytest.mark.parametrize("loss", CONVEX)
 def test_stochastic_descent_comes_near_the_bundles_optimum(loss: str, keep: Any) -> None:

@@ -97,6 +97,7 @@ def test_first_of_equal_candidates_wins() -> None:
     assert found.best_params == {"sign": 2.0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows_aside", [{}, {"n_folds": 3}, {"split": "rows", "valid": 0.3}])
 def test_any_number_of_jobs_gives_the_same_search(rows_aside: dict[str, Any]) -> None:
     X, y, qid = problem()
