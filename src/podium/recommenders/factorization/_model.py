@@ -31,21 +31,24 @@ from podium.types import Progress
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    The fit minimises the sum of ``s * rho(T)`` over positive pairs of weight s. T is the sum of
-    ``log2(1 + 2 ** -(score - other))`` over the items that the positive is compared with, a smooth
-    upper bound of the rank of the positive. The function ``rho(T) = log2(T + 1)`` makes the loss
-    robust: a positive far down the list, which may be noise, does not dominate the others.
+    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and an item with weight s > 0.
+    The item of a pair is called a positive of the user. The positive is compared with other items.
+    T is the sum over these items of ``log2(1 + 2 ** -(score - other))``, where `other` is the score
+    of such an item. It is a smooth upper bound of the number of these items that rank before the
+    positive. The function ``rho(T) = log2(T + 1)`` makes the loss robust: a positive far down the
+    list, which may be noise, has little influence on the fit.
 
     Parameters
     ----------
     n_factors : int
         The length of the vectors of users and items.
     loss : {"robirank", "type2", "identity", "bpr"}
-        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2): it bounds
-        DCG more closely, and its gradient vanishes for positives far down. "identity" is T, as the
-        mean over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. The
-        gradients differ in size. "identity" and "bpr" need steps about 3 times as long and "unseen"
-        negatives; "type2" needs steps 30 times as long with l2=0.0001 and xi_rate=0.2.
+        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
+        bound of DCG, whose gradient is almost 0 for positives far down the list. "identity" is T,
+        as the mean over items. "bpr" is the same with natural logarithms: BPR with uniform
+        negatives. The gradients differ in size. With "identity" and "bpr", use a learning_rate
+        about 3 times as large and negatives="unseen". With "type2", use a learning_rate 30 times as
+        large, l2=0.0001 and xi_rate=0.2.
     n_negatives : int
         The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
@@ -58,19 +61,20 @@ class Factorization(FactorRecommender):
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
-        The number of parts of users and of blocks of items, by default chosen from the shape of the
-        data. It changes the factors, unlike the number of workers.
+        The number of parts into which the users are divided, and of blocks of items. By default, it
+        is chosen from the shape of the data. The factors depend on it, but not on the number of
+        workers.
     xi : {"running", "exact"}
-        The estimate of a positive's T. "running" is a running mean of the positive's own samples.
-        "exact" is a sum over all items at the start of each pass, which takes pairs x items
-        multiplications, averaged with the positive's own sample by `xi_rate`.
+        The estimate of T for a positive. "running" is a running mean over the samples of negatives
+        that were drawn for this positive. "exact" is the sum over all items at the start of each
+        pass, averaged with the current sample by `xi_rate`. It takes pairs x items multiplications.
     xi_rate : float
-        The weight of the newest sample in this mean, in (0, 1], or 0 with "exact". With 0, use
-        steps 20 times shorter: if T is near 0, a rare sample with a large T has a weight of
-        n_items / n_negatives as long as T does not include it.
+        The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
+        learning_rate 20 times smaller: if T is near 0, a rare sample with a large T gets a weight
+        of n_items / n_negatives, because the estimate of T does not include the sample.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
-        no pair with. "unseen" needs an l2 about 1.6 times as large.
+        no pair with. With "unseen", use an l2 about 1.6 times as large.
     item_bias : bool
         Whether items have a bias.
     gain : {"value", "exp2", "one"}
@@ -101,12 +105,14 @@ class Factorization(FactorRecommender):
     -----
     The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
     the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
-    without the logarithm. With another xi_rate, the weight of a positive decreases with its own
-    sample. Bad samples, which make up most of the gradient near the optimum, then count less.
+    without the logarithm. With another xi_rate, a sample with a large T reduces the weight of its
+    own step. Near the optimum, such samples make up most of the gradient, so that the expected step
+    differs from the gradient.
 
-    Users are divided into parts that stay with a worker, and items into blocks that rotate. Blocks
-    are redrawn for each pass, and the negatives of a positive come from its own block. The factors
-    are bitwise equal for every executor and number of workers, on processors of one type.
+    Users are divided into parts, each of which stays on one worker. Items are divided into blocks,
+    which move from worker to worker. Blocks are redrawn for each pass, and the negatives of a
+    positive come from its own block. The factors are bitwise equal for every executor and number of
+    workers, on processors of one type.
 
     Cost: a pass takes ``n_negatives * n_pairs`` updates. With 64 factors, a thread makes some 20
     million updates per second, and about half as many with 400,000 items. Memory: two copies of the
@@ -205,11 +211,13 @@ class Factorization(FactorRecommender):
         progress : callable, optional
             A function, called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
-            A file that is replaced atomically after each pass by the current state. It takes 4
-            bytes per factor and per pair, and twice as much for the factors with an `eval_set`.
+            A file that is replaced atomically after each pass by the current state. Its size is 4
+            bytes per factor and per pair. With an `eval_set`, it is 8 bytes per factor and 4 bytes
+            per pair.
         resume : bool
-            Whether to continue after the last pass of the checkpoint, to the factors of an
-            uninterrupted fit. If there is no file, the fit starts anew with a warning.
+            Whether to continue after the last pass of the checkpoint. The factors are then those of
+            an uninterrupted fit. If there is no file, the fit starts from the beginning with a
+            warning.
 
         Raises
         ------
@@ -266,7 +274,7 @@ class Factorization(FactorRecommender):
         New items get factors from passes over all pairs of the users with new pairs. Then the
         factors of these users are learned again with fixed items, as in `fold_in`. The factors of
         known items change only in a new `fit`; `n_epochs_`, `n_blocks_`, `stop_reason_` and
-        `history_` keep its values. A model that is not fitted yet is fitted.
+        `history_` keep the values of the last `fit`. If the model is not fitted yet, it is fitted.
 
         Parameters
         ----------
@@ -275,7 +283,8 @@ class Factorization(FactorRecommender):
             than the model has users and items: the additional ones are new. If the model already
             has a pair, the weights are added up, unless `gain` is "one".
         n_epochs : int
-            The number of passes for new items, if any, with an initial step of ``learning_rate``.
+            The number of passes for new items, if there are any. The first pass uses the parameter
+            ``learning_rate``.
         executor, progress
             The executor and the progress function; see `fit`.
 
