@@ -56,5 +56,5 @@ class Executor(Protocol):
         ...
 
     def hold(self, things: Sequence[Any]) -> Held:
-        """Give objects to the workers. If there are fewer workers, neighbouring objects share one."""
+        """Give objects to the workers. With fewer workers, neighbouring objects share one."""
         ...

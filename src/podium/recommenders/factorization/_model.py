@@ -31,12 +31,11 @@ from podium.types import Progress
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and an item with weight s > 0.
-    The item of a pair is called a positive of the user. The positive is compared with other items.
-    T is the sum over these items of ``log2(1 + 2 ** -(score - other))``, where `other` is the score
-    of such an item. It is a smooth upper bound of the number of these items that rank before the
-    positive. The function ``rho(T) = log2(T + 1)`` makes the loss robust: a positive far down the
-    list, which may be noise, has little influence on the fit.
+    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and an item, the positive, with
+    weight s. T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, where `other` is
+    their score: a smooth upper bound of the number of items that rank before the positive. With
+    ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise, has little
+    influence.
 
     Parameters
     ----------
@@ -44,11 +43,10 @@ class Factorization(FactorRecommender):
         The length of the vectors of users and items.
     loss : {"robirank", "type2", "identity", "bpr"}
         The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
-        bound of DCG, whose gradient is almost 0 for positives far down the list. "identity" is T,
-        as the mean over items. "bpr" is the same with natural logarithms: BPR with uniform
-        negatives. The gradients differ in size. With "identity" and "bpr", use a learning_rate
-        about 3 times as large and negatives="unseen". With "type2", use a learning_rate 30 times as
-        large, l2=0.0001 and xi_rate=0.2.
+        bound of DCG with almost no gradient for positives far down. "identity" is T, as the mean
+        over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. Use
+        learning rates 3 times as large and negatives="unseen" with "identity" and "bpr", and 30
+        times as large, l2=0.0001 and xi_rate=0.2 with "type2".
     n_negatives : int
         The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
@@ -61,13 +59,12 @@ class Factorization(FactorRecommender):
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
-        The number of parts into which the users are divided, and of blocks of items. By default, it
-        is chosen from the shape of the data. The factors depend on it, but not on the number of
-        workers.
+        The number of parts of the users and of blocks of the items, by default from the shape of
+        the data. The factors depend on it, but not on the number of workers.
     xi : {"running", "exact"}
-        The estimate of T for a positive. "running" is a running mean over the samples of negatives
-        that were drawn for this positive. "exact" is the sum over all items at the start of each
-        pass, averaged with the current sample by `xi_rate`. It takes pairs x items multiplications.
+        The estimate of T for a positive. "running" is a running mean over its samples of negatives.
+        "exact" is the sum over all items at the start of each pass, which takes pairs x items
+        multiplications, averaged with the current sample by `xi_rate`.
     xi_rate : float
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
         learning_rate 20 times smaller: if T is near 0, a rare sample with a large T gets a weight
@@ -105,9 +102,8 @@ class Factorization(FactorRecommender):
     -----
     The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
     the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
-    without the logarithm. With another xi_rate, a sample with a large T reduces the weight of its
-    own step. Near the optimum, such samples make up most of the gradient, so that the expected step
-    differs from the gradient.
+    without the logarithm. With another xi_rate, samples with a large T, which make up most of the
+    gradient near the optimum, reduce the weight of their own step.
 
     Users are divided into parts, each of which stays on one worker. Items are divided into blocks,
     which move from worker to worker. Blocks are redrawn for each pass, and the negatives of a
@@ -212,12 +208,10 @@ class Factorization(FactorRecommender):
             A function, called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
             A file that is replaced atomically after each pass by the current state. Its size is 4
-            bytes per factor and per pair. With an `eval_set`, it is 8 bytes per factor and 4 bytes
-            per pair.
+            bytes per pair and 4 per factor (8 with an `eval_set`).
         resume : bool
-            Whether to continue after the last pass of the checkpoint. The factors are then those of
-            an uninterrupted fit. If there is no file, the fit starts from the beginning with a
-            warning.
+            Whether to continue after the last pass of the checkpoint. The factors are those of an
+            uninterrupted fit. Without a file, the fit starts anew with a warning.
 
         Raises
         ------
@@ -283,8 +277,7 @@ class Factorization(FactorRecommender):
             than the model has users and items: the additional ones are new. If the model already
             has a pair, the weights are added up, unless `gain` is "one".
         n_epochs : int
-            The number of passes for new items, if there are any. The first pass uses the parameter
-            ``learning_rate``.
+            The number of passes for new items, if any. The first step is ``learning_rate``.
         executor, progress
             The executor and the progress function; see `fit`.
 
