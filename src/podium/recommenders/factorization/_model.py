@@ -105,10 +105,9 @@ class Factorization(FactorRecommender):
     without the logarithm. With another xi_rate, samples with a large T, which make up most of the
     gradient near the optimum, reduce the weight of their own step.
 
-    Users are divided into parts, each of which stays on one worker. Items are divided into blocks,
-    which move from worker to worker. Blocks are redrawn for each pass, and the negatives of a
-    positive come from its own block. The factors are bitwise equal for every executor and number of
-    workers, on processors of one type.
+    Each part of the users stays on one worker, and the blocks of items move between workers. Blocks
+    are redrawn for each pass, and the negatives of a positive come from its own block. The factors
+    are bitwise equal for every executor and number of workers, on processors of one type.
 
     Cost: a pass takes ``n_negatives * n_pairs`` updates. With 64 factors, a thread makes some 20
     million updates per second, and about half as many with 400,000 items. Memory: two copies of the
