@@ -303,7 +303,7 @@ def _zeros(target: Target) -> PerGroup:
 
 
 REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
-"""Every loss class by its name. The law tests use it to test the declarations of each loss.
+"""Every loss class by its name. The tests in tests/laws check the declared properties of each loss.
 
 A class with several names is entered under each of them. To read the declarations of one name,
 make the loss with `get`, which sets the parameters that the name implies.

@@ -1,4 +1,4 @@
-"""A linear ranker, trained with any loss in score space."""
+"""A linear ranker, trained with any loss of podium."""
 
 from __future__ import annotations
 

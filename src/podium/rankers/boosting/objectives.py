@@ -1,4 +1,4 @@
-"""Any loss in score space as an objective of LightGBM and XGBoost."""
+"""Losses of podium as objectives of LightGBM and XGBoost."""
 
 from __future__ import annotations
 

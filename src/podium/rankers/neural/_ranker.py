@@ -1,4 +1,4 @@
-"""A small neural ranker, trained with any loss in score space."""
+"""A small neural ranker, trained with any loss of podium."""
 
 from __future__ import annotations
 
