@@ -2,8 +2,8 @@
 
 A callback takes (done, total, note) and returns nothing. It is called in the thread that started
 the computation, at most once per step. If the computation ends as planned, the last call has
-done == total. The callback draws the progress, if anything is drawn; the terminal's progress bar
-is part of the command line.
+done == total. A callback can draw the progress. The progress bar in the terminal is a callback of
+the command line.
 
 Examples
 --------

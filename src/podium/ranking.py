@@ -1,4 +1,4 @@
-"""Ranking: the relevance at each rank of each group's list, under a stated tie rule.
+"""Ranking: the relevance at each rank of each group's list, with a rule for equal scores.
 
 A Ranking holds no scores and no ids. It holds the relevance at each rank, the relevances of the
 best possible list, and the number of items to rank. Metrics need nothing else.
@@ -96,11 +96,10 @@ class Ranking:
         min_relevance : float
             The smallest relevance of a positive item.
         ties : {"worst", "best", "average", "id", "random"}
-            The order of equal scores: "worst" ranks relevant items last, so that a tie counts as a
-            wrong order, "best" ranks them first, "id" orders by decreasing `item` (trec_eval's
-            rule), and "random" draws an order. "average" is the mean over all orders. It is
-            available only for measures whose mean is exact; pap and pauc count half of each tied
-            pair.
+            The order of equal scores: "worst" ranks relevant items last, so that a tie counts as an
+            error. "best" ranks them first. "id" orders by decreasing `item`, as in trec_eval.
+            "random" draws an order. "average" is the mean over all orders. It is available only for
+            measures whose mean is exact; pap and pauc count half of each tied pair.
         item : (n_rows,), optional
             Integer or string ids; required by ties="id". The order of ties="random" is determined
             by the seed, the group's label and the item, or without items by the row's position in
@@ -111,8 +110,8 @@ class Ranking:
         unretrieved : pair (relevance, qid), optional
             Relevant items that are not among the rows. They rank below all rows.
         judged : bool, (n_rows,), optional
-            Whether the relevance of each row is known. By default, all are known. Rows of one score
-            that neither the tie rule nor relevance orders keep their order.
+            Whether the relevance of each row is known. By default, all are known. Rows with equal
+            scores whose order the tie rule and the relevance do not determine keep their order.
         seed : int
             The seed of ties="random".
 

@@ -45,8 +45,8 @@ def rank_blocks(
         The items that are not ranked for a user: all stored entries, whatever their values. Their
         scores are not used and can have any value.
     overlap : {"error", "drop"}
-        The treatment of pairs that are both in truth and in exclude: raise an error, or also remove
-        them from the truth, so that they do not count as missed.
+        The treatment of pairs that are both in truth and in exclude: raise an error, or remove them
+        from the truth. A removed pair is not a positive that the list misses.
     depth : int, optional
         The number of items in each user's list: at least the largest cutoff, or 2k - 1 for pap@k.
         By default, all items are listed, which requires a full sort.
@@ -111,8 +111,8 @@ def rank_all(
 ) -> Ranking:
     """Rank every item of a catalogue for every user, as one Ranking.
 
-    The result contains the lists of all users. Pass a depth, or use `rank_blocks`, if that needs
-    too much memory.
+    The result contains the lists of all users. If it does not fit in memory, pass a depth or use
+    `rank_blocks`.
 
     Parameters
     ----------

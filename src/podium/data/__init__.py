@@ -1,4 +1,4 @@
-"""Data in and out: tables of any kind, read as columns and joined by columns.
+"""Readers and writers of tables, and the join of a run with its truth.
 
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, TREC run or qrels, svmlight with qid;
 text also .gz), a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of

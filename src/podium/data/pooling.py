@@ -28,9 +28,9 @@ def pooled_relevance(
 ) -> PerRow:
     """Return soft targets: each row's label, mixed with its probability given its user and item.
 
-    The label of a single row is noisy. The share of users who like an item is known much better. A
-    model learns more from the probability than from the label if the same items (or users) occur in
-    many rows and the features are informative about them.
+    The label of a single row is noisy. The share of users who like an item is estimated from many
+    rows and is less noisy. If the same items (or users) occur in many rows and the features
+    describe them, a model learns more from the probability than from the label.
 
     Parameters
     ----------

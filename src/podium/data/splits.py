@@ -51,15 +51,15 @@ def by_time(
     at: Any = None,
     valid_at: Any = None,
 ) -> Split:
-    """Test on the latest rows, and validate on the rows before them.
+    """Split rows by time: the latest rows for testing, and the rows before them for validation.
 
     Parameters
     ----------
     timestamp : (n_rows,)
         Numbers, or dates and times. Times with a zone are converted to UTC.
     test, valid : float
-        The shares of rows, in [0, 1). Rows of equal time stay together: all rows with the first
-        time of a part belong to this part, so that it can be larger than its share.
+        The shares of rows, in [0, 1). Rows of equal time are in the same part. A part can therefore
+        be larger than its share.
     at, valid_at : number, or date or time, optional
         The times at which the test and validation parts begin, used instead of shares.
 
@@ -103,7 +103,7 @@ def by_time(
 def by_time_per_user(
     user: ArrayLike, timestamp: ArrayLike, *, test: float = 0.2, valid: float = 0.0
 ) -> Split:
-    """Test on each user's latest rows, and validate on the rows before them.
+    """Split the rows of each user by time: the latest for testing, those before for validation.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def by_time_per_user(
 
 
 def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid: int = 0) -> Split:
-    """Test on each user's last n rows, and validate on the n_valid rows before them.
+    """Split off the last n rows of each user for testing, and n_valid before them for validation.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def random(
     valid: float = 0.0,
     seed: int = 0,
 ) -> Split:
-    """Test on rows drawn at random, from all rows or per user.
+    """Split rows at random, over all rows or per user.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def random(
 
 
 def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int = 0) -> Split:
-    """Test on whole groups drawn at random.
+    """Split at random by whole groups.
 
     Parameters
     ----------

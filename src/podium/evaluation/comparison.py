@@ -30,9 +30,11 @@ class Comparison:
     evaluations : dict of str to Evaluation
         The evaluations by run, on the groups that all runs share; the first is the baseline.
     tests : dict of str to dict of str to PairedTest
-        The tests by measure, then by run; differences are run - baseline.
+        The tests by measure, then by run. Differences are run - baseline. A win is a group in which
+        the run has the better value, which is the lower one for a measure such as topk_loss.
     holm : dict of str to dict of str to float
-        The randomisation p values, corrected for all tests of this comparison.
+        The p values of the randomisation tests, corrected by Holm's procedure for the number of all
+        tests of this comparison.
     """
 
     evaluations: dict[str, Evaluation]
@@ -86,18 +88,23 @@ def compare(
     n_permutations: int = 10_000,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
-    """Compare runs on one truth with the first, paired by user and corrected for their number.
+    """Compare several runs with the first one, by paired tests over users.
+
+    All runs are measured on the same truth. The p values are corrected for the number of tests.
 
     Parameters
     ----------
-    truth : as in `measure`
+    truth : path, frame, mapping of columns, or sparse matrix
+        The truth; see `measure`.
     runs : mapping of name to run
-        At least two runs; the first is the baseline.
+        Two or more runs, by name. The first is the baseline.
     measures : str, Measure, or several
+        The measures, such as ["pap@10", "ndcg@10"].
     undefined, level, interval
         The policy for undefined groups and the intervals, as in `evaluate`.
     n_permutations : int
-        The number of draws of the randomisation test, if there are too many users to enumerate.
+        The number of sign patterns that the randomisation test draws. With up to 16 nonzero
+        differences, it uses all patterns instead.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 

@@ -33,16 +33,17 @@ class Evaluation:
     n_pos : int64, (n_groups,)
         The number of positives of each group.
     values : dict of str to float64 (n_groups,)
-        The values by measure, under any spelling ("map@5" or "ap@5"); nan if undefined.
+        The values by measure; nan if undefined. A key can be any text of the measure, such as
+        "ap@5" or, with an alias, "map@5".
     weights : dict of str to float64 (n_groups,)
         The denominators of values, for measures that have a pooled form.
     segments : tuple of Segment
     undefined : {"skip", "zero", "one", "error"}
-        The value that an undefined group counts in a mean.
+        The treatment of undefined groups in means; see `evaluate`.
     level, interval, seed
         The level, method and bootstrap seed of the confidence intervals.
     conventions : dict
-        The conventions on ties, thresholds and missing users, for the record.
+        The conventions of the values, such as ties, min_relevance and missing.
     """
 
     labels: Labels
@@ -70,11 +71,11 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of each measure over the groups that count."""
+        """The mean of each measure over groups, with undefined groups as in `undefined`."""
         return ByMeasure({name: self.summary(name).mean for name in self.values})
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
-        """Return the mean, standard error and interval of a measure over all or masked groups."""
+        """Return the mean, standard error and interval of a measure over all groups or a mask."""
         values = self._of(self.values, measure)
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())

@@ -38,23 +38,25 @@ def evaluate(
     Parameters
     ----------
     rankings : Ranking or iterable of Ranking
-        The rankings. Each group must be in one ranking only; only the values of a stream are kept.
+        The ranking, or several that are read one after another and not kept in memory. Each group
+        must be in only one of them.
     measures : str, Measure, or several
         The measures, such as ["pap@10", "ndcg@10"].
     undefined : {"skip", "zero", "one", "error"}
-        The value that a group counts in a mean if a measure is undefined (nan) for it. The
-        number of undefined groups is reported in any case.
+        The treatment of groups for which a measure is undefined (nan): leave them out of the mean,
+        count them as 0 or 1, or raise an error. Their number is always reported.
     level : float
         The coverage of the intervals.
     interval : {"t", "bootstrap"}
+        The method of the intervals: the t distribution, or a bootstrap over groups (BCa).
     seed : int
         The seed of the bootstrap.
 
     Warns
     -----
     PodiumWarning
-        If a measure is undefined in every group, with the reason; or if err gets relevance of at
-        most 1, which it treats as the low end of a scale.
+        If a measure is undefined in every group, with the reason. If err is measured with the
+        default max_grade and no relevance is above 1.
 
     Examples
     --------
@@ -130,8 +132,8 @@ def measure(
     Warns
     -----
     PodiumWarning
-        If `podium.data.ranking` or `evaluate` warns; or if min_relevance is left at 1, some
-        relevances are between 0 and 1, and a measure counts these as not relevant.
+        If `podium.data.ranking` or `evaluate` warns. If min_relevance is not passed, some
+        relevances are between 0 and 1, and a measure treats these as not relevant.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def coverage_and_novelty(
     Raises
     ------
     DataError
-        If no item is in both.
+        If the run and the catalogue have no item in common.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Executors: they run the tasks of a fit, several at a time.
+"""Executors, which run several tasks of a fit at the same time.
 
-`map` runs independent tasks. `hold` gives objects to the workers, which keep them and run their
-methods on values that other workers computed. The number of workers never changes a result: a fit
-divides its work according to the shape of the data and derives the seed of each task from the
-task.
+`map` runs independent tasks. `hold` gives objects to the workers. A worker keeps its objects and
+runs their methods, also on values that other workers computed. The number of workers never changes
+a result. The division into tasks depends only on the shape of the data and on parameters, and the
+seed of a task does not depend on the worker.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -46,7 +46,7 @@ class Threads:
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
         """Return ``function(task, *shared)`` for each task, in the tasks' order.
 
-        After an interrupt or an error no new task starts, and running tasks are waited for.
+        After an interrupt or an error, no new task starts, and the method waits for running tasks.
         """
         task_list = list(tasks)
         n_threads = min(self.n_workers, len(task_list))

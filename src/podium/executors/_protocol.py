@@ -15,8 +15,8 @@ class Held(Protocol):
     def call(self, number: int, method: str, *arguments: Any) -> Any:
         """Start a method of an object without waiting; return a reference to its result.
 
-        Arguments may be references, also to results of other workers. The object receives their
-        values when these exist.
+        Arguments can be references, also to results of other workers. The method starts when their
+        values exist, and receives the values.
         """
         ...
 
@@ -38,12 +38,12 @@ class Executor(Protocol):
         ...
 
     def get(self, references: list[Any]) -> list[Any]:
-        """Return the values of references when all exist.
+        """Return the values of references. Wait until all of them exist.
 
         Raises
         ------
         WorkerLost
-            If a worker was lost before it computed one of them.
+            If a worker was lost before it computed one of the values.
         """
         ...
 
@@ -56,5 +56,5 @@ class Executor(Protocol):
         ...
 
     def hold(self, things: Sequence[Any]) -> Held:
-        """Give objects to the workers; neighbours share a worker if there are more objects."""
+        """Give objects to the workers. With fewer workers, neighbouring objects share one."""
         ...

@@ -115,9 +115,9 @@ class Ray:
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
         """Return ``function(task, *shared)`` for each task; `shared` is sent to each node once.
 
-        After an interrupt or an error no new task starts, and running tasks are waited for. They
-        are not cancelled, because Ray aborts a process that cancels a task which is about to end
-        (seen with 2.60).
+        After an interrupt or an error, no new task starts, and the method waits for running tasks.
+        They are not cancelled, because Ray aborts a process that cancels a task which is about to
+        end (seen with 2.60).
         """
         self._refuse_closed()
         remote = ray.remote(_call).options(num_cpus=1)
@@ -138,7 +138,7 @@ class Ray:
             raise
 
     def hold(self, things: Sequence[Any]) -> _Held:
-        """Give objects to actors, neighbours to the same one, and wait until they are stored."""
+        """Give objects to actors, neighbouring ones to the same, and wait until they are stored."""
         self._refuse_closed()
         workers = _begin(min(self.n_workers, len(things)))
         homes = [workers[i * len(workers) // len(things)] for i in range(len(things))]

@@ -1,10 +1,11 @@
-"""Losses in score space: immutable values that depend on scores in groups, and on no model.
+"""Losses: functions of the scores and relevance of rows in groups, independent of the model.
 
 A loss returns one value per group, and the gradient of their mean with respect to the score of
 each row. Any model that scores whole groups can therefore be trained on it. `get` makes a loss
-from its name, such as ``get("pap-avg@10")``. To add a loss, write a frozen dataclass on
-`podium.losses.Loss` (or on `podium.losses.base.GroupLoss`, if one pass over the groups computes
-it), declare its properties, and register it. The law tests then test these declarations.
+from its name, such as ``get("pap-avg@10")``. Losses are frozen dataclasses. To add one, subclass
+`podium.losses.Loss`, or `podium.losses.base.GroupLoss` if one pass over the groups computes the
+loss. Declare its properties and register it. The tests in tests/laws then check the declared
+properties.
 """
 
 from podium.losses.base import (

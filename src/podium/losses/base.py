@@ -49,13 +49,13 @@ _EMPTY: NDArray[np.float64] = np.empty(0)
 
 
 class Loss(abc.ABC):
-    """A loss in score space: a function of scores in groups, without a model.
+    """A loss: a function of the scores and relevance of rows in groups, independent of the model.
 
-    `prepare` does once everything that does not depend on the scores. Solvers call
-    `value_and_grad` in their loop. Rows are always in the caller's order. A subclass is a frozen
-    dataclass whose fields are the parameters of the loss. Its declarations are class attributes,
-    or properties if they depend on a parameter. `podium.testing.contracts.LossContract` tests
-    them.
+    `prepare` does all computations that do not depend on the scores. Solvers call it once, and
+    `value_and_grad` in each iteration. Rows are always in the caller's order. A subclass is a
+    frozen dataclass whose fields are the parameters of the loss. The attributes below declare the
+    properties of the loss. They are class attributes, or properties if they depend on a parameter.
+    `podium.testing.contracts.LossContract` tests them.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class Loss(abc.ABC):
     validated_by : str or None
         The metric that suits the loss for validation. None means the ranker's own default.
     draws : bool
-        Whether the target depends on random numbers. The loss then has a method `draw`, and its
-        `prepare` takes the result as `keys`.
+        Whether the target depends on random numbers. The loss then has a method `draw`, whose
+        result is the argument `keys` of `prepare`.
     redraws : bool
         Whether a solver should draw again in each pass. The objective is then random.
     """
@@ -303,7 +303,7 @@ def _zeros(target: Target) -> PerGroup:
 
 
 REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
-"""Every loss class by its name. The law tests use it to test the declarations of each loss.
+"""Every loss class by its name. The tests in tests/laws check the declared properties of each loss.
 
 A class with several names is entered under each of them. To read the declarations of one name,
 make the loss with `get`, which sets the parameters that the name implies.

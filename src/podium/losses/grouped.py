@@ -77,10 +77,11 @@ class GroupLogistic(GroupLoss):
     -----
     The loss is convex, smooth and unchanged by a shift of a group's scores. The gradient is
     p_i - q_i at the optimal b and sums to 0 in each group. Groups whose q are all 0 or all 1 are
-    left out, because their optimal b is infinite. The value is exact at any finite score, and inf
-    beyond the range of float64. In natural logarithms it bounds no metric of podium. Cost: a few
-    passes per group, with one exponential and one logarithm per row (a sort, and an exponential
-    per row and pass, if scores of a group are more than 690 apart).
+    left out, because their optimal b is infinite. The value is accurate at any finite score, and
+    inf beyond the range of float64. The loss is no upper bound of a metric of podium, because it
+    uses natural logarithms. Cost: a few passes per group, with one exponential and one logarithm
+    per row (a sort, and an exponential per row and pass, if scores of a group are more than 690
+    apart).
 
     The `curvature` is p_i (1 - p_i) at the optimal intercepts. The Hessian of a group is the
     diagonal matrix of these numbers minus a matrix of rank one, the saving due to the change of
@@ -196,9 +197,9 @@ class PApLogistic(GroupLoss):
     Parameters
     ----------
     k : int, optional
-        The cutoff in items, at least 1. None is the whole list, with which the gradient has no
-        jumps. Groups with fewer than k negatives use all of them. Use a larger k than
-        for the measure, because training lists are longer and more rows then contribute.
+        The cutoff in items, at least 1. With None, it is the whole list, and the gradient has no
+        jumps. Groups with fewer than k negatives use all of them. Use a larger k than for the
+        measure, so that more rows contribute to the gradient.
     weight : float
         The weight of the second term, at least 0. A group's part of this term has the weight of
         its beta rows. With weight 0 the loss is bitwise equal to `GroupLogistic`.
@@ -212,11 +213,11 @@ class PApLogistic(GroupLoss):
     -----
     The loss is unchanged by a shift of a group's scores. It is not convex if weight > 0: start
     from the solution of `GroupLogistic`, or of weight=0. It is continuous, and smooth as long as
-    the sets of top rows do not change. If a row takes the place of another one at the end of a
-    top, the gradient jumps by at most that pair's share. The loss is nevertheless declared smooth,
-    because L-BFGS is the right solver for it. Rows of equal score at the end of a top share its
-    gradient. The loss is no upper bound of the risk of pAp@k. A value beyond the range of float64
-    is inf; gradients are finite.
+    the sets of top rows do not change. If a row replaces another one among the top rows, the
+    gradient jumps by at most the contribution of that pair. The loss is nevertheless declared
+    smooth, because L-BFGS is the right solver for it. If several rows have the score of the last
+    top row, they share its gradient. The loss is no upper bound of the risk of pAp@k. A value
+    beyond the range of float64 is inf; gradients are finite.
 
     In the `curvature`, each pair at the top with error e adds twice e (1 - e) / temperature ** 2
     times its weight to both of its rows, in addition to the curvature of `GroupLogistic`. The sum

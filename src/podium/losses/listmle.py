@@ -56,37 +56,38 @@ class ListMLETarget:
 class ListMLE(DrawnLoss):
     """Negative log-likelihood of the first k places of the ground-truth order.
 
-    The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order.
-    This is the likelihood of the Plackett-Luce model, which draws one row after another. With k,
-    the loss is top-k ListMLE, which is consistent with the top-k 0-1 loss. Without k it is
-    ListMLE.
+    The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order,
+    from the best grade to the lowest. It is the negative log-likelihood under the Plackett-Luce
+    model, which draws one row after another. With k, the loss is top-k ListMLE, which is consistent
+    with the top-k 0-1 loss (docs/consistency.md). Without k it is ListMLE.
 
     Parameters
     ----------
     k : int, optional
-        The number of places that count, at least 1. None, and any k beyond the list, is the whole
-        list.
+        The number of places that are used, at least 1. With None, or a k larger than the list, it
+        is the whole list.
     ties : {"fixed", "redrawn", "averaged"}
         The order of rows of equal grade: drawn once, drawn in each epoch, or the mean over
         n_orders drawn orders.
     n_orders : int, optional
         The number of orders with ties="averaged"; the default is 16.
     head : {"k", "relevant"}
-        The places that count. With "k", these are the first k places, relevant or not (as in the
-        paper). With "relevant", places that hold a row below min_relevance are excluded. If a
-        list has fewer than k relevant rows, "k" also trains on a drawn order of irrelevant rows;
-        `n_drawn` of the target counts them.
+        The places that are used. With "k", these are the first k places, also if their rows are not
+        relevant (as in the paper). If a list has fewer than k relevant rows, the loss then learns a
+        drawn order of irrelevant rows; `n_drawn` of the target is their number. With "relevant",
+        places that hold a row below min_relevance are excluded.
     min_relevance : float
         The relevance from which a row is relevant, for head="relevant" and `n_drawn`.
 
     Notes
     -----
-    A group's value is the sum over its places, as in the paper, so that long heads weigh more.
-    The loss is convex, smooth, unchanged by a shift of a group's scores, and exact at any finite
-    score: an ordered pair with a gap of 40 has the value log1p(exp(-40)). Groups with only one
-    grade are left out and, with head="relevant", groups without a relevant row. In natural
-    logarithms the loss bounds no metric of podium: a tie costs log 2 < 1. A value beyond the
-    range of float64 is inf.
+    A group's value is the sum over its places, as in the paper. Groups with more places therefore
+    have a larger weight. The loss is convex, smooth, unchanged by a shift of a group's scores, and
+    accurate at any finite score. For example, a pair of rows in the correct order whose scores
+    differ by 40 has the value log1p(exp(-40)). Groups with only one grade are left out. With
+    head="relevant", groups without a relevant row are left out too. The loss is no upper bound of a
+    metric of podium: it uses natural logarithms, so that a tied pair costs log 2, which is below 1.
+    A value beyond the range of float64 is inf.
 
     Cost: one exponential per row and order. `prepare` is linear in the rows for heads of up to 64
     places, and sorts the lists for longer heads.

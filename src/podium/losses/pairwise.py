@@ -137,8 +137,9 @@ class PairwiseLogistic(PairwiseLoss):
 
     Notes
     -----
-    The loss is convex and smooth. In natural logarithms it bounds no share of pairs: a tie costs
-    log 2 < 1. It is exact at any finite score. A value beyond the range of float64 is inf.
+    The loss is convex and smooth. It is no upper bound of the share of pairs in the wrong order: it
+    uses natural logarithms, so that a tied pair costs log 2, which is below 1. It is accurate at
+    any finite score. A value beyond the range of float64 is inf.
 
     Cost: one division per pair, and an exponential and a logarithm per row (per pair, if scores of
     a group lie more than 300 apart). A group of a million rows, half of them positive, has 2.5e11

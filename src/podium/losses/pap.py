@@ -2,9 +2,9 @@
 
 Let s(1) >= s(2) >= … be the scores of a group's positives, t(1) >= t(2) >= … those of its
 negatives, beta = min(k, n_pos) and (x)+ = max(x, 0). The risk of pAp@k is the share of pairs
-(i <= beta, j <= k) with s(i) <= t(j). The paper defines the surrogates as maxima over subsets and
-orderings. Each of them is a plain sum of hinges, because the best ordering decides about every
-pair separately.
+(i <= beta, j <= k) with s(i) <= t(j). The paper (hiranandani2020) defines the surrogates, which are
+losses to minimise in place of this risk, as maxima over subsets and orderings. Each of them equals
+a sum of hinges, because the maximum over orderings can be taken for every pair separately.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ class PApLoss(GroupLoss):
 
     Notes
     -----
-    At a kink, a pair on the margin counts, as in the paper. Rows of equal score at the end of a
-    selection share its gradient equally, so that the row order does not matter. The result is an
-    element of the subdifferential if the loss is convex, and of Clarke's subdifferential if not.
+    A hinge has no derivative at its kink. For a pair on the margin, the gradient of a violated pair
+    is used, as in the paper. If several rows have the score of the last selected row, they share
+    its gradient equally, so that the row order does not matter. The result is an element of the
+    subdifferential if the loss is convex, and of Clarke's subdifferential if not.
 
     A hinge has no second derivative at its kink, and a second derivative of 0 elsewhere. The
     `curvature` is therefore that of the same loss with kinks rounded over one unit of score: each
@@ -141,7 +142,7 @@ class PairLoss(HingeLoss, PApLoss):
 @register
 @dataclass(frozen=True)
 class PApRamp(PairLoss):
-    """Mean hinge of the top positives against the top negatives: the tightest surrogate.
+    """Mean hinge over pairs of a top positive and a top negative: the ramp surrogate.
 
     The value is ``sum_{i<=beta} sum_{j<=k} (1 - s(i) + t(j))+ / (beta k)``, the paper's eq. (6).
 
@@ -153,9 +154,9 @@ class PApRamp(PairLoss):
     Notes
     -----
     The loss is never below the risk of pAp@k. It is not convex if a group has more than k
-    positives: raising either of two positives above the negatives is enough, but raising both half
-    way is not. A value beyond the range of float64 is inf. Gradients are finite at any finite
-    score.
+    positives. For example, take two positives, k = 1 and negatives with score 0. The loss is 0 for
+    the positive scores (1, 0) and (0, 1), but 1/2 at their midpoint. A value beyond the range of
+    float64 is inf. Gradients are finite at any finite score.
 
     References
     ----------
@@ -189,10 +190,10 @@ class PApAverage(HingeLoss, PApLoss):
 
     Notes
     -----
-    The loss is convex, and never above `PApMax`. According to the paper's proposition 3 it is an
-    upper bound of the risk of pAp@k. It is not: s = (100, -1, -1) against t = (0, 0, 0) with k = 3
-    has risk 2/3 and value 0. A value beyond the range of float64 is inf. Gradients are finite at
-    any finite score.
+    The loss is convex, and never above `PApMax`. According to the paper's proposition 3, it is an
+    upper bound of the risk of pAp@k. This is not the case: with positive scores s = (100, -1, -1),
+    negative scores t = (0, 0, 0) and k = 3, the risk is 2/3 and the value is 0. A value beyond the
+    range of float64 is inf. Gradients are finite at any finite score.
 
     References
     ----------
@@ -326,11 +327,11 @@ class PApTightStruct(PairLoss):
     Notes
     -----
     The equation is convex and never below the risk of pAp@k, but may be below `PApRamp`, contrary
-    to the paper's proposition 5. The sum of the algorithm is never below `PApRamp` or the
-    equation, and is not convex. It selects the top positives by score. The equation selects those
-    with the fewest errors in the ordering that is maximised over. With at most k positives, all
-    three are equal. A value beyond the range of float64 is inf. Gradients are finite at any finite
-    score. Cost of exact=True: O(n log n), for a sort of the positives.
+    to the paper's proposition 5. The sum of the algorithm is never below `PApRamp` or the equation,
+    and is not convex. The algorithm selects the positives with the highest scores. The equation
+    selects those with the fewest errors in the ordering over which the maximum is taken. With at
+    most k positives, all three are equal. A value beyond the range of float64 is inf. Gradients are
+    finite at any finite score. Cost of exact=True: O(n log n), for a sort of the positives.
 
     References
     ----------

@@ -69,7 +69,7 @@ class RowLoss(GroupLoss):
 @register
 @dataclass(frozen=True)
 class Logistic(RowLoss):
-    """Log-loss of single rows: logistic regression on pooled rows.
+    """Log-loss of single rows: logistic regression on the rows of all groups together.
 
     The loss of a row is ``log(1 + exp(-y s))``, with y = 1 for relevance >= min_relevance, else
     -1.
@@ -83,8 +83,9 @@ class Logistic(RowLoss):
 
     Notes
     -----
-    The loss is convex and smooth. In natural logarithms it bounds no metric of podium: a tie costs
-    log 2 < 1. It is exact at any finite score. Cost: one exponential and one logarithm per row.
+    The loss is convex and smooth. It is no upper bound of a metric of podium: it uses natural
+    logarithms, so that a score of 0 costs log 2, which is below 1. It is accurate at any finite
+    score. Cost: one exponential and one logarithm per row.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class SquaredTarget:
 @register
 @dataclass(frozen=True)
 class Squared(RowLoss):
-    """Squared error of single rows: regression of the relevance on pooled rows.
+    """Squared error of single rows: regression of the relevance on the rows of all groups together.
 
     The loss of a row is ``(s - relevance)^2``, without a factor of 1/2. A group's value is
     therefore a mean squared error.
@@ -162,9 +163,10 @@ class Squared(RowLoss):
 
     Notes
     -----
-    The loss is convex and smooth. It bounds no metric of podium: a tie halfway between the labels
-    costs 1/4 < 1. If a square exceeds the range of float64 (a score beyond about 1e154), the value
-    is inf, never nan, and the gradient stays finite. Cost: one pass over the rows.
+    The loss is convex and smooth. It is no upper bound of a metric of podium: with labels 0 and 1,
+    a score of 1/2 costs 1/4, which is below 1. If a square exceeds the range of float64 (a score
+    beyond about 1e154), the value is inf and not nan, and the gradient is finite. Cost: one pass
+    over the rows.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Metrics of a ranking.
 
 Each metric is a function of a `Ranking` and keyword arguments that returns one float64 per group.
-`parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, write one function
-under `register`, in `pairs`, `hits` or `grades`. The registry, the command line, estimates from
-sampled ranks and the law tests then include it.
+`parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, decorate a function with
+`register`. The command line, estimates from sampled ranks and the tests in tests/laws then include
+it. podium's own metrics are in `pairs`, `hits` and `grades`.
 """
 
 from typing import TYPE_CHECKING

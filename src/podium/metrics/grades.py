@@ -143,8 +143,8 @@ def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> Pe
         The cutoff in items. By default, the whole list counts.
     max_grade : float
         The highest grade of the scale. It is not the highest grade of the data, so that the
-        value of a list does not depend on the other lists. The default is the web track's 4.
-        Use 1 for binary relevance.
+        value of a list does not depend on the other lists. The default is 4, as in the Web Track of
+        TREC. Use 1 for binary relevance.
 
     Returns
     -------

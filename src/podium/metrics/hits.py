@@ -217,7 +217,8 @@ def ap(
 ) -> PerGroup:
     """Return the average precision: the mean precision at the ranks of the positives.
 
-    The sum of these precisions is over the positives among the k top ranks.
+    The precision is computed at the rank of each positive among the k top ranks. The value is the
+    sum of these precisions over the divisor that `norm` selects.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Return the share of correctly ordered pairs of top positives and top negatives.
 
-    The pairs are those of the min(k, n_pos) positives and the k negatives of each group that
-    have the highest scores.
+    Each pair consists of one of the min(k, n_pos) best-scored positives and one of the k
+    best-scored negatives of a group.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     Raises
     ------
     UnsettledError
-        If a list ends before it has shown min(k, n_pos) positives or k negatives. A list of
-        2k - 1 items is always long enough.
+        If a list has neither min(k, n_pos) positives nor k negatives. A list of 2k - 1 items is
+        always long enough.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     ``ties="average"``, as in the area under a ROC curve. The latter is not the mean over the
     orders of equal scores: a group in which all scores are equal has the value 1/2, for any number
     of negatives.
-    Unknown number of items: the list is assumed to continue with negatives.
+    If the number of items is unknown, a list is assumed to continue with negatives.
     Cost: one pass over the top 2k - 1 items of each list.
 
     References
@@ -147,7 +147,7 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     Raises
     ------
     UnsettledError
-        If a list ends before it has shown all positives or k negatives.
+        If a list has neither all positives nor k negatives.
 
     References
     ----------
@@ -195,8 +195,8 @@ def auc(ranking: Ranking) -> PerGroup:
     Raises
     ------
     UnsettledError
-        If the number of negatives is unknown, or a list ends before it has shown all positives
-        or all negatives.
+        If the number of negatives is unknown, or a list has neither all positives nor all
+        negatives.
 
     Notes
     -----
@@ -230,7 +230,8 @@ def auc(ranking: Ranking) -> PerGroup:
 def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     """Return the share of correctly ordered pairs among the k top items.
 
-    This measures the order within the top k, for lists with the same number of positives there.
+    This metric describes the order within the top k. Use it to compare lists with the same number
+    of positives in the top k.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ def make_scorer(
         on. scikit-learn accepts qid only after
         ``sklearn.set_config(enable_metadata_routing=True)``. The scores are those of
         decision_function, else of predict_proba for the positive class, else of predict.
-        Greater is better: the sign of a loss is flipped. The result is nan if no group is
-        defined.
+        Greater is better: if lower values of the measure are better, the sign is changed. The
+        result is nan if the measure is undefined for all groups.
 
     Raises
     ------

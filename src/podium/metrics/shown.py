@@ -46,8 +46,8 @@ def coverage(items: ArrayLike, n_items: int) -> float:
 def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGroup:
     """Return the mean surprise, in bits, of the items in each group's list.
 
-    The surprise of an item is -log2 of its share of all interactions. An item without
-    interactions counts as half an interaction.
+    The surprise of an item is -log2 of its share of all interactions. An item without interactions
+    is treated as if it had half of one.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Rankers: scikit-learn estimators that learn to score rows with losses in score space.
+"""Rankers: scikit-learn estimators that learn to score rows with podium's losses.
 
-`objective` turns a loss of scores into an objective in the parameters, and `solvers` minimise it.
+`objective` makes the objective of a linear model from a loss of scores, and `solvers` minimise it.
 `linear` is the linear estimator, `neural` the one with hidden units, `boosting` passes losses to
 LightGBM and XGBoost, and `logistic` is the plain baseline. `save` and `load` keep a fitted ranker
 in a file without code. `podium.papers` has more baselines; `get` makes any ranker from its name.

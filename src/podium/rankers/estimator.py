@@ -28,7 +28,8 @@ from podium.types import PerRow
 class FitReport:
     """The course of a fit, as far as the ranker records it.
 
-    Each value is that of the ranker's learned attribute of the same name with an underscore.
+    Each value is that of a learned attribute of the ranker with the same name and a final
+    underscore, such as `n_iter_`.
 
     Attributes
     ----------
@@ -83,8 +84,8 @@ class Ranker(BaseEstimator, abc.ABC):
     ) -> float:
         """Return the mean of `eval_metric` over groups; nan if it is defined on none.
 
-        Tied scores count as errors. `sample_weight` has one value per row or per group; a group
-        weighs the mean weight of its rows.
+        Tied scores count as errors. `sample_weight` has one value per row or per group. The weight
+        of a group is the mean weight of its rows.
 
         Raises
         ------

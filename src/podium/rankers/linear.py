@@ -1,4 +1,4 @@
-"""A linear ranker, trained with any loss in score space."""
+"""A linear ranker, trained with any loss of podium."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class LinearRanker(LinearScores):
         Whether to learn an intercept. It stays 0 for a loss that declares `shift_invariant`,
         which reads only differences of scores.
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
-        The solver. "auto" is "stochastic" for a loss that breaks ties anew in each pass, "lbfgs"
-        for another loss that declares `smooth` if there is no radius, and else "subgradient".
-        "stochastic" descends on mini-batches of groups. "bundle" closes a duality gap, for convex
-        losses and l2 > 0; it needs the extra ``podium[qp]``.
+        The solver. "stochastic" uses mini-batches of groups. "bundle" uses cutting planes and stops
+        at a small duality gap; it requires a convex loss, l2 > 0 and the extra ``podium[qp]``.
+        "auto" is "stochastic" for a loss that draws a new order of ties in each pass, "lbfgs" for
+        any other loss that declares `smooth` if there is no radius, and otherwise "subgradient".
     learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
-        default is 0.5, or for a loss that declares `smooth` one over the largest curvature at
-        the start if that is less: the gradients of a loss that sums over a list are long.
+        default is 0.5. For a loss that declares `smooth`, it is at most one over the largest
+        curvature at the start, because the gradients of losses that are sums over a list are large.
     max_iter : int
         The maximum number of iterations, the start included; for "stochastic", of passes over
         the groups.
@@ -61,20 +61,21 @@ class LinearRanker(LinearScores):
         `random_state` (as in the reference implementation), logistic regression on the same rows
         with the same l2, or the coefficients in the array.
     keep : {"best", "best_loss", "last", "average"}
-        The iterate to keep: the best on the `eval_set`, or without one by objective; the lowest
-        loss without its penalty (as in the reference implementation); the last (as in the paper);
-        or the mean of all iterates, in which later ones weigh more.
+        The iterate to keep. "best" is the one with the best measure on the `eval_set`, or without
+        an `eval_set` with the lowest objective. "best_loss" is the one with the lowest loss without
+        the penalty (as in the reference implementation). "last" is the last one (as in the paper).
+        "average" is the mean of all iterates, with larger weights for later ones.
     batch_size : int
         The number of groups in a mini-batch, for "stochastic".
     random_state : int
         The seed of "stochastic", of start="normal" and of losses that put tied rows in a random
-        order. All solvers and batches share one such order; with ties="redrawn" it is drawn anew
-        in each pass.
+        order. This order is the same for all solvers and batches. With ties="redrawn", a new one is
+        drawn in each pass.
     eval_metric : str or Measure
         The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
-        The number of iterations without a better value on the `eval_set` after which the fit
-        stops. With None it does not stop early.
+        The number of iterations without a better value on the `eval_set` after which the fit stops.
+        With None, the fit does not stop early.
     one_group : bool
         Whether to treat all rows as one group if there is no qid; otherwise that is an error.
 
@@ -91,8 +92,9 @@ class LinearRanker(LinearScores):
     n_iter_ : int
         The number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
-        The reason to stop. "stalled": rounding allows no lower objective, although `tol` is not
-        reached. "diverged": scores overflowed; the parameters are those of an earlier iterate.
+        The reason why the fit stopped. "stalled": because of rounding, no step lowers the
+        objective, although `tol` is not reached. "diverged": scores overflowed; the parameters are
+        those of an earlier iterate.
     history_ : dict of float64, (n_iter_,)
         The values per iteration: "objective", and with an eval_set "validation", its mean
         eval_metric, signed so that higher is better.
@@ -101,8 +103,9 @@ class LinearRanker(LinearScores):
 
     Notes
     -----
-    If classes overlap, zero can be the minimum of the convex surrogates of pAp@k. Fitting then
-    warns; an `eval_set`, ``start="logistic"`` or the loss `PApLogistic` help.
+    If no linear model separates positives from negatives, the minimum of the convex surrogates of
+    pAp@k can be at zero coefficients. `fit` then issues a warning. In this case, pass an `eval_set`
+    or ``start="logistic"``, or use the loss `PApLogistic`.
 
     A loss that ignores the scale of the scores, such as `RankCosine`, has no minimum with l2 > 0,
     because smaller coefficients are always better: pass l2=0.
@@ -112,10 +115,10 @@ class LinearRanker(LinearScores):
     transform an `eval_set`: transform it with the same scaler. Features of type float32 keep their
     type and are not copied if they are C-ordered or CSR; sums are in float64.
 
-    Groups with contiguous rows may come in any order: the bits are the same. Otherwise the order
-    of rows changes results only by rounding. A loss with a random order of tied rows draws it by
-    their features, so it does not depend on the order in a file; rows with the same features and
-    relevance are interchangeable. A refit gives the same bits with any number of threads.
+    If the rows of each group are contiguous, the order of the groups does not change any bit of the
+    result. Otherwise the order of rows changes the result only by rounding. A random order of tied
+    rows is drawn by their features, so that it does not depend on the order of rows in a file. A
+    second fit on the same data gives the same bits with any number of threads.
 
     References
     ----------
@@ -211,8 +214,8 @@ class LinearRanker(LinearScores):
         Warns
         -----
         ConvergenceWarning
-            If the solver reached max_iter, stalled, overflowed, or found nothing better than zero
-            coefficients.
+            If the solver reached max_iter or stalled, if scores overflowed, or if no coefficients
+            were better than zero.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         solver = self.solver_in_use()

@@ -89,8 +89,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    Reading runs no code from the file. LightGBM and XGBoost trust the trees that they read,
-    though, and the digest in the file detects damage, not tampering. Load boosted models only
+    Reading runs no code from the file. However, LightGBM and XGBoost do not check the trees that
+    they read. The digest in the file detects damage, but not manipulation. Load boosted models only
     from sources that you trust.
     """
     header, arrays = read_arrays(path, _KIND, FORMAT)

@@ -1,4 +1,4 @@
-"""The objective in parameters that a loss in score space gives: linear solvers minimise it."""
+"""The objective of a linear model: a loss of its scores, as a function of its parameters."""
 
 from __future__ import annotations
 

@@ -172,9 +172,9 @@ class Recommender(Saved, BaseEstimator):
         k : int
             The number of items per user, at most the number of items of the model.
         exclude_seen : bool
-            Whether to leave out the items that the user has a pair with.
+            Whether to leave out the items with which the user has a pair.
         allow, deny : (n,), optional
-            The only items that may be recommended, and items that may not.
+            The only items that can be recommended, and items that cannot be recommended.
 
         Returns
         -------
@@ -210,8 +210,8 @@ class Recommender(Saved, BaseEstimator):
         held_out : scipy.sparse matrix, (n_users, n_items), or table
             The pairs to rank. A user may have one, several or none.
         exclude_seen : bool
-            Whether to leave out the items that the user has a pair with. A held-out pair that the
-            model was fitted to is then an error.
+            Whether to leave out the items with which the user has a pair. It is then an error if a
+            held-out pair is one of these.
         ties, seed
             The order of equal scores and the seed of random orders; see
             `podium.catalogue.target_ranks`.

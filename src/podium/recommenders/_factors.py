@@ -110,7 +110,7 @@ class FactorRecommender(Recommender):
 
 @dataclass(eq=False)
 class Popularity(FactorRecommender, MatrixRecommender):
-    """The same ranking for all users: an item's score is the number of users with a pair with it.
+    """The same ranking for all users: an item's score is its number of users.
 
     The weights of pairs are ignored. The model has no factors, only a bias.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
 
 REGISTRY: Models[Recommender] = Models("recommender", "name or name(param=value), as ease(l2=500)")
-"""All recommenders by name; the law tests loop over them."""
+"""All recommenders by name. The tests in tests/laws run on each of them."""
 
 register, register_at = REGISTRY.register, REGISTRY.register_at
 get, parse = REGISTRY.make, REGISTRY.parse

@@ -46,8 +46,8 @@ class EASE(_ItemItem):
     l2 : float
         The penalty, > 0, in units of users: usually some hundred or more.
     precision : {"double", "single"}
-        The precision of the inverse. Single precision takes half the time and memory. It is exact
-        enough if l2 is not far below the number of users of a popular item.
+        The precision of the inverse. Single precision takes half the time and memory. It is
+        accurate enough unless l2 is much smaller than the number of users of a popular item.
 
     Attributes
     ----------

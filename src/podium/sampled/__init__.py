@@ -1,12 +1,12 @@
 """Estimates of measures over the whole catalogue, from ranks among sampled items.
 
 `SampledRanks` holds the observations of a sampled evaluation. `get` makes an estimator from a text
-such as ``bv(gamma=0.1)``. An estimator turns sampled ranks into a `RankDistribution`, whose
-`expect` gives any measure that the rank of the target determines, or into the estimate of one
-measure. `sample_ranks` makes sampled ranks from scores, and `read` reads them from tables and
-files. `read_seen` reads the items that users had seen before, which samples leave out. `evaluate`
-estimates measures of one model. `compare_all` estimates measures of several models and their
-differences. `plan` finds how many items to sample.
+such as ``bv(gamma=0.1)``. From sampled ranks, an estimator computes a `RankDistribution`, whose
+method `expect` returns any measure that the rank of the target determines. Some estimators only
+compute the estimate of one measure. `sample_ranks` makes sampled ranks from scores, and `read`
+reads them from tables and files. `read_seen` reads the items that users had seen before, if these
+were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
+several models and their differences. `plan` computes how many items to sample.
 """
 
 from importlib import import_module

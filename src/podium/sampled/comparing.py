@@ -61,8 +61,8 @@ class Difference:
         The probability that the sign of the difference is right, for the exact means or the
         expectations, according to `interval_of`. It is 0.5 for a difference of 0.
     bounds : Bounds or None
-        The smallest and the largest difference of exact means that the observed ranks allow. The
-        interval of the default estimator lies inside.
+        The smallest and the largest difference of exact means that are compatible with the observed
+        ranks. The interval of the default estimator lies inside these bounds.
     prior_decides : bool
         Whether the method's prior decides more than the ranks for at least one of the models; see
         `Estimate`.
@@ -103,7 +103,7 @@ class SampledComparison:
     differences : dict of str to Difference
         The differences by the text of the measure.
     conventions : dict of str to dict
-        The method and the design of "a" and "b", for the record.
+        The method and the design of the samples of "a" and "b".
     """
 
     differences: dict[str, Difference]

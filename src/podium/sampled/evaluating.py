@@ -44,9 +44,9 @@ class Estimate:
         Whether the expectation of the estimator differs from the exact mean for any number of
         users.
     interval_of : {"exact", "expectation"}
-        "exact" is the mean that a ranking of all items would give. "expectation" is the
-        expectation of the method, which may be far from the exact mean; it is used for biased
-        methods without an account of their bias.
+        "exact" is the mean for a ranking of all items. "expectation" is the expectation of the
+        estimate, which can be far from the exact mean. It is used for biased methods that do not
+        estimate their bias.
     error_from : {"users", "bootstrap", "posterior"}
         "users" is the variance of users' values, if the estimate is their mean. "bootstrap" is
         the variance of fits to resampled users. "posterior" is the method's own standard error,
@@ -55,9 +55,9 @@ class Estimate:
         The smallest and the largest exact mean that the observed ranks allow; see
         `identification_bounds`. The interval of the default estimator lies inside.
     prior_decides : bool
-        Whether the estimate depends more on the method's prior than on the ranks, because the
-        ranks leave the share of users at the top uncertain by a factor of 20 or more. The
-        interval then covers all that the ranks allow there. Only `Smooth` sets it.
+        Whether the estimate depends more on the method's prior than on the ranks, because the share
+        of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
+        interval then contains all shares that are compatible with the ranks. Only `Smooth` sets it.
     order_assumed : bool
         Whether the measure depends on the order of the first n_items / n_negatives ranks, for
         any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
@@ -93,7 +93,7 @@ class SampledEvaluation:
     estimates : dict of str to Estimate
         The estimates by the text of the measure.
     conventions : dict
-        The method and the design, for the record.
+        The method and the design of the samples.
     """
 
     estimates: dict[str, Estimate]
@@ -160,14 +160,14 @@ def evaluate(
     bounds: bool = True,
     seed: int = 0,
 ) -> SampledEvaluation:
-    """Estimate measures over the whole catalogue's ranking, with errors and bounds.
+    """Estimate measures for the ranking of all items, with standard errors, intervals and bounds.
 
     Parameters
     ----------
     ranks : SampledRanks
-        The observed ranks. Each user counts once. Only `Smooth` reads users' histories, and only
-        if these differ between users and not all items were drawn. The conventions of the result
-        say whether the histories were read.
+        The observed ranks. All users have the same weight. Only `Smooth` uses histories, and only
+        if they differ between users and not all items were drawn. The conventions of the result
+        state whether they were used.
     measures : str, Measure, or several
         The measures to estimate. The target's rank must determine them; see
         `RankDistribution.expect`.
@@ -176,8 +176,8 @@ def evaluate(
     level : float
         The coverage of intervals and bounds, between 0 and 1.
     n_bootstrap : int
-        The number of fits to resampled users, at least 2. It applies to methods without another
-        account of their error.
+        The number of fits to resampled users, at least 2. It is used for methods without another
+        formula for their standard error.
     bounds : bool
         Whether to compute identification bounds. They take up to a second per measure, and some
         seconds for samples of thousands of items.
@@ -203,16 +203,15 @@ def evaluate(
     leaves. Its intervals are for the exact mean and lie inside the bounds. If the ranks hold
     almost no information about the top, `prior_decides` is true, and bounds are computed even
     with ``bounds=False``.
-    The intervals of the other methods are for the expectation of the method and do not include
-    its bias; `interval_of` says which of the two applies. If all items were drawn, the ranks are
-    exact, and the intervals are those of `podium.evaluation`.
-    Bootstrap intervals are symmetric in the logarithm of the estimate if the estimate is positive
-    and no resampled estimate is negative. In 120 simulations of recall@10 with MLE (MovieLens
-    1M, 1,500 users, 99 negatives), 94 % of them contain the expectation, against 91 % of
-    symmetric intervals.
-    With one user, the standard error and the interval are undefined (nan) for every method,
-    because one user gives no information about others. `Smooth.posterior` has the standard
-    error and the interval of that one user.
+    The intervals of the other methods are for the expectation of the estimate, and their bias is
+    not included. `interval_of` contains which of the two applies. If all items were drawn, the
+    ranks are exact, and the intervals are those of `podium.evaluation`. Bootstrap intervals are
+    symmetric in the logarithm of the estimate if the estimate is positive and no resampled estimate
+    is negative. In 120 simulations of recall@10 with MLE (MovieLens 1M, 1,500 users, 99 negatives),
+    94 % of them contain the expectation, against 91 % of symmetric intervals. With one user, the
+    standard error and the interval are undefined (nan) for every method, because one user gives no
+    information about others. `Smooth.posterior` has the standard error and the interval of that one
+    user.
 
     Examples
     --------

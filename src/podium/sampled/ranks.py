@@ -34,8 +34,8 @@ class SampledRanks:
     replacement : bool
         Whether an item could be drawn twice.
     user : (n,), optional
-        The user of each target, integers or strings. Each user counts once, and the targets of a
-        user have equal weights. By default each target is a separate user.
+        The user of each target, integers or strings. All users have the same weight, and so do the
+        targets of one user. By default, each target is a separate user.
     stages : sequence of int, optional
         The sizes at which a growing sample could end because the target was not first; the last
         one is the largest. n_negatives is then the size at which each sample ended.
@@ -56,8 +56,8 @@ class SampledRanks:
 
     Notes
     -----
-    The targets of a user are separate cases: each stands for a ranking in which the user's other
-    targets are either left out of the candidates or count like any other item.
+    If a user has several targets, each of them is evaluated in a separate ranking. The user's other
+    targets are either left out of this ranking or treated like any other item.
 
     Examples
     --------

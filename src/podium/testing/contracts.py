@@ -51,14 +51,14 @@ def loss_cases(n_cases: int = _N_CASES, *, seed: int = 0) -> Iterator[LossCase]:
 
 
 class LossContract:
-    """The contract of a loss in score space. Subclass it and implement `make`.
+    """The contract of a loss. Subclass it and implement `make`.
 
     The tests check the properties that the loss declares (`convex`, `smooth`, `bounds`,
-    `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at equal scores, at
-    the end of the rows that it selects; the cases have no equal scores. `upper_bounds` is the name
-    of a risk in `podium.testing.loss_oracles.RISKS`, and requires that the loss has a `k`. A loss
-    that declares `draws` orders rows of equal grade by keys from its `draw`. If a law needs the
-    same order of other rows, the labels are made distinct first.
+    `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at scores at which its
+    set of selected rows changes. These are equal scores, which the cases do not contain.
+    `upper_bounds` is the name of a risk in `podium.testing.loss_oracles.RISKS`, and requires that
+    the loss has a `k`. A loss that declares `draws` orders rows of equal grade by keys from its
+    `draw`. If a test needs the same order for different rows, it first makes the labels distinct.
     """
 
     def make(self) -> Loss:

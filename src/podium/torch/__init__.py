@@ -35,8 +35,8 @@ def as_torch(loss: Loss | str, *, one_group: bool = False) -> TorchLoss:
     Returns
     -------
     TorchLoss
-        A callable of scores and relevances. If the relevances stay the same, prepare it once and
-        call the result many times.
+        A callable of scores and relevances. If the relevances stay the same, call its method
+        `prepare` once, and call the result many times.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Parameter search: a grid or random draws, measured on rows that are set aside.
+"""Parameter search over a grid or random draws, by a measure on validation rows.
 
 `search` is the entry point. `candidates` lists the parameters to try, `folds` divides the rows,
 `fitting` does one fit (also of pipelines), `running` runs fits in parallel, and `results` holds

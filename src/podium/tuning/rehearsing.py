@@ -1,4 +1,4 @@
-"""A short fit on made-up rows, which finds wrong parameters before a long fit begins."""
+"""A short fit on artificial rows, which finds wrong parameters before a long fit begins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NARROW = 50  # the largest k; the made-up groups have at least as many rows of 
 
 
 def rehearse(ranker: Ranker) -> None:
-    """Fit a shortened copy of a ranker to a few made-up rows.
+    """Fit a copy of a ranker, with few iterations, to a few artificial rows.
 
     Parameters
     ----------

@@ -34,9 +34,10 @@ class Trial:
     seconds : float
         The total time of the fits.
     iterations : tuple of int
-        The iterations of the kept parameters of each fold; empty if the estimator does not count.
+        The number of iterations, or trees, of the kept model of each fold; empty if the estimator
+        does not report it.
     stop_reasons : tuple of str
-        The reason to stop of each fold; empty if the estimator has none.
+        The reason why the fit of each fold stopped; empty if the estimator reports none.
     warning, error : str
         The warnings of the fits, and the reason why one failed; empty if there is none.
     """
@@ -83,7 +84,7 @@ class Search:
 
     @property
     def table(self) -> Table:
-        """The columns by name, one row per trial, ready for a Polars or pandas frame.
+        """The columns of the table by name, one row per trial, in a form for Polars and pandas.
 
         The columns are trial, chosen, one per parameter, mean, std_error, users, fold_0 …,
         seconds, iterations (the mean over folds), stop_reason, warning and error. Columns of

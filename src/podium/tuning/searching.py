@@ -51,48 +51,49 @@ def search(
     progress: Progress | None = None,
     one_group: bool = False,
 ) -> Search:
-    """Choose parameters by a measure on rows that are set aside, and refit the best on all rows.
+    """Select parameters by a measure on validation rows, and refit the best candidate on all rows.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Any estimator with scikit-learn's interface; its `fit` gets qid. Estimators of podium also
-        get the rows set aside as eval_set, and stop early by the same measure, for the positives
-        of their own min_relevance. The steps of a pipeline are fitted on the training rows
-        alone, and transform the rows set aside.
+        An estimator with scikit-learn's interface, whose `fit` accepts qid. Estimators of podium
+        also get the validation rows as eval_set, and stop early by the same measure, but with their
+        own min_relevance. The steps of a pipeline are fitted on the training rows alone, and also
+        transform the validation rows.
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
         The rows, as for `LinearRanker.fit`.
     item : (n_rows,), optional
-        The item of each row, for an estimator whose `fit` accepts it, such as `LightGBMRanker`;
-        it gets the items of the training rows.
+        The item of each row, for an estimator whose `fit` accepts it, such as `LightGBMRanker`.
+        Each fit gets the items of its training rows.
     grid : mapping of name to values, or a sequence of such; optional
         The values to try: lists, or a `Uniform`, `LogUniform` or `Integers`. "loss__k" is the k
         of the loss. Parameters of a pipeline's last step need no prefix. The default is
         `default_grid(estimator)`.
     n_trials : int, optional
-        The number of candidates to draw at random instead of the whole grid; distributions need
-        it.
+        The number of candidates to draw at random instead of the whole grid. It is required if the
+        grid has distributions.
     measure : str or Measure
         The measure whose mean over users is compared, such as "pap@10". It replaces the
         estimator's own `eval_metric`.
     min_relevance : float
-        The smallest relevance of a positive among the rows set aside.
+        The smallest relevance of a positive among the validation rows.
     eval_set : (X, y) or (X, y, qid), optional
-        The rows to measure on; they are never trained on.
+        The validation rows; no estimator is trained on them.
     n_folds : int, optional
-        The number of folds of users; every user is measured once.
+        The number of folds of users. Every user is used for validation once.
     split : {"users", "rows", "time", "time-per-user"}
-        The rows to set aside without eval_set and n_folds: a share of users, or of the rows of
-        each user, at random; the last rows of all by `time`, or the last rows of each user.
+        The validation rows if there are neither eval_set nor n_folds: those of users drawn at
+        random, rows of each user drawn at random, the last of all rows by `time`, or the last rows
+        of each user by `time`.
     valid : float
-        The share of rows or users to set aside, between 0 and 1.
+        The share of rows or users for validation, between 0 and 1.
     time : (n_rows,), optional
         The numbers, or dates and times, for the last two splits.
     refit : bool
-        Whether to fit the best candidate once more on all rows of X, for as many iterations as
-        were best on the rows set aside (the median over folds). Otherwise the estimator is the
-        one that was measured on the rows set aside. With an eval_set it is fitted on all of X
-        already, and there is no refit.
+        Whether to fit the best candidate once more on all rows of X, with the number of iterations
+        that was best on the validation rows (the median over folds). Otherwise `estimator` of the
+        result is the one that was measured. With an eval_set, that one is already fitted on all of
+        X, and there is no refit.
     n_jobs : int
         The number of fits at a time, in threads; -1 is one per core. It does not change the
         result.
@@ -121,9 +122,10 @@ def search(
 
     Notes
     -----
-    Candidates are compared on the same rows. Among equals the first wins, in the order of the
-    grid, in which the last name varies fastest. `Trial.std_error` is that of a mean over users;
-    the difference of two candidates on the same users has a smaller error.
+    Candidates are compared on the same rows. If several have the same mean, the first in the order
+    of the grid is selected. In this order, the last name varies fastest. `Trial.std_error` is that
+    of a mean over users. The difference of two candidates on the same users usually has a smaller
+    standard error.
 
     Cost: n_candidates × n_folds fits; with folds or a split, n_jobs copies of X.
 

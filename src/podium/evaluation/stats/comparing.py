@@ -17,9 +17,10 @@ from podium.evaluation.stats.intervals import Interval
 class PairedTest:
     """The mean of b - a over groups on which both are defined, and its significance.
 
-    `wins`, `losses` and `equal` count groups in which b is higher, lower, or the same float.
-    `detectable` is the smallest true mean difference that a test on this many groups can detect.
-    `level` is the coverage of `interval`; p values are two-sided.
+    `wins`, `losses` and `equal` count the groups in which b is higher, lower or exactly equal.
+    `detectable` is the smallest true mean difference that a test on this many groups detects with a
+    given probability; see `detectable`. `level` is the coverage of `interval`; p values are
+    two-sided.
     """
 
     difference: float
@@ -77,14 +78,14 @@ def paired(
 
     Notes
     -----
-    Undefined: a group counts if both values are defined; the others are n_undefined.
-    Randomisation test: under the null hypothesis the sign of each difference is a fair coin. The
-    p value is the share of sign patterns whose absolute sum reaches the observed one. It depends
-    on the differences and the seed, but not on the order of the groups. With up to 16 nonzero
-    differences all patterns are enumerated; with more, p is (1 + hits) / (1 + drawn), which is
-    never 0.
-    If all differences are 0, t is 0 and p is 1; if they are constant but not 0, t is infinite and
-    t_p_value is 0. With one group there is no t test (nan), and with none no test at all.
+    Undefined: groups with an undefined value in a or b are left out; n_undefined is their number.
+    Randomisation test: under the null hypothesis, each difference has either sign with probability
+    1/2. The p value is the share of sign patterns whose absolute sum reaches the observed one. It
+    depends on the differences and the seed, but not on the order of the groups. With up to 16
+    nonzero differences all patterns are enumerated; with more, p is (1 + hits) / (1 + drawn), which
+    is never 0. If all differences are 0, t is 0 and p is 1; if they are constant but not 0, t is
+    infinite and t_p_value is 0. With one group, the t test is undefined (nan). Without any group,
+    both tests are undefined.
     Cost: n_groups × n_permutations / 8 table look-ups, memory O(n_permutations).
 
     References

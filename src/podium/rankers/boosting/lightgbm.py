@@ -32,7 +32,8 @@ class LightGBMRanker(BoostedRanker):
     ----------
     loss : Loss or str, optional
         A loss, or its name, such as ``"pap-ramp@10"``; by default `podium.losses.GroupLogistic`.
-        For comparison also LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"``.
+        LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"`` are also accepted, for
+        comparisons.
     n_trees : int
         The maximum number of trees.
     learning_rate : float
@@ -44,9 +45,8 @@ class LightGBMRanker(BoostedRanker):
     l2 : float
         The penalty on the values of leaves, >= 0, in units of rows (see Notes).
     row_share, feature_share : float
-        The shares of rows and features that each tree is grown on, drawn anew for each tree.
-        Rows are drawn by their position in X: if row_share < 1, another order of rows gives other
-        trees.
+        The shares of rows and of features that are drawn for each tree. Rows are drawn by their
+        position in X. If row_share < 1, trees therefore depend on the order of rows.
     min_hessian_in_leaf : float
         The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
@@ -63,8 +63,9 @@ class LightGBMRanker(BoostedRanker):
         The seed of the draws of rows and features.
     n_threads : int, optional
         The number of threads; None for all cores. Trees do not depend on it. On a busy machine,
-        waiting threads must sleep. podium sets this up, unless scikit-learn was imported before
-        podium: then set ``OMP_WAIT_POLICY=passive`` in the environment.
+        training is slow if waiting threads do not sleep. podium makes them sleep, unless
+        scikit-learn was imported before podium. In that case, set ``OMP_WAIT_POLICY=passive`` in
+        the environment.
     options : mapping, optional
         Further parameters under LightGBM's names; they override those above.
     one_group : bool
@@ -83,7 +84,7 @@ class LightGBMRanker(BoostedRanker):
     n_iter_ : int
         The number of trees grown.
     stop_reason_ : {"max_iter", "patience", "converged"}
-        The reason to stop. "converged": nothing was left to split.
+        The reason why training stopped. "converged": no leaf could be split.
     history_ : dict of float64, (n_iter_,)
         The values after each tree: "objective" (for podium's losses), and with an eval_set
         "validation", its mean eval_metric, signed so that higher is better.
@@ -93,9 +94,9 @@ class LightGBMRanker(BoostedRanker):
     Notes
     -----
     The gradient is that of the mean group loss times the number of rows (or the sum of their
-    weights), so that a row counts about 1 with every loss; the Hessian is the loss's `curvature`.
-    The order of rows only matters to draws of rows, and with more than 200,000 rows to the
-    thresholds at which LightGBM bins features.
+    weights), so that a row has a weight of about 1 with every loss. The Hessian is the loss's
+    `curvature`. The order of rows affects only the draws of rows and, with more than 200,000 rows,
+    the limits of the bins into which LightGBM divides the values of features.
 
     Examples
     --------

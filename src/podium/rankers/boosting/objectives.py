@@ -1,4 +1,4 @@
-"""Any loss in score space as an objective of LightGBM and XGBoost."""
+"""Losses of podium as objectives of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _BITS = 23  # fraction bits of float32, in which the libraries store gradients
 class ScoreSpace:
     """A loss on fixed rows, as gradient and Hessian for boosting.
 
-    Both are those of the mean over groups times the sum of the row weights (without weights:
-    times the number of rows). Each row then counts about 1, as the libraries' regularisation
-    assumes, and the pooled logistic loss gives exactly weight * (p - y) and weight * p (1 - p).
+    Both are those of the mean over groups times the sum of the row weights, or without weights
+    times the number of rows. Each row then has a weight of about 1, as the libraries'
+    regularisation assumes. The logistic loss gives exactly weight * (p - y) and weight * p (1 - p).
 
     Gradients are rounded to float32 on one grid for all rows. Sums of up to 2^29 of them are
     then exact in float64, so trees depend neither on threads nor on the order of rows.
@@ -182,8 +182,8 @@ def xgboost_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> XGBo
 
     Notes
     -----
-    XGBoost starts at score 0.5 with a callable; pass ``base_score=0`` if that matters, as it does
-    for the logistic loss.
+    With a callable, XGBoost starts at a score of 0.5. Pass ``base_score=0`` for a loss that a shift
+    of all scores changes, such as the logistic loss.
 
     Examples
     --------

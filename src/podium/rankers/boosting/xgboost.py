@@ -27,8 +27,8 @@ class XGBoostRanker(BoostedRanker):
     ----------
     loss : Loss or str, optional
         A loss, or its name, such as ``"pap-ramp@10"``; by default `podium.losses.GroupLogistic`.
-        For comparison also XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"``
-        and ``"rank:pairwise"``.
+        XGBoost's own ``"binary:logistic"``, ``"rank:ndcg"``, ``"rank:map"`` and ``"rank:pairwise"``
+        are also accepted, for comparisons.
     n_trees : int
         The maximum number of trees.
     learning_rate : float
@@ -38,9 +38,8 @@ class XGBoostRanker(BoostedRanker):
     l2 : float
         The penalty on the values of leaves, >= 0, in units of rows.
     row_share, feature_share : float
-        The shares of rows and features that each tree is grown on, drawn anew for each tree.
-        Rows are drawn by their position in X: if row_share < 1, another order of rows gives other
-        trees.
+        The shares of rows and of features that are drawn for each tree. Rows are drawn by their
+        position in X. If row_share < 1, trees therefore depend on the order of rows.
     min_hessian_in_leaf : float
         The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
@@ -56,8 +55,9 @@ class XGBoostRanker(BoostedRanker):
         The seed of the draws of rows and features.
     n_threads : int, optional
         The number of threads; None for all cores. Trees do not depend on it. On a busy machine,
-        waiting threads must sleep. podium sets this up, unless scikit-learn was imported before
-        podium: then set ``OMP_WAIT_POLICY=passive`` in the environment.
+        training is slow if waiting threads do not sleep. podium makes them sleep, unless
+        scikit-learn was imported before podium. In that case, set ``OMP_WAIT_POLICY=passive`` in
+        the environment.
     options : mapping, optional
         Further parameters under XGBoost's names; they override those above.
     one_group : bool

@@ -1,4 +1,4 @@
-"""A small neural ranker, trained with any loss in score space."""
+"""A small neural ranker, trained with any loss of podium."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NeuralRanker(Ranker):
         The range of the last ten objectives at which the fit has converged.
     random_state : int
         The seed of the first weights, of the order of groups, and of losses that put tied rows in
-        a random order. There is one such order per fit, or with ties="redrawn" one per epoch.
+        a random order. This order is drawn once per fit, or with ties="redrawn" once per epoch.
     eval_metric : str or Measure
         The measure that `score` returns and that an `eval_set` is measured by.
     patience : int, optional
@@ -82,8 +82,8 @@ class NeuralRanker(Ranker):
     n_iter_ : int
         The number of epochs run.
     stop_reason_ : {"converged", "patience", "max_iter", "diverged"}
-        The reason to stop. "diverged": scores overflowed; the parameters are those of an earlier
-        epoch.
+        The reason why the fit stopped. "diverged": scores overflowed; the parameters are those of
+        an earlier epoch.
     history_ : dict of float64, (n_iter_,)
         The values at the end of each epoch: "objective", and with an eval_set "validation", its
         mean eval_metric, signed so that higher is better.
@@ -92,14 +92,15 @@ class NeuralRanker(Ranker):
 
     Notes
     -----
-    With hidden=0 it is the paper's "linear neural network", and a convex loss has the minimum
-    that `LinearRanker` finds on standardised features. With hidden units the objective has many
-    minima: try several values of random_state before you trust a difference.
+    With hidden=0, the model is linear (the paper's "linear neural network"). A convex loss then has
+    the same minimum as with `LinearRanker` on standardised features. With hidden units, the
+    objective has many minima. Try several values of random_state before you conclude that one model
+    is better than another.
 
-    A refit gives the same bits on the same machine with any number of threads; the order of rows
-    matters as in `LinearRanker`. Sparse features are read as CSR and made dense batch by batch.
-    Sums are in float64. Equal rows get equal scores. An epoch costs about six products of the
-    features with the first layer.
+    A second fit on the same machine gives the same bits with any number of threads. The order of
+    rows has the same effect as in `LinearRanker`. Sparse features are read as CSR and made dense
+    batch by batch. Sums are in float64. Equal rows get equal scores. An epoch costs about six
+    products of the features with the first layer.
 
     References
     ----------

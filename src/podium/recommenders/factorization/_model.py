@@ -31,21 +31,22 @@ from podium.types import Progress
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    The fit minimises the sum of ``s * rho(T)`` over positive pairs of weight s. T is the sum of
-    ``log2(1 + 2 ** -(score - other))`` over the items that the positive is compared with, a smooth
-    upper bound of the rank of the positive. The function ``rho(T) = log2(T + 1)`` makes the loss
-    robust: a positive far down the list, which may be noise, does not dominate the others.
+    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and an item, the positive, with
+    weight s. T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, where `other` is
+    their score: a smooth upper bound of the number of items that rank before the positive. With
+    ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise, has little
+    influence.
 
     Parameters
     ----------
     n_factors : int
         The length of the vectors of users and items.
     loss : {"robirank", "type2", "identity", "bpr"}
-        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2): it bounds
-        DCG more closely, and its gradient vanishes for positives far down. "identity" is T, as the
-        mean over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. The
-        gradients differ in size. "identity" and "bpr" need steps about 3 times as long and "unseen"
-        negatives; "type2" needs steps 30 times as long with l2=0.0001 and xi_rate=0.2.
+        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
+        bound of DCG with almost no gradient for positives far down. "identity" is T, as the mean
+        over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. Use
+        learning rates 3 times as large and negatives="unseen" with "identity" and "bpr", and 30
+        times as large, l2=0.0001 and xi_rate=0.2 with "type2".
     n_negatives : int
         The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
@@ -58,19 +59,19 @@ class Factorization(FactorRecommender):
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
-        The number of parts of users and of blocks of items, by default chosen from the shape of the
-        data. It changes the factors, unlike the number of workers.
+        The number of parts of the users and of blocks of the items, by default from the shape of
+        the data. The factors depend on it, but not on the number of workers.
     xi : {"running", "exact"}
-        The estimate of a positive's T. "running" is a running mean of the positive's own samples.
-        "exact" is a sum over all items at the start of each pass, which takes pairs x items
-        multiplications, averaged with the positive's own sample by `xi_rate`.
+        The estimate of T for a positive. "running" is a running mean over its samples of negatives.
+        "exact" is the sum over all items at the start of each pass, which takes pairs x items
+        multiplications, averaged with the current sample by `xi_rate`.
     xi_rate : float
-        The weight of the newest sample in this mean, in (0, 1], or 0 with "exact". With 0, use
-        steps 20 times shorter: if T is near 0, a rare sample with a large T has a weight of
-        n_items / n_negatives as long as T does not include it.
+        The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
+        learning_rate 20 times smaller: if T is near 0, a rare sample with a large T gets a weight
+        of n_items / n_negatives, because the estimate of T does not include the sample.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
-        no pair with. "unseen" needs an l2 about 1.6 times as large.
+        no pair with. With "unseen", use an l2 about 1.6 times as large.
     item_bias : bool
         Whether items have a bias.
     gain : {"value", "exp2", "one"}
@@ -101,10 +102,10 @@ class Factorization(FactorRecommender):
     -----
     The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
     the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
-    without the logarithm. With another xi_rate, the weight of a positive decreases with its own
-    sample. Bad samples, which make up most of the gradient near the optimum, then count less.
+    without the logarithm. With another xi_rate, samples with a large T, which make up most of the
+    gradient near the optimum, reduce the weight of their own step.
 
-    Users are divided into parts that stay with a worker, and items into blocks that rotate. Blocks
+    Each part of the users stays on one worker, and the blocks of items move between workers. Blocks
     are redrawn for each pass, and the negatives of a positive come from its own block. The factors
     are bitwise equal for every executor and number of workers, on processors of one type.
 
@@ -205,11 +206,11 @@ class Factorization(FactorRecommender):
         progress : callable, optional
             A function, called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
-            A file that is replaced atomically after each pass by the current state. It takes 4
-            bytes per factor and per pair, and twice as much for the factors with an `eval_set`.
+            A file that is replaced atomically after each pass by the current state. Its size is 4
+            bytes per pair and 4 per factor (8 with an `eval_set`).
         resume : bool
-            Whether to continue after the last pass of the checkpoint, to the factors of an
-            uninterrupted fit. If there is no file, the fit starts anew with a warning.
+            Whether to continue after the last pass of the checkpoint. The factors are those of an
+            uninterrupted fit. Without a file, the fit starts anew with a warning.
 
         Raises
         ------
@@ -266,7 +267,7 @@ class Factorization(FactorRecommender):
         New items get factors from passes over all pairs of the users with new pairs. Then the
         factors of these users are learned again with fixed items, as in `fold_in`. The factors of
         known items change only in a new `fit`; `n_epochs_`, `n_blocks_`, `stop_reason_` and
-        `history_` keep its values. A model that is not fitted yet is fitted.
+        `history_` keep the values of the last `fit`. If the model is not fitted yet, it is fitted.
 
         Parameters
         ----------
@@ -275,7 +276,7 @@ class Factorization(FactorRecommender):
             than the model has users and items: the additional ones are new. If the model already
             has a pair, the weights are added up, unless `gain` is "one".
         n_epochs : int
-            The number of passes for new items, if any, with an initial step of ``learning_rate``.
+            The number of passes for new items, if any. The first step is ``learning_rate``.
         executor, progress
             The executor and the progress function; see `fit`.
 

@@ -55,7 +55,7 @@ def identification_bounds(
     Parameters
     ----------
     ranks : SampledRanks
-        The observed ranks. Each user counts once.
+        The observed ranks. All users have the same weight.
     measure : str or Measure
         A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
     k : int, optional

@@ -54,7 +54,7 @@ class Estimator(ABC):
         Parameters
         ----------
         ranks : SampledRanks
-            The observed ranks. Each user counts once.
+            The observed ranks. All users have the same weight.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Estimator(ABC):
         Parameters
         ----------
         ranks : SampledRanks
-            The observed ranks. Each user counts once.
+            The observed ranks. All users have the same weight.
         measure : str or Measure
             A measure such as ``ndcg@10``, or a name together with k; see `RankDistribution.expect`.
         k : int, optional

@@ -113,7 +113,7 @@ def maximum_likelihood(ranks: SampledRanks, tolerance: float = TOLERANCE) -> Max
     Parameters
     ----------
     ranks : SampledRanks
-        The observed ranks. Each user counts once.
+        The observed ranks. All users have the same weight.
     tolerance : float
         The gap in mean log likelihood at which the search stops, above 0.
 

@@ -40,7 +40,7 @@ class Plan:
     designs : tuple of PlannedDesign
         The designs from the cheapest to the ranking of all items, which is last.
     conventions : dict
-        The method and the assumptions, for the record.
+        The method and the assumptions of the plan.
     """
 
     measure: str
@@ -139,7 +139,8 @@ def plan(
 ) -> Plan:
     """Find the number of items to sample for a given error, with a fixed size or a growing one.
 
-    The root mean square error must be within the goal; with ignore_bias, the standard error.
+    The root mean square error of the estimate must be at most the goal. With ignore_bias, this
+    applies to the standard error instead.
 
     Parameters
     ----------
@@ -150,8 +151,8 @@ def plan(
     measure : str or Measure
         The measure to estimate. The target's rank must determine it; see `RankDistribution.expect`.
     error : float
-        The goal: the largest root mean square error, with standard error and bias, in units of the
-        measure.
+        The goal: the largest acceptable root mean square error in units of the measure. It combines
+        the standard error and the bias.
     pilot : SampledRanks, optional
         The ranks of some users under the model, or a similar one, in the same catalogue (without
         seen items, if these were left out). The plan uses the posterior of a smooth fit to them. A
@@ -167,8 +168,8 @@ def plan(
     replacement : bool
         Whether an item can be drawn twice.
     sizes : iterable of int, optional
-        The numbers of sampled items to evaluate; for samples that grow, the last sizes. The default
-        is a ladder from 25 to 3,200 that ends when the goal is reached. There are no growing
+        The numbers of sampled items to evaluate; for samples that grow, the last sizes. By default,
+        sizes increase from 25 to at most 3,200 until the goal is reached. There are no growing
         samples of fewer than 8 items.
     n_repeats : int
         The number of draws from the posterior of a pilot, at least 2. For methods whose error must
@@ -191,20 +192,21 @@ def plan(
 
     Notes
     -----
-    Without a pilot, three shapes of rank distributions are evaluated. Each is a power law that
-    flattens among the first n_items / 300 ranks (bent), the first n_items / 15 (flat), or nowhere
-    (steep), with the power that gives the expected value. The largest of the three errors must be
-    within the goal. Such laws were fitted to the exact ranks of 24 recommenders on four data sets:
-    18 of them flatten between nowhere and n_items / 15. The default value is that of a distribution
-    whose recall at k is sqrt(k / n_items).
+    Without a pilot, three shapes of rank distributions are evaluated: a power law of the rank
+    (steep), a power law that flattens over the first n_items / 300 ranks (bent), and one that
+    flattens over the first n_items / 15 ranks (flat). The power is the one that gives the expected
+    value. The largest of the three errors must be at most the goal. Such power laws were fitted to
+    the exact ranks of 24 recommenders on four data sets. For 18 of them, the law is between steep
+    and flat. The default value is that of a distribution whose recall at k is sqrt(k / n_items).
 
     With a pilot, errors are root mean squares over n_repeats distributions drawn from the posterior
-    of `Smooth`. The bias is therefore that of its family of shapes. It is larger than planned for a
-    model whose ranks are not of this family, such as ranks with a gap before the cutoff. The bias
-    of a mean over users is the median over these distributions (`conventions["bias_is"]`), because
-    a few of them have a bias several times as large as the rest. The plan reflects the uncertainty
-    that the pilot leaves. With known true ranks, the planned error was .5 to 4.7 times the true
-    one, and the standard error 1.0 to 1.3 times.
+    of `Smooth`. The planned bias is therefore that for distributions of the kind that `Smooth`
+    assumes. For other distributions, such as ranks with a gap before the cutoff, the bias is larger
+    than planned. The bias of a mean over users is the median over these distributions
+    (`conventions["bias_is"]`), because a few of them have a bias several times as large as the
+    rest. The planned error includes the uncertainty of the pilot. In tests with known exact ranks,
+    the planned error was .5 to 4.7 times the true one, and the planned standard error 1.0 to 1.3
+    times.
 
     Standard errors and biases of means over users (such as bv, cls and naive) are sums over all
     outcomes. Those of `Smooth` are first-order approximations about its fit to outcomes with their

@@ -58,7 +58,7 @@ class SampleReader:
     stages : sequence of int, optional
         The sizes of samples that grow, as in `SampledRanks`; only for ranks.
     mixed : bool
-        Whether samples may have different sizes, which otherwise is an error.
+        Whether samples can have different sizes. By default, different sizes are an error.
     negatives : path, optional
         A file of each target's candidates, in the format of `read_negatives`. Tables then have
         scores of users and items, and need no targets.

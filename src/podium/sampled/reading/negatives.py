@@ -41,7 +41,7 @@ def read_negatives(
     seen: Any = None,
     seen_candidates: OnSeen = "error",
 ) -> Candidates:
-    """Read a file of sampled negatives in the format of neural collaborative filtering.
+    """Read a file of candidates in the format of the paper on neural collaborative filtering.
 
     Parameters
     ----------

@@ -218,7 +218,6 @@ def read_seen(
     ------
     DataError
         If the file is missing or broken, or if a column or value is missing.
-        If the file is missing or broken, or a column or value is missing.
 
     Examples
     --------

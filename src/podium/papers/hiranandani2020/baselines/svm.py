@@ -74,8 +74,9 @@ class SVMpAUC(LinearBaseline):
     -----
     The violation by the most violated ordering is a plain sum of hinges,
     `podium.losses.PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
-    in the paper is subgradient descent on the same sum. If classes overlap strongly, the minimum
-    is at zero and the coefficients are short. An eval_set then selects among earlier iterates.
+    in the paper is subgradient descent on the same sum. If the classes overlap strongly, the
+    minimum is at zero coefficients, and the last iterate is close to it. Pass an eval_set to keep
+    the best of the earlier iterates.
 
     References
     ----------

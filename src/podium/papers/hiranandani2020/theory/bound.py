@@ -1,4 +1,4 @@
-"""The generalization bound of pAp@k, and the shares of positives and negatives that it reads.
+"""The generalization bound of pAp@k, and the shares of positives and negatives that it uses.
 
 The theorem does not specify the constant of the bound.
 """
@@ -45,7 +45,7 @@ def generalization_bound(
         the same for all distributions, but its value is unknown. The bounds of two settings can
         be compared. A single bound is no guarantee.
     gamma_plus : {"corrected", "printed"} or float
-        The share of positives that is read, see `population_risk`.
+        The share of positives that the risk uses, see `population_risk`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def sizes(n_pos: int, n_neg: int, k: int) -> tuple[int, int, int]:
 
 
 def gammas(n_pos: int, n_neg: int, k: int, gamma_plus: GammaPlus) -> tuple[float, float]:
-    """Return (gamma_plus, gamma_minus), the shares of positives and negatives that are read."""
+    """Return (gamma_plus, gamma_minus), the shares of positives and negatives that are used."""
     n_pos, n_neg, k = sizes(n_pos, n_neg, k)
     negative_share = k / n_neg
     if not isinstance(gamma_plus, str):

@@ -120,7 +120,8 @@ def generalization_gap(
     Raises
     ------
     ArgumentError
-        If `population_risk` raises one, both scorer and fit are given, or the sizes do not rise.
+        If `population_risk` raises one, both scorer and fit are given, or the sizes do not
+        increase.
 
     Notes
     -----

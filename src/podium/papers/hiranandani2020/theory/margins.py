@@ -77,7 +77,7 @@ class Margins:
 
     @property
     def beta(self) -> Counts:
-        """The number of positives of each group that pAp@k reads, min(k, n_pos)."""
+        """The number of positives of each group that pAp@k uses, min(k, n_pos)."""
         return np.minimum(self.n_pos, self.k)
 
     @property
@@ -131,8 +131,9 @@ class Margins:
         margin and from delta >= n_pos n_neg / (beta k) with the moderate one.
 
         The plain margin makes "pap-avg" zero. It makes "risk" and "pap-ramp" zero only if
-        n_pos >= 2 beta - 1. Proposition 3 of the paper omits this condition: s = (100, -1, -1)
-        against t = (0, 0, 0) at k = 3 has plain margin 32 2/3, pap-avg 0 and risk 2/3.
+        n_pos >= 2 beta - 1. Proposition 3 of the paper omits this condition: for the positive
+        scores (100, -1, -1), the negative scores (0, 0, 0) and k = 3, the plain margin is 32 2/3,
+        pap-avg is 0 and the risk is 2/3.
 
         If a value is zero, rounding in the sums of a loss may leave about 1e-16.
         """

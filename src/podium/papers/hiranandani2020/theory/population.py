@@ -35,7 +35,7 @@ class PopulationRisk:
     std_error : float
         The standard error of `value`, from the spread over batches.
     gamma_plus, gamma_minus : float
-        The shares of positives and negatives that are read, in (0, 1].
+        The shares of positives and negatives that the risk uses, in (0, 1].
     n_draws, n_batches : int
         The number of draws of each class, and the number of batches.
     """
@@ -76,9 +76,9 @@ def population_risk(
         The functions that draw n scores of a class, or n rows of features if `scorer` is given.
     n_pos, n_neg, k : int
         The numbers of positives and negatives of a group, and its cutoff. Only their proportions
-        count; gamma_minus = k / n_neg.
+        have an effect; gamma_minus = k / n_neg.
     gamma_plus : {"corrected", "printed"} or float
-        The share of positives that is read. "corrected" is min(1, k / n_pos), the limit of
+        The share of positives that the risk uses. "corrected" is min(1, k / n_pos), the limit of
         beta / n_pos. "printed" is eq. (16) of the paper: 1 if positives are at most a share
         gamma_minus of the group, or else gamma_minus. A number is a share in (0, 1].
     scorer : callable (rows) -> scores, optional
@@ -103,14 +103,14 @@ def population_risk(
 
     Notes
     -----
-    The printed gamma_plus is not the limit of the share that eq. (1) reads. With 10,000
-    positives, 100,000 negatives and k = 5,000, the metric reads half of the positives, but
-    eq. (16) the top 5 %.
+    The printed gamma_plus is not the limit of the share that eq. (1) uses. With 10,000 positives,
+    100,000 negatives and k = 5,000, the metric uses half of the positives, but eq. (16) uses the
+    top 5 %.
 
-    A positive that ties with a negative is an error. If scores have atoms, eq. (16) counts the
-    whole atom at the edge of a top share, so that the risk of a constant scorer is
-    1 / (gamma_plus gamma_minus) > 1. Here, as in the metric, only the part of the atom that fills
-    the share counts, and this risk is 1.
+    A positive that ties with a negative is an error. If many items have the same score at the edge
+    of a top share, eq. (16) includes all of them. If all scores are equal, its risk is therefore 1
+    / (gamma_plus gamma_minus) > 1. Here, as in the metric, only as many items are included as fill
+    the share, and this risk is 1.
 
     The risk of a batch of m draws has a bias of about a constant / m. Twice the risk of the batch
     less the mean risk of its halves does not have this bias. This value is averaged over batches.

@@ -95,7 +95,7 @@ class Smooth(Estimator):
         Parameters
         ----------
         ranks : SampledRanks
-            The observed ranks. Each user counts once. Histories are read if there are any.
+            The observed ranks. All users have the same weight. Histories are used if there are any.
 
         Returns
         -------
