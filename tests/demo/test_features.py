@@ -36,7 +36,7 @@ class Lists:
 
 
 def made(shop: OnlineRetail, users: np.ndarray) -> Lists:
-    row, item, features = describe(shop, NOW, users, n_each=20)
+    row, item, features = describe(shop, NOW, users, n_per_source=20)
     return Lists(users[row], row, item, features)
 
 
