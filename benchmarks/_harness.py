@@ -81,7 +81,7 @@ def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
         The string is the import error if a peer is not installed. Any other failure ends the run.
     """
     if _SMALL:
-        return _here(module, ["--entry", entry, *options])
+        return _in_this_process(module, ["--entry", entry, *options])
     process = subprocess.run(
         [sys.executable, "-m", module, "--entry", entry, *options],
         capture_output=True,
@@ -97,7 +97,7 @@ def in_process(module: str, entry: str, options: list[str]) -> Timing | str:
     return _read(process.stdout)
 
 
-def _here(module: str, argv: list[str]) -> Timing | str:
+def _in_this_process(module: str, argv: list[str]) -> Timing | str:
     """Run one entry in this process."""
     output = io.StringIO()
     try:

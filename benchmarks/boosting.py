@@ -24,7 +24,7 @@ N_TREES = 60
 # Rows, features and groups: MovieLens as prepared in the pAp@k paper, and ten times as many rows.
 SHAPES = {"movielens": (41_700, 90, 638), "large": (417_000, 90, 2_500)}
 SMALL = ("--rows=600", "--trees=2")
-MOST = 0.15  # the largest share of the fit's CPU seconds for the objective
+MAX_SHARE = 0.15  # the largest share of the fit's CPU seconds for the objective
 
 
 @dataclass
@@ -123,7 +123,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--losses", nargs="+", choices=losses.REGISTRY, default=losses.REGISTRY)
-    parser.add_argument("--rows", type=int, help="instead of those of the shapes")
+    parser.add_argument("--rows", type=int, help="Number of rows. Default: those of the shapes.")
     parser.add_argument("--trees", type=int, default=N_TREES)
     options = parser.parse_args(argv)
     for name in options.libraries:
@@ -136,12 +136,12 @@ def main(argv: list[str] | None = None) -> None:
             for loss in options.losses:
                 shares(library, loss_of(loss))  # to compile
                 total, objective_ms, share, metric_ms = shares(library, loss_of(loss))
-                verdict = "" if share <= MOST else f"above {MOST:.0%}"
+                verdict = "" if share <= MAX_SHARE else f"above {MAX_SHARE:.0%}"
                 rows.append((loss, total, objective_ms, f"{share:.1%}", metric_ms, verdict))
             title = (
                 f"{name}, {shape}: {n_rows:,} rows, {n_groups} groups, {options.trees} trees, CPU"
             )
-            columns = ("loss", "fit, s", "objective, ms", "of the fit", "pap@10, ms", "")
+            columns = ("loss", "fit, s", "objective, ms", "share of the fit", "pap@10, ms", "")
             _harness.table(title, columns, rows)
 
 

@@ -215,7 +215,7 @@ def _compare(kind: str, reference: str, args: argparse.Namespace) -> None:
             else []
         )
         if differences:
-            raise SystemExit(f"{name} differs: {differences}")
+            raise SystemExit(f"{name} has other values: {differences}")
         rows.append(
             (
                 name,

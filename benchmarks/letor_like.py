@@ -133,7 +133,7 @@ def values(coef: Any, data: Data) -> dict[str, Any]:
     return {name: measure(ranking) for name, measure in MEASURES.items()}
 
 
-def chosen(fit: Fit, train: Data, penalties: tuple[float, ...]) -> tuple[float, float]:
+def choose_l2(fit: Fit, train: Data, penalties: tuple[float, ...]) -> tuple[float, float]:
     """Return the l2 with the best ndcg@10 on the last fifth of training queries, and that value."""
     n = train.sizes.size
     fit_part, valid_part = train.queries(0, n - n // 5), train.queries(n - n // 5, n)
@@ -166,9 +166,9 @@ class Fitted:
     note: str = ""
 
 
-def fitted(fit: Fit, penalties: tuple[float, ...], train: Data, test: Data) -> Fitted:
+def fit_and_measure(fit: Fit, penalties: tuple[float, ...], train: Data, test: Data) -> Fitted:
     """Choose the l2, fit to all training queries, and measure on the test queries."""
-    l2, validated = chosen(fit, train, penalties)
+    l2, validated = choose_l2(fit, train, penalties)
     start = time.process_time()
     coef = fit(train, l2)
     return Fitted(values(coef, test), l2, validated, time.process_time() - start, f"{l2:g}")
@@ -180,7 +180,7 @@ def one_seed(
     """Return the fits of every model, and podium's best one by validation."""
     data = make(seed, n)
     train, test = data.queries(0, n * 7 // 10), data.queries(n * 7 // 10, n)
-    fits = {name: fitted(*model, train, test) for name, model in models.items()}
+    fits = {name: fit_and_measure(*model, train, test) for name, model in models.items()}
     podium_fits = {
         name: model_fit for name, model_fit in fits.items() if name.startswith("podium ")
     }
@@ -203,21 +203,21 @@ def main(argv: list[str] | None = None) -> None:
     _harness.table(
         f"Linear models, {args.seeds} seeds, {args.queries * 3 // 10} test queries each "
         "(mean ± standard error)",
-        ("model", *MEASURES, *(f"over {peer}" for peer in peers), "fit s", "l2 by seed"),
+        ("model", *MEASURES, *(f"minus {peer}" for peer in peers), "fit s", "l2 by seed"),
         rows,
     )
-    print("over: ndcg@10 less the peer's, by query; in brackets the seeds of which it is above 0")
+    print("minus: ndcg@10 minus that of the peer, paired by query (in brackets: seeds above 0)")
 
 
 def _row(name: str, seeds: list[dict[str, Fitted]], peers: list[str]) -> tuple[Any, ...]:
     by_seed = [{m: seed[name].measures[m] for m in MEASURES} for seed in seeds]
     measures = [_mean([values_of_seed[m] for values_of_seed in by_seed]) for m in MEASURES]
-    differences = [_over(seeds, name, peer) for peer in peers]
+    differences = [_difference(seeds, name, peer) for peer in peers]
     cpu_s = float(np.mean([seed[name].cpu_s for seed in seeds]))
     return name, *measures, *differences, cpu_s, " ".join(seed[name].note for seed in seeds)
 
 
-def _over(seeds: list[dict[str, Fitted]], name: str, peer: str) -> str:
+def _difference(seeds: list[dict[str, Fitted]], name: str, peer: str) -> str:
     if name == peer:
         return "-"
     model_values, peer_values = (

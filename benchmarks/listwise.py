@@ -168,7 +168,7 @@ class Entry:
     build : (loss, lists) -> call
     loss : str
         The loss of podium with which it is timed.
-    same : str
+    equal_loss : str
         The loss of podium with the same values.
     distinct : bool
         Whether the values agree only on lists without ties.
@@ -179,7 +179,7 @@ class Entry:
 
     build: Callable[[Any, Lists], Call]
     loss: str
-    same: str
+    equal_loss: str
     distinct: bool = False
     pairs: bool = False
 
@@ -188,13 +188,15 @@ LISTMLE = {
     "loop by hand, top 10": Entry(floor, "listmle@10", "listmle@10"),
     "podium through torch, top 10": Entry(through_torch, "listmle@10", "listmle@10"),
     "torch, flat segments, top 10": Entry(torch_flat, "listmle@10", "listmle@10"),
-    "torch, padded as in allRank, whole": Entry(
+    "torch, padded as in allRank, whole lists": Entry(
         torch_padded("list_mle"), "listmle@10", "listmle", distinct=True
     ),
-    "Rax listmle_loss, whole": Entry(rax("listmle_loss"), "listmle@10", "listmle", distinct=True),
+    "Rax listmle_loss, whole lists": Entry(
+        rax("listmle_loss"), "listmle@10", "listmle", distinct=True
+    ),
 }
 OTHERS = {
-    "loop by hand, whole ListMLE": Entry(floor, "listmle", "listmle"),
+    "loop by hand, whole lists": Entry(floor, "listmle", "listmle"),
     "torch, padded as in allRank": Entry(
         torch_padded("list_mle"), "listmle", "listmle", distinct=True
     ),
@@ -235,26 +237,28 @@ def by_row(n_lists: int) -> Timing:
 
 def _compare(name: str, entry: Entry, lists: Lists) -> None:
     """Exit if values and gradients differ by more than the precision of float32."""
-    same = losses.get(entry.same)
-    values, grad = podium(same, lists, pooled=entry.pairs)()
-    contender_values, by_cell = entry.build(same, lists)()
+    equal_loss = losses.get(entry.equal_loss)
+    values, grad = podium(equal_loss, lists, pooled=entry.pairs)()
+    contender_values, by_cell = entry.build(equal_loss, lists)()
     value_difference = abs(float(np.mean(contender_values)) / float(np.mean(values)) - 1.0)
     grad_difference = np.abs(lists.rows(by_cell) - grad).max() / np.abs(grad).max()
     if not (value_difference < 1e-5 and grad_difference < 1e-4):
         raise SystemExit(
-            f"{name} differs from podium's {same!r} by {value_difference:.1e} and "
+            f"{name} differs from podium's {equal_loss!r} by {value_difference:.1e} and "
             f"{grad_difference:.1e}"
         )
 
 
-def _in_turns(theirs: Call, ours: Call) -> tuple[float, float, float]:
+def _in_turns(contender: Call, reference: Call) -> tuple[float, float, float]:
     """Return the median CPU seconds of both calls, and those of the contender's first call."""
-    first = _cpu(theirs)
-    ours()
-    calls = _harness.times(min(101, max(5, int(SECONDS / max(_cpu(theirs), 1e-3)))))
-    times = [(_cpu(theirs), _cpu(ours)) for _ in range(calls)]
-    their_median, our_median = (statistics.median(column) for column in zip(*times, strict=True))
-    return their_median, our_median, first
+    first = _cpu(contender)
+    reference()
+    calls = _harness.times(min(101, max(5, int(SECONDS / max(_cpu(contender), 1e-3)))))
+    times = [(_cpu(contender), _cpu(reference)) for _ in range(calls)]
+    contender_median, reference_median = (
+        statistics.median(column) for column in zip(*times, strict=True)
+    )
+    return contender_median, reference_median, first
 
 
 def _cpu(call: Callable[[], Any]) -> float:
@@ -282,8 +286,8 @@ def main(argv: list[str] | None = None) -> None:
     for shape in shapes:
         lists = make(shape, args.lists, distinct=False)
         cells = lists.mask.size / lists.scores.size
-        title = f"{shape}: {lists.scores.size:,} rows, {cells:.1f} padded cells a row, CPU ms"
-        columns = ("beside podium", "of podium", "ms", "podium ms", "x podium")
+        title = f"{shape}: {lists.scores.size:,} rows, {cells:.1f} padded cells per row, CPU ms"
+        columns = ("contender", "podium's loss", "ms", "podium ms", "x podium")
         _harness.table(f"Top-10 ListMLE, {title}", columns, rows_by_shape[shape])
         _harness.table(f"Other losses, {title}", columns, _rows(OTHERS, shape, args.lists))
     if len(shapes) > 1:
@@ -295,7 +299,7 @@ def _both_shapes(n_lists: int) -> None:
     if isinstance(timing, str):
         raise SystemExit(timing)
     rows = [(shape, 1e9 * timing.values[shape]) for shape in SHAPES]
-    _harness.table("podium's listmle@10, both shapes in turns, CPU", ("lists", "ns a row"), rows)
+    _harness.table("podium's listmle@10, both shapes in turns, CPU", ("lists", "ns per row"), rows)
 
 
 def _rows(entries: dict[str, Entry], shape: str, n_lists: int) -> list[tuple[Any, ...]]:

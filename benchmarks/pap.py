@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> None:
     else:
         differences = _harness.differing(podium_timing.values, peer.values)
         if differences:
-            raise SystemExit(f"RecTools differs: {differences}")
+            raise SystemExit(f"RecTools' values differ from podium's: {differences}")
         rows.append(
             (peer.name, peer.cpu_s, peer.cpu_s / podium_timing.cpu_s, peer.values["pap@10"])
         )

@@ -89,11 +89,11 @@ def bundle(name: str, shape: tuple[int, int, int]) -> Timing:
 def _compare(objective: LinearObjective, w: Any) -> None:
     """Exit if the objective differs from that of NumPy in float64, computed block by block."""
     starts = range(0, objective.features.shape[0], BLOCK)
-    scores = np.concatenate([_wide(objective, i) @ w for i in starts])
+    scores = np.concatenate([_float64_rows(objective, i) @ w for i in starts])
     values, by_row = objective.loss.value_and_grad(scores, objective.target)
     grad = L2 * w
     for i in starts:
-        grad += _wide(objective, i).T @ by_row[i : i + BLOCK]
+        grad += _float64_rows(objective, i).T @ by_row[i : i + BLOCK]
     value, objective_grad = objective.value_and_grad(w)
     differences = (
         abs(value - np.nanmean(values) - L2 / 2 * w @ w),
@@ -103,7 +103,7 @@ def _compare(objective: LinearObjective, w: Any) -> None:
         raise SystemExit(f"{objective.loss!r} differs from NumPy by {differences}")
 
 
-def _wide(objective: LinearObjective, start: int) -> Any:
+def _float64_rows(objective: LinearObjective, start: int) -> Any:
     return objective.features[start : start + BLOCK].astype(np.float64)
 
 
@@ -186,7 +186,7 @@ def _bundles(shape: tuple[int, int, int]) -> None:
     n, d, groups = shape
     _harness.table(
         f"Bundle solver to a relative gap of 1e-4, {n:,} x {d} in {groups} groups, l2={L2:g}",
-        ("loss", "CPU s", "iterations", "gap", "of the objective at 0"),
+        ("loss", "CPU s", "iterations", "gap", "share of the objective at 0"),
         out,
     )
 

@@ -24,7 +24,7 @@ SIZES = {
     50_000: (2_000, 100),
 }  # items: users, and mean draws of seen items per user
 
-Found = tuple[NDArray[np.int64], NDArray[np.float32]]
+ItemsAndScores = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def make_model(n_items: int, n_users: int, n_seen: int, seed: int = 0) -> Model:
     return Model(users, items, bias, seen)
 
 
-def podium(model: Model) -> Callable[[], Found]:
+def podium(model: Model) -> Callable[[], ItemsAndScores]:
     from podium.recommenders import Factorization
     from podium.recommenders._pairs import read
 
@@ -65,7 +65,7 @@ def podium(model: Model) -> Callable[[], Found]:
     return lambda: recommender.recommend(k=K)
 
 
-def implicit(model: Model) -> Callable[[], Found]:
+def implicit(model: Model) -> Callable[[], ItemsAndScores]:
     from implicit.cpu.bpr import BayesianPersonalizedRanking
 
     recommender = BayesianPersonalizedRanking(factors=FACTORS, num_threads=1)
@@ -75,10 +75,10 @@ def implicit(model: Model) -> Callable[[], Found]:
     return lambda: recommender.recommend(users, seen, N=K)
 
 
-def products(model: Model) -> Callable[[], Found]:
+def products(model: Model) -> Callable[[], ItemsAndScores]:
     """Return a call that only multiplies, for 256 users at a time: a lower bound for both."""
 
-    def call() -> Found:
+    def call() -> ItemsAndScores:
         last = np.empty((0, 0), np.float32)
         for start in range(0, len(model.users), 256):
             last = model.users[start : start + 256] @ model.items.T
@@ -105,7 +105,7 @@ def check_equal(model: Model) -> None:
             continue
         item_scores = np.take_along_axis(exact, np.asarray(items, np.int64), 1)
         if not np.allclose(item_scores, best, rtol=0, atol=1e-5):
-            raise SystemExit(f"{name} does not find the best items")
+            raise SystemExit(f"{name} does not return the best items")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -128,8 +128,8 @@ def main(argv: list[str] | None = None) -> None:
             _compare(n_items, n_users)
 
 
-def _values(found: Found) -> Values:
-    return {"scores": float(found[1].sum(dtype=np.float64))}
+def _values(results: ItemsAndScores) -> Values:
+    return {"scores": float(results[1].sum(dtype=np.float64))}
 
 
 def _compare(n_items: int, n_users: int) -> None:

@@ -30,7 +30,7 @@ SMALL = (
 SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
 
 
-def made_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
+def draw_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
     """Return sampled ranks; the users' exact ranks follow Beta(1.3, 20), as for a good model."""
     from podium.sampled import SampledRanks
 
@@ -57,7 +57,7 @@ def check_equal() -> None:
     """Exit if podium's steps and the peer's give different distributions."""
     from podium.sampled import MLE
 
-    ranks = made_ranks(3_706)
+    ranks = draw_ranks(3_706)
     table, shares = table_of(ranks)
     for n_steps in (1, 100):
         differences = np.abs(
@@ -71,7 +71,7 @@ def check_equal() -> None:
 
 def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
     """Time one estimator, or the peer with or without the computation of its table."""
-    ranks = made_ranks(n_items)
+    ranks = draw_ranks(n_items)
     if name.startswith("numpy"):
         table, shares = table_of(ranks)
 
@@ -89,21 +89,21 @@ def time_entry(name: str, n_items: int, repeats: int) -> _harness.Timing:
     )
 
 
-def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
+def time_to_likelihood(tolerance: float, max_steps: int) -> list[tuple[Any, ...]]:
     """Time podium's maximum, and the peer until its likelihood is close to it."""
     from podium.sampled import maximum_likelihood
 
-    ranks = made_ranks(3_706)
+    ranks = draw_ranks(3_706)
     maximum_likelihood(ranks)
     cpu, best = _cpu(lambda: maximum_likelihood(ranks))
     table, shares = table_of(ranks)
     start, n_steps = time.process_time(), 0
     probabilities = np.full(table.shape[0], 1.0 / table.shape[0])
-    while n_steps < most:
+    while n_steps < max_steps:
         outcome_probabilities = probabilities @ table
         if (
             shares[shares > 0] @ np.log(outcome_probabilities[shares > 0])
-            >= best.log_likelihood - short
+            >= best.log_likelihood - tolerance
         ):
             break
         probabilities = probabilities * (table @ (shares / outcome_probabilities))
@@ -118,11 +118,11 @@ def to_the_same_likelihood(short: float, most: int) -> list[tuple[Any, ...]]:
     ]
 
 
-def repeated(n_items: int, n_samples: int) -> list[tuple[str, float]]:
+def time_repeats(n_items: int, n_samples: int) -> list[tuple[str, float]]:
     """Return the CPU seconds of repeated estimates, by registered estimator."""
     from podium.sampled import REGISTRY, get
 
-    samples = [made_ranks(n_items, seed=seed) for seed in range(n_samples)]
+    samples = [draw_ranks(n_items, seed=seed) for seed in range(n_samples)]
     warnings.simplefilter("ignore")
     rows: list[tuple[str, float]] = []
     for name in sorted(REGISTRY):
@@ -132,7 +132,7 @@ def repeated(n_items: int, n_samples: int) -> list[tuple[str, float]]:
     return [*rows, ("all", sum(cpu for _, cpu in rows))]
 
 
-def own_ranks(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
+def ranks_without_seen(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
     """Return sampled ranks of users without their seen items: catalogues of `n_sizes` sizes."""
     from podium.sampled import SampledRanks
 
@@ -148,11 +148,11 @@ def own_ranks(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0) -> Any:
     )
 
 
-def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
+def time_user_catalogues(n_sizes: int) -> list[tuple[str, float]]:
     """Return the CPU seconds of one estimate and of the bounds, with catalogues of many sizes."""
     from podium.sampled import get, identification_bounds
 
-    ranks = own_ranks(n_sizes)
+    ranks = ranks_without_seen(n_sizes)
     rows: list[tuple[str, float]] = []
     for name in ("naive", "bv", "cls", "recall-map", "mle", "auto"):
         estimator = get(name)
@@ -162,7 +162,7 @@ def own_catalogues(n_sizes: int) -> list[tuple[str, float]]:
     return [*rows, ("bounds", cpu)]
 
 
-def _rank_laws() -> dict[str, tuple[int, int, np.ndarray]]:
+def _rank_distributions() -> dict[str, tuple[int, int, np.ndarray]]:
     """Return designs by name: items, users, and the cumulative probabilities of the rank."""
     from scipy.stats import beta, norm
 
@@ -195,7 +195,7 @@ def coverage(repeats: int) -> list[tuple[Any, ...]]:
 
     rows: list[tuple[Any, ...]] = []
     names = ("recall@10", "ndcg@10")
-    for label, (n_items, n_users, law) in _rank_laws().items():
+    for label, (n_items, n_users, law) in _rank_distributions().items():
         is_covered, widths = np.zeros((repeats, 2)), np.zeros((repeats, 2))
         prior_decides = np.zeros(repeats)
         for seed in range(repeats):
@@ -227,10 +227,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--items", type=int, default=3_706)
     parser.add_argument("--large", type=int, default=LARGE)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--short", type=float, default=1e-6, help="of the mean log likelihood")
+    parser.add_argument(
+        "--short", type=float, default=1e-6, help="Largest shortfall of the mean log likelihood."
+    )
     parser.add_argument("--most", type=int, default=30_000)
-    parser.add_argument("--samples", type=int, default=100, help="that each estimator reads")
-    parser.add_argument("--sizes", type=int, default=743, help="of users' own catalogues")
+    parser.add_argument("--samples", type=int, default=100, help="Number of samples per estimator.")
+    parser.add_argument("--sizes", type=int, default=743, help="Number of catalogue sizes.")
     parser.add_argument("--coverage", type=int, metavar="N")
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
@@ -238,27 +240,27 @@ def main(argv: list[str] | None = None) -> None:
         _harness.report(time_entry(args.entry, args.items, args.repeats))
         return
     if args.coverage:
-        columns = ("ranks", "recall@10", "ndcg@10", "its width", "its width", "prior decides")
+        columns = ("ranks", "recall@10", "ndcg@10", "recall width", "ndcg width", "prior decides")
         _harness.table("Coverage of 95 % intervals", columns, coverage(args.coverage))
         return
     os.environ.update(OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", OMP_NUM_THREADS="1")
     check_equal()
     _compare(args.items, args.repeats, ("numpy", "numpy, table ready", *SETTINGS))
     _harness.table(
-        f"To a likelihood {args.short:g} below the maximum: {args.items:,} items",
-        ("entry", "CPU s", "steps", "left", "times podium"),
-        to_the_same_likelihood(args.short, args.most),
+        f"Up to a likelihood {args.short:g} below the maximum: {args.items:,} items",
+        ("entry", "CPU s", "steps", "shortfall", "x podium"),
+        time_to_likelihood(args.short, args.most),
     )
     _compare(args.large, 3, SETTINGS)
     _harness.table(
         f"{args.samples} repeats: {args.items:,} items",
         ("estimator", "CPU s"),
-        repeated(args.items, args.samples),
+        time_repeats(args.items, args.samples),
     )
     _harness.table(
         f"{N_USERS:,} users, seen items left out",
         ("estimator", "CPU s"),
-        own_catalogues(args.sizes),
+        time_user_catalogues(args.sizes),
     )
 
 

@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> None:
             ("everything in a later process", later),
             ("compiling everything: the difference", first - later),
         ]
-    _harness.table("Waiting", ("what", "wall s"), rows)
+    _harness.table("Waiting times", ("step", "wall s"), rows)
 
 
 if __name__ == "__main__":

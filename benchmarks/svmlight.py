@@ -153,7 +153,7 @@ def _show(path: Path, n_rows: int, n_features: int) -> None:
         scale = max(map(abs, reference.values.values()))
         differences = _harness.differing(reference.values, result.values, 1e-12 * scale)
         if differences:
-            raise SystemExit(f"{name} read something else than scikit-learn: {differences}")
+            raise SystemExit(f"{name} differs from scikit-learn: {differences}")
         ratio = result.cpu_s / reference.cpu_s
         rows.append((name, result.cpu_s, result.first_s, ratio, round(result.extra_mib)))
     matrix_mib = round(n_rows * n_features * 8 / 2**20)

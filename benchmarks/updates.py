@@ -86,7 +86,7 @@ def ceiling(n_items: int, n_rows: int) -> _harness.Timing:
     rows = np.zeros((n_items, FACTORS), np.float32)
     touch_rows(rows, 10)
     if rows.sum() != 10 * FACTORS:
-        raise SystemExit("the ceiling's rows were not all written")
+        raise SystemExit("the ceiling did not write all of its rows")
     values = {"updates": float(n_rows)}
     return _harness.time_call(CEILING, lambda: touch_rows(rows, n_rows) or values, REPEATS)
 
@@ -118,8 +118,12 @@ def main(argv: list[str] | None = None) -> None:
     """Check that threads do not change the result, then time passes in one process per entry."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", nargs="*", default=list(N_ITEMS), choices=N_ITEMS)
-    parser.add_argument("--fraction", type=float, default=0.05, help="of the songs' users")
-    parser.add_argument("--pairs", type=int, default=1_000_000, help="of few items")
+    parser.add_argument(
+        "--fraction", type=float, default=0.05, help="The share of the users in the song data."
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=1_000_000, help="Number of pairs with few items."
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--entry")
     args = parser.parse_args(argv)
@@ -162,7 +166,7 @@ def _compare(shape: str, args: argparse.Namespace) -> None:
     _harness.table(
         f"{shape}: {FACTORS} factors, a pass; load average {os.getloadavg()[0]:.1f} on "
         f"{os.cpu_count()} processors",
-        ("entry", "CPU s", "M updates / CPU s", "x rows", "wall s", "two threads x"),
+        ("entry", "CPU s", "M updates / CPU s", "x random rows", "wall s", "speedup, two threads"),
         rows,
     )
 

@@ -32,7 +32,7 @@ def main() -> None:
 def _same_files(source: Path, installed: Path) -> None:
     missing = sorted(_files(source) - _files(installed))
     if missing:
-        raise SystemExit(f"The wheel lacks {len(missing)} files, first {missing[0]}.")
+        raise SystemExit(f"The wheel does not contain {len(missing)} files, first {missing[0]}.")
 
 
 def _files(folder: Path) -> set[str]:
@@ -51,7 +51,7 @@ def _measure() -> None:
         output = _run("measure", str(truth), str(run), "-m", "rr", "--format", "json")
     mean = json.loads(output)["measures"]["rr"]["mean"]
     if mean != (1 + 1 / 2) / 2:
-        raise SystemExit(f"podium measure says that rr is {mean}, and it is 0.75.")
+        raise SystemExit(f"podium measure must return 0.75 for rr, got {mean}.")
 
 
 def _run(*arguments: str) -> str:

@@ -11,7 +11,7 @@ for python in ${1:-python3 python3.13 python3.12 python3.11 python}; do
         exit 0
     fi
 done
-found=$("${1:-python3}" --version 2> /dev/null || echo "no ${1:-python3} at all")
-echo "podium needs Python 3.11 or newer, and found $found. Install one, or name it:" >&2
+version=$("${1:-python3}" --version 2> /dev/null || echo "no ${1:-python3}")
+echo "podium needs Python 3.11 or newer, but found $version. Install it, or pass its path:" >&2
 echo "    make PYTHON=/path/to/python3.12 ..." >&2
 exit 1

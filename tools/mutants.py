@@ -1,4 +1,4 @@
-"""Mutants of podium's source: do the tests notice a wrong operator, number or condition?
+"""Mutants of podium's source, to measure whether tests find wrong operators or conditions.
 
     python tools/mutants.py draw 200 --seed 14 > mutants.json
     python tools/mutants.py trace            # once for each state of the tests
@@ -6,9 +6,10 @@
     python tools/mutants.py compare before.json after.json
 
 A mutant is one small change of one file in ``src``. ``trace`` records the lines that each test
-executes, and how long it takes; ``run`` starts those tests for each mutant, the short ones first,
-until one fails. Lines of compiled kernels leave no trace: their mutants are given to the tests that
-run modules which import the kernel. The work is done in copies of the tree; nothing here changes.
+executes, and its seconds. ``run`` runs the tests that execute the changed line, the short ones
+first, until one fails. Lines of compiled kernels are not traced: their mutants are run with the
+tests of the modules that import the kernel. All runs use copies of the tree, which itself does not
+change.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = Path("src/podium")
-TRACE = ROOT / ".mutants"  # ignored by git: the last trace
-BUDGET = 300.0  # seconds of tests for one mutant, as the trace measured them
-CAUGHT = ("caught", "long")  # by a test of `make test`, or by one that only `make check` runs
+TRACE = ROOT / ".mutants"  # the last trace; git ignores this folder
+BUDGET = 300.0  # seconds of tests per mutant, by the seconds in the trace
+CAUGHT = ("caught", "long")  # by a test of `make test`, or by a test that only `make check` runs
 
 COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
@@ -111,7 +112,7 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Change arithmetic between anything but texts."""
+        """Change arithmetic operators, except between strings."""
         texts = (ast.JoinedStr, ast.Constant)
         sides = [s for s in (node.left, node.right) if isinstance(s, texts)]
         if type(node.op) in ARITHMETIC and not any(_is_text(side) for side in sides):
@@ -119,14 +120,14 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Change `and` to `or` and back."""
+        """Change `and` to `or`, and `or` to `and`."""
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for left, right in zip(node.values, node.values[1:], strict=False):
             self._operator(left, right, *words)
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        """Drop a `not` and the sign of a term."""
+        """Remove a `not` or a minus sign."""
         if isinstance(node.op, ast.Not) or (
             isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant)
         ):
@@ -136,7 +137,7 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Change numbers by one and turn truths round."""
+        """Add one to numbers, and negate booleans."""
         start, end = self._span(node)
         if isinstance(node.value, bool):
             self._add(node.lineno, start, end, str(not node.value))
@@ -144,31 +145,31 @@ class Sites(ast.NodeVisitor):
             self._add(node.lineno, start, end, repr(node.value + 1))
 
     def visit_If(self, node: ast.If) -> None:
-        """Turn a condition round, other than that of imports for types."""
+        """Negate a condition, except `TYPE_CHECKING`."""
         if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
             self._negate(node.test)
             self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        """Turn a condition round."""
+        """Negate a condition."""
         self._negate(node.test)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Change what is added up."""
+        """Change the operator of an augmented assignment."""
         if type(node.op) in (ast.Add, ast.Sub) and not _is_text(node.value):
             old, new = ARITHMETIC[type(node.op)]
             self._operator(node.target, node.value, old + "=", new + "=")
         self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Return nothing."""
+        """Return None instead of the value."""
         if node.value is not None and not _is_none(node.value):
             self._add(node.lineno, *self._span(node.value), "None")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Leave out decorators, annotations and the docstring."""
+        """Visit defaults and the body, without decorators and annotations."""
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
@@ -176,12 +177,12 @@ class Sites(ast.NodeVisitor):
             self.visit(statement)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Leave out the annotation."""
+        """Visit the value, without the annotation."""
         if node.value is not None:
             self.visit(node.value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Leave out aliases of types."""
+        """Visit assignments, except that of `__all__`."""
         if not any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             self.generic_visit(node)
 
@@ -197,7 +198,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def draw(n: int, seed: int) -> list[Mutant]:
-    """Draw mutants of all of the source, each site alike."""
+    """Draw mutants of the source; all sites have the same probability."""
     sites = [m for path in sorted((ROOT / SRC).rglob("*.py")) for m in Sites(path).mutants]
     print(f"{len(sites)} sites", file=sys.stderr)
     return sorted(random.Random(seed).sample(sites, n), key=lambda m: (m.path, m.start))
@@ -207,7 +208,7 @@ def draw(n: int, seed: int) -> list[Mutant]:
 
 
 def trace(arguments: list[str]) -> None:
-    """Run the tests under coverage, a context for each test; keep it and each test's seconds."""
+    """Run the tests under coverage with a context per test; write the coverage and the seconds."""
     shutil.rmtree(TRACE, ignore_errors=True)
     TRACE.mkdir()
     environment = {**os.environ, "COVERAGE_FILE": str(TRACE / "coverage")}
@@ -220,7 +221,7 @@ def trace(arguments: list[str]) -> None:
 
 
 class Trace:
-    """What `trace` recorded: tests by file and line, and their seconds."""
+    """The records of `trace`: tests by file and line, and their seconds."""
 
     def __init__(self) -> None:
         """Read the recorded trace."""
@@ -243,9 +244,9 @@ class Trace:
                 self.tests[name, line] |= tests - {""}
                 self.by_file[name] |= tests - {""}
 
-    def chosen(self, mutant: Mutant) -> list[str]:
-        """Return the tests for a mutant, the shortest first, `make test`'s before the long ones."""
-        tests = self.tests.get((mutant.path, mutant.line)) or self._near(mutant)
+    def tests_for(self, mutant: Mutant) -> list[str]:
+        """Return the tests for a mutant: those of `make test` before the long ones, by duration."""
+        tests = self.tests.get((mutant.path, mutant.line)) or self._kernel_tests(mutant)
         ordered = sorted(tests, key=lambda t: (t in self.long, self.seconds.get(t, 1.0), t))
         kept, total = list[str](), 0.0
         for test in ordered:
@@ -255,7 +256,7 @@ class Trace:
             kept.append(test)
         return kept
 
-    def _near(self, mutant: Mutant) -> set[str]:
+    def _kernel_tests(self, mutant: Mutant) -> set[str]:
         """Return the tests of a kernel: those of its file and of the modules that import it."""
         found = set(self.by_file[mutant.path])
         for user in self.users.get(mutant.path, ()):
@@ -264,7 +265,7 @@ class Trace:
 
 
 def _importers() -> dict[str, set[str]]:
-    """Return the files that import each file, through other kernels too."""
+    """Return the files that import each file, directly or through other kernels."""
     names = {
         _module(path): path.relative_to(ROOT).as_posix() for path in (ROOT / SRC).rglob("*.py")
     }
@@ -293,23 +294,23 @@ def _module(path: Path) -> str:
 
 
 def run(mutants: list[Mutant], n_workers: int, out: Path) -> list[dict[str, Any]]:
-    """Try each mutant in a copy of the tree; write what was caught as it comes."""
-    known = Trace()
+    """Run the tests of each mutant in a copy of the tree; write each result at once."""
+    trace_records = Trace()
     copies: Queue[Path] = Queue()
     with tempfile.TemporaryDirectory() as folder:
         for number in range(n_workers):
             copies.put(_copy(Path(folder) / str(number)))
 
-        def one(mutant: Mutant) -> dict[str, Any]:
+        def run_one(mutant: Mutant) -> dict[str, Any]:
             copy = copies.get()
             try:
-                return asdict(mutant) | _try(mutant, copy, known)
+                return asdict(mutant) | _run_tests(mutant, copy, trace_records)
             finally:
                 copies.put(copy)
 
         results: list[dict[str, Any]] = []
         with ThreadPoolExecutor(n_workers) as pool:
-            for result in pool.map(one, mutants):
+            for result in pool.map(run_one, mutants):
                 results.append(result)
                 out.write_text(json.dumps(results, indent=1) + "\n")
                 print(f"{result['result']:9} {result['path']}:{result['line']} {result['by']}")
@@ -326,20 +327,20 @@ def _copy(to: Path) -> Path:
     return to
 
 
-def _try(mutant: Mutant, copy: Path, known: Trace) -> dict[str, Any]:
-    tests = known.chosen(mutant)
+def _run_tests(mutant: Mutant, copy: Path, trace: Trace) -> dict[str, Any]:
+    tests = trace.tests_for(mutant)
     if not tests:
         return {"result": "untested", "by": "", "n_tests": 0}
     path = copy / mutant.path
     source = path.read_bytes()
     path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
     try:
-        return _test(tests, copy, known, "kernel" in mutant.path) | {"n_tests": len(tests)}
+        return _run_pytest(tests, copy, trace, "kernel" in mutant.path) | {"n_tests": len(tests)}
     finally:
         path.write_bytes(source)
 
 
-def _test(tests: list[str], copy: Path, known: Trace, compiles: bool) -> dict[str, Any]:
+def _run_pytest(tests: list[str], copy: Path, trace: Trace, compiles: bool) -> dict[str, Any]:
     listed = copy / ".tests"
     listed.write_text("\n".join(tests))
     environment = {
@@ -348,7 +349,7 @@ def _test(tests: list[str], copy: Path, known: Trace, compiles: bool) -> dict[st
         "PODIUM_DATA": os.environ.get("PODIUM_DATA", str(ROOT.parent / "shared" / "data")),
     }
     with tempfile.TemporaryDirectory() as cache:
-        if compiles:  # what inlines the kernel is compiled again
+        if compiles:  # kernels that inline the changed one are compiled again
             environment["NUMBA_CACHE_DIR"] = cache
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "@.tests"]
         process = subprocess.Popen(
@@ -365,14 +366,14 @@ def _test(tests: list[str], copy: Path, known: Trace, compiles: bool) -> dict[st
         return {"result": "survived", "by": ""}
     first = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", output, re.MULTILINE)
     by = first.group(1) if first else output[-200:]
-    return {"result": "long" if by in known.long else "caught", "by": by}
+    return {"result": "long" if by in trace.long else "caught", "by": by}
 
 
 # --- The command line -----------------------------------------------------------------------------
 
 
 def compare(before: Path, after: Path) -> None:
-    """Print how many of the mutants each run caught, and which only the first did."""
+    """Print the number of mutants that each run caught, and those that only the first caught."""
     old: list[dict[str, Any]] = json.loads(before.read_text())
     new: list[dict[str, Any]] = json.loads(after.read_text())
     for name, results in (("before", old), ("after", new)):
@@ -404,16 +405,16 @@ def main() -> None:
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
-    given, rest = parser.parse_known_args()
-    if given.command == "draw":
-        print(json.dumps([asdict(m) for m in draw(given.n, given.seed)], indent=1))
-    elif given.command == "trace":
-        trace(rest)
-    elif given.command == "run":
-        listed = [Mutant(**m) for m in json.loads(given.mutants.read_text())]
-        run(listed, given.workers, given.out)
+    arguments, pytest_arguments = parser.parse_known_args()
+    if arguments.command == "draw":
+        print(json.dumps([asdict(m) for m in draw(arguments.n, arguments.seed)], indent=1))
+    elif arguments.command == "trace":
+        trace(pytest_arguments)
+    elif arguments.command == "run":
+        listed = [Mutant(**m) for m in json.loads(arguments.mutants.read_text())]
+        run(listed, arguments.workers, arguments.out)
     else:
-        compare(given.before, given.after)
+        compare(arguments.before, arguments.after)
 
 
 if __name__ == "__main__":

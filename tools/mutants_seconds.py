@@ -1,4 +1,4 @@
-"""A plugin of pytest for ``mutants.py trace``: each test's seconds, and which tests are long."""
+"""A pytest plugin for ``mutants.py trace``: the seconds of each test, and the long tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _long: list[str] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note the long tests."""
+    """Collect the names of the long tests."""
     _long.extend(item.nodeid for item in items if item.get_closest_marker("long"))
 
 
@@ -24,6 +24,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write both down."""
+    """Write the seconds and the names."""
     (TRACE / "seconds.json").write_text(json.dumps(_seconds))
     (TRACE / "long.json").write_text(json.dumps(_long))

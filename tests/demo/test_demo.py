@@ -69,7 +69,7 @@ def test_demo_writes_every_file_and_nothing_else(result, folder):
     assert result["path"] == str(folder / "report.html")
 
 
-def test_demo_page_is_whole_and_says_the_verdict(result, folder):
+def test_demo_page_is_complete_and_has_the_verdict(result, folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.rstrip().endswith("</html>")
     assert page.count("<svg") >= 7
@@ -81,18 +81,20 @@ def test_demo_page_is_whole_and_says_the_verdict(result, folder):
 
 def test_demo_files_measure_to_the_numbers_reported(result, folder, numbers):
     for name in METHODS:
-        found = podium.measure(folder / "truth.parquet", folder / run_file(name), MEASURES)
-        told = numbers["evaluations"][name]["measures"]
-        assert found.means == {m: pytest.approx(told[m]["mean"], abs=1e-12) for m in MEASURES}
+        evaluation = podium.measure(folder / "truth.parquet", folder / run_file(name), MEASURES)
+        stored = numbers["evaluations"][name]["measures"]
+        assert evaluation.means == {
+            m: pytest.approx(stored[m]["mean"], abs=1e-12) for m in MEASURES
+        }
 
 
 @pytest.mark.long
 def test_demo_per_user_table_averages_to_the_numbers_reported(result, folder, numbers):
     frame = pl.read_parquet(folder / "per_user.parquet")
     for (name,), part in frame.group_by("method"):
-        told = numbers["evaluations"][name]["measures"]["pap@10"]
-        assert part.height == told["n_groups"] + told["n_undefined"]
-        assert part["pap@10"].mean() == pytest.approx(told["mean"], abs=1e-12)
+        stored = numbers["evaluations"][name]["measures"]["pap@10"]
+        assert part.height == stored["n_groups"] + stored["n_undefined"]
+        assert part["pap@10"].mean() == pytest.approx(stored["mean"], abs=1e-12)
 
 
 def test_demo_truth_has_purchases_that_no_run_lists(result, folder, numbers):
@@ -111,7 +113,7 @@ def test_demo_verdict_follows_from_the_means(result, numbers):
     assert result["verdict"] == numbers["verdict"]
 
 
-def test_demo_compares_with_what_validation_found_strongest(result, numbers):
+def test_demo_compares_with_the_best_baseline_on_validation(result, numbers):
     baseline = numbers["comparison"]["baseline"]
     assert baseline in METHODS - {SURROGATE, PAP}
     assert result["table"]["rows"][0][0] == baseline
@@ -127,7 +129,7 @@ def test_demo_chooses_by_validation(result, numbers):
     assert chosen == {method: numbers["methods"][method] for method in (LOGISTIC, SURROGATE, PAP)}
 
 
-def test_demo_weighs_every_feature(result, numbers):
+def test_demo_has_a_weight_for_every_feature(result, numbers):
     assert list(numbers["weights"][PAP]) == list(FEATURES)
     assert all(np.isfinite(list(w.values())).all() for w in numbers["weights"].values())
 
@@ -146,11 +148,11 @@ def test_demo_counts_its_steps(result, seen):
 
 
 @pytest.mark.long
-def test_demo_repeats_to_the_same_bits(result, small):
-    again = demo.run(None, shop=small)
-    assert "path" not in again
-    assert again["table"] == result["table"]
-    assert again["verdict"] == result["verdict"]
+def test_demo_is_deterministic(result, small):
+    repeated = demo.run(None, shop=small)
+    assert "path" not in repeated
+    assert repeated["table"] == result["table"]
+    assert repeated["verdict"] == result["verdict"]
 
 
 def test_demo_trains_the_papers_surrogates_at_the_measured_cutoff():
@@ -169,7 +171,7 @@ def test_demo_gives_its_ranker_no_more_settings_than_logistic_regression(result,
     assert all(loss.startswith("pap-logistic") for loss, _ in GRIDS[PAP])
 
 
-def test_demo_page_shows_every_ranker_and_what_it_was_given(result, folder, numbers):
+def test_demo_page_shows_every_ranker_and_its_settings(result, folder, numbers):
     page = html.unescape((folder / "report.html").read_text(encoding="utf-8"))
     for method, tried in numbers["trials"].items():
         assert f"{method} ({len(tried)} settings)".lower() in page.lower()
@@ -186,7 +188,7 @@ def test_demo_learning_rates_are_settings_that_differ(made_up):
         coefs = {}
         for trial in made_up.trials[method]:
             coefs.setdefault(trial.ranker.loss, set()).add(trial.ranker.coef_.tobytes())
-        assert [len(found) for found in coefs.values()] == [2, 2]
+        assert [len(distinct) for distinct in coefs.values()] == [2, 2]
 
 
 def test_demo_leaves_cancellations_out(shop, made_up):

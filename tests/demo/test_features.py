@@ -36,7 +36,7 @@ class Lists:
 
 
 def made(shop: OnlineRetail, users: np.ndarray) -> Lists:
-    row, item, features = describe(shop, NOW, users, n_each=20)
+    row, item, features = describe(shop, NOW, users, n_per_source=20)
     return Lists(users[row], row, item, features)
 
 
@@ -126,8 +126,8 @@ def test_age_and_idle_are_logarithms_of_days(purchases, lists):
     past = between(purchases, 0, NOW)
     minutes = past.minute[past.item == lists.item[5]]
     days = (NOW - np.array([minutes.min(), minutes.max()])) / DAY
-    found = [lists.features[name][5] for name in ("age", "idle")]
-    assert found == pytest.approx(np.log(1 + days))
+    ages = [lists.features[name][5] for name in ("age", "idle")]
+    assert ages == pytest.approx(np.log(1 + days))
 
 
 def test_similar_customers_taste_shows_in_similarity(lists):
@@ -139,9 +139,9 @@ def test_similar_customers_taste_shows_in_similarity(lists):
 
 def test_cosine_is_shared_customers_by_geometric_mean():
     rows = sp.csr_matrix(np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 0]], np.float32))
-    found = cosines(rows)
+    similarity = cosines(rows)
     expected = np.array([[0, 2 / (2 * 2**0.5), 1 / 2], [2 / (2 * 2**0.5), 0, 0], [1 / 2, 0, 0]])
-    assert found == pytest.approx(expected)
+    assert similarity == pytest.approx(expected)
     assert cosines(rows, shrink=2)[0, 2] == pytest.approx(1 / (2 + 2))
 
 
@@ -172,8 +172,8 @@ def test_a_basket_is_what_a_customer_bought_in_one_minute():
 
 
 def test_words_are_unit_rows_that_rare_words_dominate():
-    found = words(np.array(["RED MUG", "RED TIN", "RED TEA TIN"])).toarray()
-    assert (found**2).sum(axis=1) == pytest.approx([1, 1, 1])
+    vectors = words(np.array(["RED MUG", "RED TIN", "RED TEA TIN"])).toarray()
+    assert (vectors**2).sum(axis=1) == pytest.approx([1, 1, 1])
     # In alphabetical order: mug, red, tea, tin; "red" is everywhere and tells nothing.
-    assert found[0] == pytest.approx([1, 0, 0, 0])
-    assert found[2, 2] > found[2, 3] > found[2, 1] == 0
+    assert vectors[0] == pytest.approx([1, 0, 0, 0])
+    assert vectors[2, 2] > vectors[2, 3] > vectors[2, 1] == 0

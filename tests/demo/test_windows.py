@@ -27,17 +27,17 @@ def pairs(shop: OnlineRetail, start: int, stop: int) -> set[tuple[int, int]]:
 
 
 def test_windows_follow_each_other_and_end_with_the_data(shop):
-    found = windows(shop, days=56)
-    assert list(found) == ["train", "valid", "test"]
-    train, valid, test = found.values()
+    spans = windows(shop, days=56)
+    assert list(spans) == ["train", "valid", "test"]
+    train, valid, test = spans.values()
     assert train[1] == valid[0]
     assert valid[1] == test[0]
     assert test[1] == shop.minute.max() + 1
-    assert {stop - start for start, stop in found.values()} == {56 * DAY}
+    assert {stop - start for start, stop in spans.values()} == {56 * DAY}
 
 
 def test_windows_without_a_past_are_refused(shop):
-    with pytest.raises(ArgumentError, match="days must leave purchases before three windows"):
+    with pytest.raises(ArgumentError, match="days must be small enough to leave purchases"):
         windows(shop, days=90)
 
 

@@ -22,7 +22,7 @@ WIDTHS = [320, 360, 479, 480, 720, 1200]
 
 
 def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
-    found = [
+    method_rows = [
         {
             "label": name,
             "series": name,
@@ -32,9 +32,9 @@ def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
         }
         for i, name in enumerate(METHODS)
     ]
-    found[1] |= {"low": None, "high": None}
-    found[3] |= {"value": None, "low": None, "high": None}
-    return found
+    method_rows[1] |= {"low": None, "high": None}
+    method_rows[3] |= {"value": None, "low": None, "high": None}
+    return method_rows
 
 
 def panels(n: int) -> list[dict[str, Any]]:
@@ -127,21 +127,21 @@ def parse(figure: dict[str, Any], **style: Any) -> ET.Element:
 
 
 def words(root: ET.Element) -> str:
-    """All text of a figure; a shortened label is whole in its tooltip."""
+    """All text of a figure; the tooltip has the full text of a shortened label."""
     return " ".join(root.itertext())
 
 
 def boxes(root: ET.Element) -> list[tuple[float, float, float, float, str]]:
     """Left, top, right, bottom of each text, by the estimate that the layout uses."""
-    found: list[tuple[float, float, float, float, str]] = []
+    text_boxes: list[tuple[float, float, float, float, str]] = []
     for node in root.iter(f"{SVG}text"):
         shown = "".join([node.text or "", *(child.tail or "" for child in node)])
         size = float(node.get("font-size", 0))
         wide = _text.width(shown, size) * (_text.BOLD if node.get("font-weight") else 1)
         x, y = float(node.get("x", 0)), float(node.get("y", 0))
         left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[node.get("text-anchor", "")]
-        found.append((left, y - 0.75 * size, left + wide, y + 0.2 * size, shown))
-    return found
+        text_boxes.append((left, y - 0.75 * size, left + wide, y + 0.2 * size, shown))
+    return text_boxes
 
 
 def test_every_kind_of_figure_is_tested() -> None:
@@ -154,13 +154,13 @@ def test_every_kind_of_figure_is_tested() -> None:
 def test_figure_text_stays_inside_and_apart(name: str, width: int) -> None:
     root = parse(FULL[name], width=width)
     height = float(root.get("height", 0))
-    found = boxes(root)
-    for left, top, right, bottom, shown in found:
+    text_boxes = boxes(root)
+    for left, top, right, bottom, shown in text_boxes:
         assert left >= 0, shown
         assert right <= width, shown
         assert top >= 0, shown
         assert bottom <= height, shown
-    for a, b in itertools.combinations(found, 2):
+    for a, b in itertools.combinations(text_boxes, 2):
         beside = a[2] <= b[0] or b[2] <= a[0]
         above = a[3] <= b[1] or b[3] <= a[1]
         assert beside or above, (a, b)
@@ -220,13 +220,13 @@ def test_figure_escapes_labels(name: str) -> None:
 
 @pytest.mark.parametrize("width", [360, 720])
 @pytest.mark.parametrize("figure", EMPTY, ids=lambda figure: figure["kind"])
-def test_empty_figure_says_so(figure: dict[str, Any], width: int) -> None:
+def test_empty_figure_has_a_note(figure: dict[str, Any], width: int) -> None:
     root = parse(figure, width=width)
     assert "No values." in words(root)
     assert not list(root.iter(f"{SVG}circle"))
 
 
-def test_figure_speaks_for_itself() -> None:
+def test_figure_has_a_title_and_a_description() -> None:
     root = parse(FULL["interval_plot"])
     assert root.get("role") == "img"
     assert root.get("aria-label") == TITLE
@@ -251,7 +251,7 @@ def test_figures_of_a_report_share_colours() -> None:
     assert next(lines).get("fill") == _svg.LIGHT["c4"]
 
 
-def test_intervals_lie_where_their_numbers_say() -> None:
+def test_intervals_are_drawn_at_their_values() -> None:
     """A dot in the middle of its bounds is drawn in the middle of its line."""
     row = {"label": "a", "value": 2.0, "low": 1.0, "high": 3.0}
     root = parse({"kind": "interval_plot", "rows": [row]})
@@ -263,13 +263,13 @@ def test_intervals_lie_where_their_numbers_say() -> None:
 
 
 def test_difference_is_hollow_where_the_interval_includes_zero() -> None:
-    found = [
+    test_rows = [
         {"label": "above", "value": 2, "low": 1, "high": 3},
         {"label": "around", "value": 1, "low": -1, "high": 3},
         {"label": "below", "value": -2, "low": -3, "high": -1},
         {"label": "alone", "value": 2, "low": None, "high": None},
     ]
-    root = parse({"kind": "difference_plot", "rows": found})
+    root = parse({"kind": "difference_plot", "rows": test_rows})
     assert ["paper-fill" in dot.get("class", "") for dot in root.iter(f"{SVG}circle")] == [
         False,
         True,
@@ -318,15 +318,15 @@ def test_control_characters_leave_xml_well_formed() -> None:
         ({"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": []}]}, "equal length"),
     ],
 )
-def test_figure_errors_say_what_is_wrong(figure: dict[str, Any], message: str) -> None:
+def test_figure_errors_name_the_problem(figure: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         figures.draw({"title": "a", **figure})
 
 
 def test_bins_hold_every_defined_value() -> None:
-    found = figures.bin_values([0.1, float("nan"), 0.4, 0.9], n_bins=3)
-    assert sum(found["counts"]) == 3
-    assert len(found["edges"]) == 3 + 1
+    bins = figures.bin_values([0.1, float("nan"), 0.4, 0.9], n_bins=3)
+    assert sum(bins["counts"]) == 3
+    assert len(bins["edges"]) == 3 + 1
 
 
 # --- colours ----------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_any_positive_x_is_drawn(x: list[float], width: int) -> None:
 
 
 def test_x_that_has_no_logarithm() -> None:
-    with pytest.raises(ArgumentError, match="x must be above 0 under log_x, got 0"):
+    with pytest.raises(ArgumentError, match="x must be above 0 with log_x=True, got 0"):
         plot([0, 1], log_x=True)
     with pytest.raises(ArgumentError, match="log_x must be True or False"):
         plot([1, 2], log_x="yes")
@@ -78,7 +78,7 @@ def test_x_that_has_no_logarithm() -> None:
 
 def test_y_that_has_no_logarithm() -> None:
     line = {"label": "a", "x": [1, 2], "y": [0.0, 1.0]}
-    with pytest.raises(ArgumentError, match="y must be above 0 under log_y, got 0"):
+    with pytest.raises(ArgumentError, match="y must be above 0 with log_y=True, got 0"):
         figures.draw({"kind": "line_plot", "series": [line], "title": "t", "log_y": True})
     with pytest.raises(ArgumentError, match="log_y must be True or False"):
         plot([1, 2], log_y="yes")

@@ -1,4 +1,4 @@
-"""The page: complete, escaped, offline, in two schemes, and written whole or not at all."""
+"""The page: complete, escaped, offline, in two schemes, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_page_is_balanced_with_distinct_ids(page: str) -> None:
     assert set(named) <= set(outline.ids)
 
 
-def test_page_asks_for_nothing_outside(page: str) -> None:
+def test_page_makes_no_request(page: str) -> None:
     outline = Outline(page)
     assert not {"script", "link", "img", "iframe", "object", "base"} & set(outline.tags)
     for name, value in outline.attributes:

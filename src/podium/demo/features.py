@@ -19,7 +19,7 @@ from podium.data import OnlineRetail
 from podium.types import Mask, PerRow, RowIndex
 
 DAY = 1440  # minutes
-N_EACH = 80  # products that each source of candidates proposes per customer
+N_PER_SOURCE = 80  # products that each source of candidates proposes per customer
 
 _HALF_LIFE = 60.0  # days after which a purchase has half its weight in the recent taste
 _N_NEAREST = 5  # products of a customer's history that a candidate is compared with
@@ -33,22 +33,22 @@ FEATURES: dict[str, str] = {
     "popularity_56d": "customers in the last 8 weeks",
     "age": "time since its first sale",
     "idle": "time since its last sale",
-    "similar_mean": "similar to all that the customer bought",
-    "similar_max": "similar to the nearest product bought",
-    "similar_top5": "similar to the 5 nearest products bought",
-    "similar_recent": "similar by sales of the last 90 days",
+    "similar_mean": "mean similarity to all products bought",
+    "similar_max": "similarity to the nearest product bought",
+    "similar_top5": "mean similarity to the 5 nearest products bought",
+    "similar_recent": "mean similarity by sales of the last 90 days",
     "same_basket": "sold together with products bought",
     "neighbours": "bought by the 100 most similar customers",
-    "neighbours_28d": "bought by them in the last 4 weeks",
-    "alike_28d": "last 4 weeks, similar customers count more",
+    "neighbours_28d": "bought by these 100 customers in the last 4 weeks",
+    "alike_28d": "customers in the last 4 weeks, weighted by similarity",
     "words": "words shared with all products bought",
-    "words_recent": "words shared with a recently bought one",
-    "abroad": "sells where the customer lives (UK or not)",
-    "country_56d": "customers of the country in 8 weeks",
-    "wholesale": "large quantities, for large buyers",
-    "quantity_gap": "its usual quantity is not the customer's",
-    "popularity_gap": "its popularity is not the customer's taste",
-    "activity_popularity": "popular lately, for who buys many products",
+    "words_recent": "words shared with a recently bought product",
+    "abroad": "share of its buyers in the customer's region (UK or abroad)",
+    "country_56d": "customers of the same country in the last 8 weeks",
+    "wholesale": "its usual quantity times the customer's",
+    "quantity_gap": "difference of its usual quantity from the customer's",
+    "popularity_gap": "difference of its popularity from the customer's usual one",
+    "activity_popularity": "recent popularity times the customer's number of products",
 }
 """The features by name, with their meaning, in the order of the columns."""
 
@@ -62,7 +62,7 @@ class Past:
     def __init__(self, shop: OnlineRetail, now: int, users: RowIndex) -> None:
         self.shop, self.now, self.users = between(shop, 0, now), now, users
         self.matrix = bought(self.shop)
-        self.own = self.matrix[users]
+        self.histories = self.matrix[users]
 
     def last(self, days: int) -> Sparse:
         """Return the products bought in the last days, CSR (n_all_users, n_items) of 0 and 1."""
@@ -70,13 +70,13 @@ class Past:
 
 
 def describe(
-    shop: OnlineRetail, now: int, users: RowIndex, *, n_each: int = N_EACH
+    shop: OnlineRetail, now: int, users: RowIndex, *, n_per_source: int = N_PER_SOURCE
 ) -> tuple[RowIndex, RowIndex, dict[str, PerRow]]:
     """Propose candidates for the users and compute their features.
 
     Only purchases before the minute `now` are used: later ones are dropped first, so that they
     cannot leak. `users` are the numbers, in ascending order, of customers with a purchase before
-    `now`. Each of the five sources of candidates proposes `n_each` products per customer.
+    `now`. Each of the five sources of candidates proposes `n_per_source` products per customer.
 
     Returns
     -------
@@ -93,11 +93,11 @@ def describe(
     recent_sales = past.last(28).getnnz(axis=0) + n_customers / (1 + n_customers.max())
     personal_sources = [grids[name] for name in ("similar_mean", "alike_28d", "words")]
     row, item = propose(
-        [n_customers, recent_sales, *personal_sources], past.own, n_customers, n_each
+        [n_customers, recent_sales, *personal_sources], past.histories, n_customers, n_per_source
     )
 
     similarity_columns = {name: grid[row, item].astype(np.float64) for name, grid in grids.items()}
-    nearest_similarity, top5 = nearest(similarity, past.own, row, item)
+    nearest_similarity, top5 = nearest(similarity, past.histories, row, item)
     similarity_columns |= {"similar_max": nearest_similarity, "similar_top5": top5}
     shared_words: Dense = (vocabulary @ vocabulary.T).toarray()
     np.fill_diagonal(shared_words, 0)
@@ -151,19 +151,19 @@ def bought(shop: OnlineRetail) -> Sparse:
 
 
 def propose(
-    sources: Sequence[NDArray[Any]], own: Sparse, sold: NDArray[Any], n_each: int
+    sources: Sequence[NDArray[Any]], histories: Sparse, n_customers: NDArray[Any], n_per_source: int
 ) -> tuple[RowIndex, RowIndex]:
     """Return the union of the best products by each source, as (row of the customer, item).
 
     A source is (n_users, n_items) or (n_items,), with higher values for better products. Products
-    that the customer already has (`own`) and products that were never sold are not proposed. Among
-    equal values the lower item number comes first.
+    in the customer's history and products that were never sold are not proposed. Among equal values
+    the lower item number comes first.
     """
-    is_excluded = (own.toarray() > 0) | (sold == 0)
+    is_excluded = (histories.toarray() > 0) | (n_customers == 0)
     is_proposed = np.zeros_like(is_excluded)
-    n = min(n_each, sold.size - 1)
+    n = min(n_per_source, n_customers.size - 1)
     # A penalty far below any relevant difference orders ties by item number.
-    tie_penalty = np.arange(sold.size) * 1e-10
+    tie_penalty = np.arange(n_customers.size) * 1e-10
     for source in sources:
         scores = np.where(is_excluded, -np.inf, source) - tie_penalty
         np.put_along_axis(is_proposed, np.argpartition(-scores, n, axis=1)[:, :n], True, axis=1)
@@ -176,22 +176,22 @@ def _similarities(past: Past, similarity: Dense, vocabulary: Sparse) -> dict[str
 
     Each array is (n_users, n_items).
     """
-    size = np.asarray(past.own.sum(axis=1), np.float32)
+    size = np.asarray(past.histories.sum(axis=1), np.float32)
     recent_purchases = past.last(28)
     customer_similarity, neighbour_similarity = neighbours(past.matrix, past.users, n=100)
     return {
-        "similar_mean": (past.own @ similarity) / size,
-        "similar_recent": (past.own @ cosines(past.last(90), shrink=3)) / size,
-        "same_basket": (past.own @ cosines(baskets(past.shop), shrink=5)) / size,
+        "similar_mean": (past.histories @ similarity) / size,
+        "similar_recent": (past.histories @ cosines(past.last(90), shrink=3)) / size,
+        "same_basket": (past.histories @ cosines(baskets(past.shop), shrink=5)) / size,
         "neighbours": (neighbour_similarity @ past.matrix).toarray(),
         "neighbours_28d": (neighbour_similarity @ recent_purchases).toarray(),
         "alike_28d": customer_similarity @ recent_purchases,
-        "words": (unit_rows(past.own @ vocabulary) @ vocabulary.T).toarray(),
+        "words": (unit_rows(past.histories @ vocabulary) @ vocabulary.T).toarray(),
     }
 
 
 def _recent_taste(past: Past) -> Sparse:
-    """Return CSR like `own`: 1 for a purchase just made, halved after each half-life."""
+    """Return CSR like `histories`: 1 for a purchase just made, halved after each half-life."""
     shop = past.shop
     decay = 0.5 ** ((past.now - shop.minute) / (DAY * _HALF_LIFE))
     recent_weights = np.zeros(past.matrix.shape, np.float32)

@@ -17,24 +17,24 @@ from podium.report.figures import bin_values, interval_row
 _ALPHA = 0.05
 _SOURCE = (
     "Data: Online Retail, D. Chen, S. L. Sain and K. Guo, Journal of Database Marketing & Customer "
-    "Strategy Management 19(3), 2012, doi 10.1057/dbm.2012.17. Customers and products are shown by "
-    "the shop's own numbers and descriptions. The data name no price, and no time zone."
+    "Strategy Management 19(3), 2012, doi 10.1057/dbm.2012.17. Customers and products are shown "
+    "with the shop's numbers and descriptions. The data contain no prices and no time zone."
 )
 _QUESTION = (
-    "Only products count that the customer had never bought: a repeat order needs no "
-    "recommendation, and would make the question easy. Customers count who had bought before the "
-    "window, and who bought something new in it. New purchases that are not among the candidates "
-    "count as ranked below all of them."
+    "Only products that the customer had never bought count: a repeat order needs no "
+    "recommendation, and would make the task easy. The test customers bought before the window, "
+    "and bought something new in it. New purchases that are not among the candidates count as "
+    "ranked below all candidates."
 )
 _PREPARATION = (
-    "Candidates and features of a window are made from purchases before it; cancellations are left "
-    "out. All methods rank the same candidates: the best by popularity, ever and lately, by item "
-    "similarity, by what similar customers bought lately, and by words of the description. "
-    "Features are standardised within each customer's list."
+    "Candidates and features of a window are computed from purchases before it, without "
+    "cancellations. All methods rank the same candidates: the best products by popularity (of all "
+    "time and recent), by item similarity, by recent purchases of similar customers, and by words "
+    "of the description. Features are standardised within each customer's list."
 )
 _CHOICE = (
-    f"Every setting was stopped, and one of each method chosen, by {TARGET} on the validation "
-    "window. The test window was measured once, with what was chosen."
+    f"{TARGET} on the validation window stopped each fit and selected one setting of each method. "
+    "The test window was measured once, with the selected settings."
 )
 
 
@@ -50,17 +50,17 @@ def verdict(evaluations: Mapping[str, Evaluation], duels: Sequence[Duel]) -> lis
         runner_up = tied[0]
         sentences[0] = (
             f"No method wins alone: {best} has the highest mean {TARGET} ({mean:.4f}), but "
-            f"{listed([d.worse for d in tied])} {'is' if len(tied) == 1 else 'are'} not told "
-            f"from it by a paired test. {name} - {runner_up.worse} is {_gain(runner_up)}; "
-            f"{runner_up.test.n_groups} customers would have shown a difference of "
-            f"{runner_up.test.detectable:.4f}, four times out of five."
+            f"{listed([d.worse for d in tied])} {'is' if len(tied) == 1 else 'are'} not "
+            f"significantly worse in a paired test. {name} - {runner_up.worse} is "
+            f"{_gain(runner_up)}. With {runner_up.test.n_groups} customers, a difference of "
+            f"{runner_up.test.detectable:.4f} is found four times out of five."
         )
     if worse_duels:
         gains = [f"{d.worse} by {d.test.difference:.4f} ({_p(d)})" for d in worse_duels]
         gains[0] = f"{worse_duels[0].worse} by {_gain(worse_duels[0])}"
         sentences.append(f"{name} beats {listed(gains)}.")
     purchases = [f"{evaluations[n].means[f'precision@{K}'] * K:.2f} ({n})" for n in method_names]
-    return [*sentences, f"Of {K} products shown, a customer then buys {listed(purchases)}."]
+    return [*sentences, f"Of {K} shown products, the average customer buys {listed(purchases)}."]
 
 
 def methods(duels: Sequence[Duel]) -> list[str]:
@@ -148,20 +148,20 @@ def report(results: Results, summary: Mapping[str, Any]) -> Report:
     page: dict[str, Any] = {**comparison_report(summary["comparison"], groups="customers")}
     means, by_target, *by_others = page["sections"]
     return {
-        "title": f"Which {K} products should each customer be told about next?",
-        "subtitle": f"A year of a gift shop's purchases; the last {WINDOW_DAYS // 7} weeks are the "
-        f"test ({dates['test']})",
+        "title": f"Which {K} products should be recommended to each customer?",
+        "subtitle": f"A year of purchases in a gift shop; the last {WINDOW_DAYS // 7} weeks are "
+        f"the test window ({dates['test']})",
         "summary": verdict(results.evaluations, results.duels),
         "facts": {
             "test customers": test["customers"],
-            "new products that they bought": test["new_purchases"],
+            "new products bought": test["new_purchases"],
             "candidates per customer": round(test["candidates"] / test["customers"]),
-            "of the new purchases among candidates": f"{test['share_among_candidates']:.0%}",
+            "new purchases among candidates": f"{test['share_among_candidates']:.0%}",
         },
         "sections": [
             _result(results, means),
             by_target,
-            {"title": "For whom", "figures": [_by_segment(summary["evaluations"])]},
+            {"title": "By segment", "figures": [_by_segment(summary["evaluations"])]},
             _customers(summary["examples"], results.duels[0].better),
             _weights(summary["weights"]),
             _training(results.trials),
@@ -192,16 +192,16 @@ def _result(results: Results, means: Mapping[str, Any]) -> Section:
             for duel in results.duels
         ],
         "digits": 4,
-        "caption": f"Every pair of methods by {TARGET}; p values are corrected by Holm for all "
-        "pairs. A true difference as large as the detectable one would have been found four times "
+        "caption": f"All pairs of methods by {TARGET}. The p values are corrected for all pairs "
+        "by Holm's method. A true difference as large as the detectable one is found four times "
         "out of five.",
     }
     return {
         "title": "Result",
-        "text": "Means over customers with 95 % intervals. Methods are measured on the same "
-        "customers, so their differences are known better than the intervals suggest. "
-        f"{capitalized(results.comparison.baseline)} was the strongest on validation of the "
-        "methods whose loss is not made for pAp@k: the others are compared with it.",
+        "text": "Means over customers with 95 % intervals. All methods are measured on the same "
+        "customers, so their differences are more precise than the intervals suggest. "
+        f"{capitalized(results.comparison.baseline)} is the baseline: it was the best on "
+        "validation of the methods whose loss is not made for pAp@k.",
         "tables": [means["table"], duels],
         "figures": [*means["figures"], _gains(results)],
     }
@@ -227,8 +227,8 @@ def _by_segment(evaluations: Mapping[str, Any]) -> Figure:
         "panels": panels,
         "title": f"{TARGET} by segment",
         "axis_label": f"mean {TARGET}",
-        "caption": f"n_pos is the number of new products that a customer bought in the window; "
-        f"up to {K} of them, pAp@{K} looks at all, beyond at the best {K}.",
+        "caption": f"n_pos is the number of new products that a customer bought in the window. "
+        f"pAp@{K} uses all of them if there are at most {K}, else the {K} with the best ranks.",
     }
 
 
@@ -253,8 +253,8 @@ def _customers(examples: Sequence[Mapping[str, Any]], method: str) -> Section:
     places = listed([f"{100 * example['quantile']:.0f}th" for example in examples])
     return {
         "title": "Three customers",
-        "text": f"Lists by {method}. Nobody picked these customers: by its {TARGET}, they stand at "
-        f"the {places} percentile. Products bought in the test window are in bold.",
+        "text": f"Lists by {method}. The customers were not picked by hand: they are at the "
+        f"{places} percentile of its {TARGET}. Products bought in the test window are in bold.",
         "tables": [_list(e) for e in examples],
     }
 
@@ -270,8 +270,8 @@ def _list(example: Mapping[str, Any]) -> Table:
         "highlight": [(i, 1) for i, product in enumerate(products) if product["bought"]],
         "align": ["right", "left", "left"],
         "caption": f"Customer {example['customer_id']}, {example['country']}: {TARGET} = "
-        f"{example['pap']:.3f}. Had bought {example['n_before']} products, last "
-        f"{'; '.join(example['latest'])}. Then bought {example['n_new']} new ones.",
+        f"{example['pap']:.3f}. Earlier products: {example['n_before']}, most recently "
+        f"{'; '.join(example['latest'])}. New products in the window: {example['n_new']}.",
     }
 
 
@@ -284,21 +284,21 @@ def _weights(weights: Mapping[str, Mapping[str, float]]) -> Section:
             {"label": name, "value": coef[name] / largest, "low": None, "high": None}
             for name in sorted(coef, key=lambda name: -abs(coef[name]))
         ],
-        "title": f"What the {PAP} goes by",
-        "axis_label": "weight of a standard deviation within a list, largest = 1",
+        "title": f"Weights of the features in the {PAP}",
+        "axis_label": "weight per standard deviation within a list, largest = 1",
         "reference": {"value": 0.0, "label": "no influence"},
         "digits": 2,
-        "caption": "Features that say nearly the same share their weight, so a small or negative "
-        "one does not mean that a feature is useless by itself.",
+        "caption": "Correlated features share their weight. A small or negative weight therefore "
+        "does not mean that a feature is useless by itself.",
     }
     table: Table = {
         "columns": ["feature", "meaning", *weights],
         "rows": [[n, text, *(w[n] for w in weights.values())] for n, text in FEATURES.items()],
         "digits": 3,
-        "caption": "Weights of a standard deviation within a customer's list. Only their "
+        "caption": "Weights per standard deviation within a customer's list. Only their "
         "proportions within a column matter for the ranking.",
     }
-    return {"title": "What the rankers go by", "figures": [figure], "table": table}
+    return {"title": "Weights of the features", "figures": [figure], "table": table}
 
 
 def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
@@ -307,19 +307,19 @@ def _training(trials: Mapping[str, Sequence[Trial]]) -> Section:
         for method, method_trials in trials.items()
         for trial in method_trials
     ]
-    columns = ["method", "settings", "kept iteration", f"{TARGET} on validation"]
+    columns = ["method", "settings", "best iteration", f"{TARGET} on validation"]
     n_settings = {
         method: f"({len(method_trials)} settings)" for method, method_trials in trials.items()
     }
     losses = (
-        f"All are linear. {LOGISTIC.capitalize()} {n_settings[LOGISTIC]} is a likelihood of "
-        f"all candidates. The {SURROGATE} {n_settings[SURROGATE]} is one of those that "
-        "pAp@k's authors propose (Hiranandani et al., ICML 2020), and looks at the k highest "
-        f"negatives of a list only. The {PAP} {n_settings[PAP]} adds to a likelihood of all "
-        "candidates the risk of pAp@k, with sigmoids for its steps."
+        f"All rankers are linear. {LOGISTIC.capitalize()} {n_settings[LOGISTIC]} uses the "
+        f"likelihood of all candidates. The {SURROGATE} {n_settings[SURROGATE]} is one of those "
+        "that the authors of pAp@k propose (Hiranandani et al., ICML 2020). It uses only the k "
+        f"highest negatives of a list. The {PAP} {n_settings[PAP]} adds the risk of pAp@k, with "
+        "sigmoids instead of steps, to the likelihood of all candidates."
     )
     return {
-        "title": "How they were trained",
+        "title": "Training of the rankers",
         "text": [losses, _CHOICE],
         "figures": [_curves(trials), _cutoffs(trials[SURROGATE])],
         "table": {"columns": columns, "rows": rows, "digits": 4},
@@ -344,7 +344,7 @@ def _curves(trials: Mapping[str, Sequence[Trial]]) -> Figure:
     return {
         "kind": "line_plot",
         "series": [{"label": name, "x": list(range(len(y))), "y": y} for name, y in curves.items()],
-        "title": f"{TARGET} on the validation window while training",
+        "title": f"{TARGET} on the validation window during training",
         "x_label": "iteration",
         "y_label": f"mean {TARGET} among candidates",
         "caption": "The iterate with the highest value is kept. At zero coefficients, before the "
@@ -363,12 +363,12 @@ def _cutoffs(surrogates: Sequence[Trial]) -> Figure:
             {"label": loss, "x": list(values), "y": list(values.values())}
             for loss, values in best.items()
         ],
-        "title": f"{TARGET} on validation by the cutoff that the surrogate is trained at",
+        "title": f"{TARGET} on validation by cutoff of the surrogate",
         "x_label": "k of the surrogate",
         "y_label": f"mean {TARGET}",
-        "caption": f"All are measured by {TARGET}. A surrogate at k = {K} compares positives with "
-        f"the {K} highest negatives only; where these overlap much, its minimum is at zero "
-        "coefficients, and only the first steps towards it rank well.",
+        "caption": f"All surrogates are measured by {TARGET}. A surrogate with k = {K} compares "
+        f"positives only with the {K} highest negatives. If the two overlap much, its minimum is "
+        "at zero coefficients, and only the first steps towards it rank well.",
     }
 
 
@@ -385,11 +385,11 @@ def _method(summary: Mapping[str, Any], dates: Mapping[str, str]) -> Section:
         ],
     }
     forms: Table = {
-        "columns": ["method", "form that did best on validation"],
+        "columns": ["method", "feature or setting chosen on validation"],
         "rows": [[name, text] for name, text in summary["methods"].items()],
     }
     return {
-        "title": "What was asked",
+        "title": "Task and data",
         "text": [_QUESTION, _PREPARATION],
         "tables": [windows, forms],
     }

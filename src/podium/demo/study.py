@@ -202,7 +202,9 @@ def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int,
     """Return (start, stop) of the last three windows of the data: "train", "valid", "test"."""
     end, length = int(shop.minute.max()) + 1, days * DAY
     if end - 3 * length <= shop.minute.min():
-        raise ArgumentError(f"days must leave purchases before three windows, got {days}.")
+        raise ArgumentError(
+            f"days must be small enough to leave purchases before the windows, got {days}."
+        )
     return {
         name: (end - n * length, end - (n - 1) * length)
         for name, n in (("train", 3), ("valid", 2), ("test", 1))

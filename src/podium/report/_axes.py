@@ -88,10 +88,10 @@ def x_axis(
     *,
     label: str = "",
     signed: bool = False,
-    whole: bool = False,
+    integer_ticks: bool = False,
 ) -> float:
     """Draw vertical grid lines, tick labels and the label; return the y below them."""
-    values, labels = _fitting_ticks(scale, signed=signed, whole=whole)
+    values, labels = _fitting_ticks(scale, signed=signed, integer_ticks=integer_ticks)
     for value, text in zip(values, labels, strict=True):
         x = scale(value)
         canvas.line(x, top, x, bottom, tone="grid")
@@ -137,12 +137,14 @@ def y_room(scale: Scale) -> float:
     return max(_text.width(text, TICK_SIZE) for text in y_ticks(scale)[1]) + 12
 
 
-def _fitting_ticks(scale: Scale, *, signed: bool, whole: bool) -> tuple[list[float], list[str]]:
+def _fitting_ticks(
+    scale: Scale, *, signed: bool, integer_ticks: bool
+) -> tuple[list[float], list[str]]:
     """Return ticks that do not overlap: at a wide spacing if two of them fit, else closer."""
     candidates: list[list[float]] = []
     for spacing in _SPACINGS:
         values = scale.ticks(spacing)
-        if whole:
+        if integer_ticks:
             values = [v for v in values if v == round(v)]
         labels = _numbers.tick_labels(values, signed=signed) if values else []
         widest = max((_text.width(text, TICK_SIZE) for text in labels), default=0.0)

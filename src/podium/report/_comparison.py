@@ -71,7 +71,7 @@ def _summary(tested: Mapping[str, Any], baseline: str) -> list[str]:
     if not tested:
         return []
     intro = (
-        f"What is told apart from {baseline}, by a paired randomisation test with Holm's "
+        f"Significant differences from {baseline}, by a paired randomisation test with Holm's "
         f"correction at the {percent(_ALPHA)} level:"
     )
     return [intro, *(_sentence(name, results["differences"]) for name, results in tested.items())]
@@ -83,7 +83,7 @@ def _sentence(measure: str, tests: Sequence[Test]) -> str:
     significant = [
         f"{test['run']} by {_numbers.fixed(test['difference'], digits, signed=True)}"
         for test in tests
-        if _is_shown(test)
+        if _is_significant(test)
     ]
     if significant:
         return f"In {measure}: {'; '.join(significant)}."
@@ -92,12 +92,12 @@ def _sentence(measure: str, tests: Sequence[Test]) -> str:
     if detectable:
         note = (
             f" A true difference of {_numbers.fixed(max(detectable), digits)} would probably have "
-            "been found; a smaller one may be there."
+            "been found; a smaller one may exist."
         )
     return f"In {measure}: no run.{note}"
 
 
-def _is_shown(test: Test) -> bool:
+def _is_significant(test: Test) -> bool:
     return _numbers.to_float(test["holm_p_value"]) < _ALPHA
 
 
@@ -134,10 +134,10 @@ def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Se
 
 
 def _differences_section(
-    measure: str, found: Mapping[str, Any], baseline: str, groups: str
+    measure: str, results: Mapping[str, Any], baseline: str, groups: str
 ) -> Section:
-    tests: Sequence[Test] = found["differences"]
-    low_label, high_label = _directions(found, baseline)
+    tests: Sequence[Test] = results["differences"]
+    low_label, high_label = _directions(results, baseline)
     digits = _numbers.decimals(test["difference"] for test in tests)
     level = percent(tests[0].get("level", 0.95))
     figure = {
@@ -161,27 +161,29 @@ def _differences_section(
                     *("p (t)", "p (randomisation)", "p (Holm)"),
                 ],
                 "rows": [_test_cells(test, digits) for test in tests],
-                "highlight": [(i, 1) for i, test in enumerate(tests) if _is_shown(test)],
+                "highlight": [(i, 1) for i, test in enumerate(tests) if _is_significant(test)],
                 "caption": (
-                    f"The same {groups} in both runs. Holm: the randomisation p value, corrected "
-                    f"for all tests of this comparison; bold where it is below {_ALPHA}."
+                    f"Both runs have the same {groups}. p (Holm) is the randomisation p value, "
+                    "corrected for all tests of this comparison. Differences are bold if it is "
+                    f"below {_ALPHA}."
                 ),
             },
             {
                 "columns": ["run", "wins", "losses", "equal", "detectable", groups],
                 "rows": [_count_cells(test, digits) for test in tests],
                 "caption": (
-                    f"{groups.capitalize()} for whom the run is better, worse, or equal; and the "
-                    f"smallest true difference that this many {groups} would have shown."
+                    f"{groups.capitalize()} for which the run is better (wins), worse (losses) or "
+                    "equal. Detectable is the smallest true difference that would probably be "
+                    f"found with this many {groups}."
                 ),
             },
         ],
     }
 
 
-def _directions(found: Mapping[str, Any], baseline: str) -> tuple[str, str]:
+def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
     """Return labels for a difference below and above 0; for a loss, lower is better."""
-    tests, is_better = found["differences"], found.get("higher_is_better")
+    tests, is_better = results["differences"], results.get("higher_is_better")
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])
     if is_better is None:
         return f"{baseline} higher", f"{run} higher"

@@ -130,7 +130,7 @@ def _plot(
     right = canvas.width - 20 - names
     across = _scale(xs, (left, right), 0.02, log=logs[0], name="x")
     are_integers = all(x == round(x) for x in xs)
-    bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, whole=are_integers)
+    bottom = _axes.x_axis(canvas, across, top, up.start, label=x_label, integer_ticks=are_integers)
     _axes.y_axis(canvas, up, left, right)
     for curve in curves:
         _draw(canvas, curve, across, up)
@@ -146,7 +146,8 @@ def _scale(values: list[float], ends: Ends, pad: float, *, log: bool, name: str)
         return Scale(*_axes.domain(finite, pad=pad), *ends)
     if min(finite) <= 0:
         raise ArgumentError(
-            f"{name} must be above 0 under log_{name}, got {min(finite):g}. Pass log_{name}=False."
+            f"{name} must be above 0 with log_{name}=True, got {min(finite):g}. "
+            f"Pass log_{name}=False."
         )
     low, high = _axes.domain(map(math.log, finite), pad=pad)
     return LogScale(math.exp(low), math.exp(high), *ends)
@@ -197,20 +198,20 @@ def _name_ends(canvas: Canvas, curves: Sequence[_Curve], up: Scale, x: float, ro
 
 def _key(canvas: Canvas, curve: _Curve, x: float, y: float) -> None:
     if curve.dash:
-        canvas.line(x - 1, y, x + 9, y, tone=curve.tone, thickness=3, dash=_short(curve))
+        canvas.line(x - 1, y, x + 9, y, tone=curve.tone, thickness=3, dash=_short_dash(curve))
     else:
         canvas.dot(x + 4, y, tone=curve.tone, radius=4)
 
 
-def _short(curve: _Curve) -> str:
+def _short_dash(curve: _Curve) -> str:
     """Return the dash pattern of a short line, in a key or a legend."""
     return "3 5" if curve.dash else ""
 
 
-def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+def _spread(positions: Sequence[float], top: float, bottom: float) -> list[float]:
     """Move rising positions at least one line apart, and keep them above the bottom."""
     placed: list[float] = []
-    for y in wanted:
+    for y in positions:
         placed.append(max(y, placed[-1] + _LINE) if placed else max(y, top))
     limit = bottom
     for i in reversed(range(len(placed))):
@@ -226,7 +227,9 @@ def _legend(canvas: Canvas, curves: Sequence[_Curve], top: float) -> float:
         label_width = min(_text.width(curve.label, _SIZE), canvas.width - 40)
         if x > 4 and x + 22 + label_width > canvas.width - 4:
             x, y = 4.0, y + 20
-        canvas.line(x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3, dash=_short(curve))
+        canvas.line(
+            x + 1, y - 4, x + 15, y - 4, tone=curve.tone, thickness=3, dash=_short_dash(curve)
+        )
         canvas.text(x + 21, y, curve.label, size=_SIZE, room=label_width)
         x += 22 + label_width + 14
     return y + 16
@@ -237,4 +240,7 @@ def _described(curve: _Curve) -> str:
         return f"{curve.label}: no values"
     digits = _numbers.decimals(y for _, y in curve.points)
     x, y = curve.last
-    return f"{curve.label}: {_numbers.fixed(y, digits)} at {x:g}, the last of {len(curve.points)}"
+    return (
+        f"{curve.label}: {_numbers.fixed(y, digits)} at {x:g}, "
+        f"the last of {len(curve.points)} points"
+    )

@@ -15,7 +15,7 @@ Summary = Mapping[str, Any]  # the summary of a measure, a stats.Summary in JSON
 def evaluation_report(
     evaluation: Mapping[str, Any],
     *,
-    title: str = "How good the top of the list is",
+    title: str = "Quality at the top of the list",
     subtitle: str = "",
     groups: str = "users",
 ) -> Report:
@@ -182,7 +182,7 @@ def _histogram_sections(
     figures = [
         {
             "kind": "histogram",
-            "title": f"How {name} is spread over {groups}",
+            "title": f"Distribution of {name} over {groups}",
             "edges": bins["edges"],
             "counts": bins["counts"],
             "axis_label": name,
@@ -199,5 +199,8 @@ def _run_sections(run: Mapping[str, Any]) -> list[Section]:
         return []
     rows = [[name, _numbers.fixed(v, _numbers.decimals([v]))] for name, v in run.items()]
     return [
-        {"title": "The run as a whole", "table": {"columns": ["measure", "value"], "rows": rows}}
+        {
+            "title": "Measures of the whole run",
+            "table": {"columns": ["measure", "value"], "rows": rows},
+        }
     ]

@@ -112,7 +112,7 @@ def difference_plot(
     if has_side_labels:
         _name_sides(canvas, low_label, high_label, top - 8)
     if any(row.hollow for row in parsed_rows):
-        note = "A hollow dot: the interval includes 0, or there is none."
+        note = "Hollow dots: the interval includes 0, or there is no interval."
         canvas.text(4, bottom + _NOTE, note, size=_NOTE, tone="muted", room=width - 8)
         bottom += _NOTE + 6
     return canvas.svg(

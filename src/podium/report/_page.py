@@ -85,7 +85,7 @@ def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write({"title": "Runs of May"}, pathlib.Path(folder) / "may.html")
-    ...     [found.name for found in pathlib.Path(folder).iterdir()]
+    ...     [path.name for path in pathlib.Path(folder).iterdir()]
     ['may.html']
     """
     page = render(report)
