@@ -77,7 +77,7 @@ def test_threshold_of_ratings_is_that_of_labels(podium: Run) -> None:
 def test_threshold_may_be_in_the_text_of_the_loss(podium: Run) -> None:
     done = podium("train", "ratings.csv", "-o", "m", "--loss", "logistic(min_relevance=4)")
     assert done.status == 0
-    assert "reads no grades" not in done.err
+    assert "does not use grades" not in done.err
 
 
 def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
@@ -86,7 +86,7 @@ def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
     assert podium("train", "ratings.csv", *options).status == 0
     assert load("m").eval_metric == "ndcg@10"
     done = podium("train", "ratings.csv", *options, "--eval-metric", "pap@3")
-    assert done.message.startswith("ratings.csv holds ratings, and pap@3 takes each of them")
+    assert done.message.startswith("ratings.csv contains ratings, but pap@3 counts every rating")
 
 
 def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
@@ -123,13 +123,13 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
         done = podium(*argv, *options, "-k", "3")
         assert done.status == 0, done.err
         assert done.err.splitlines()[0] == (
-            f"podium: {name} reads no grades: of the labels 0, 1, 2, those >= 1 are positive. "
-            "--min-relevance moves this; --loss softmax or listmle learns from grades."
+            f"podium: {name} does not use grades: of the labels 0, 1, 2, those >= 1 are positive. "
+            "--min-relevance changes this threshold; --loss softmax or listmle learns from grades."
         )
     for options in (("--loss", "softmax"), ("--min-relevance", "2"), ("--loss", "listmle")):
-        assert "reads no grades" not in podium(*argv, *options).err
+        assert "does not use grades" not in podium(*argv, *options).err
     two = podium("train", "two.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
-    assert "reads no grades" not in two.err
+    assert "does not use grades" not in two.err
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_objective_is_validated_by_what_it_reads(
 def test_objective_that_cannot_be_told_the_threshold_refuses_ratings(podium: Run) -> None:
     pytest.importorskip("lightgbm", reason="of the extra boosting")
     done = podium("train", "ratings.csv", "--model", "lightgbm", "--loss", "binary", "-o", "m")
-    assert done.message.startswith("ratings.csv holds ratings, and binary takes each of them")
+    assert done.message.startswith("ratings.csv contains ratings, but binary counts every rating")

@@ -141,22 +141,22 @@ def test_head_of_drawn_rows_is_told(podium: Run) -> None:
     argv = ("train", "few.txt", "-o", "model", "--loss")
     done = podium(*argv, "listmle", "-k", "3")
     assert (
-        "podium: listmle, top 3: in 2 of 3 queries places go to rows of relevance < 1, in a drawn "
-        "order (--loss 'listmle(head=relevant)@3' leaves them out)\n"
+        "podium: listmle, top 3: in 2 of 3 queries, some places hold rows of relevance < 1, in a "
+        "random order (--loss 'listmle(head=relevant)@3' leaves these places out)\n"
     ) in done.err
     assert "top 3" not in podium(*argv, "listmle(head=relevant)@3").err
-    assert "drawn" not in podium(*argv, "listmle", "-k", "1").err
+    assert "random" not in podium(*argv, "listmle", "-k", "1").err
     assert "listmle, whole lists: in 2 of 3 queries" in podium(*argv, "listmle").err
-    assert ", in a drawn order (" in podium(*argv, "listmle(ties=redrawn)").err
+    assert ", in a random order (" in podium(*argv, "listmle(ties=redrawn)").err
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("listmle(ties=averaged)@3", "averaged over 16 drawn orders"),
-        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 drawn orders"),
-        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a drawn order"),
-        ("listmle", "in a drawn order"),
+        ("listmle(ties=averaged)@3", "averaged over 16 random orders"),
+        ("listmle(ties=averaged,n_orders=5)", "averaged over 5 random orders"),
+        ("listmle(ties=redrawn,min_relevance=1.5)@3", "in a random order"),
+        ("listmle", "in a random order"),
     ],
 )
 def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:

@@ -204,7 +204,7 @@ X0, Y0, Q0 = problem()
         ({"y": np.where(np.arange(300) == 30, np.nan, Y0)}, "y has 1 non-finite .* row 30"),
         ({"y": -Y0}, "y must be >= 0"),
         ({"y": Y0[:-1]}, "X and y must have equal length, got 300 and 299"),
-        ({"y": 0 * Y0}, "one class|12 have no positive"),
+        ({"y": 0 * Y0}, "one class|without a positive: 12"),
         ({"qid": Q0[:-1]}, "X and qid must have equal length, got 300 and 299"),
         ({"group": [300]}, "qid and group were both given"),
         ({"sample_weight": -np.ones(300)}, "sample_weight must be >= 0, got -1 at row 0"),

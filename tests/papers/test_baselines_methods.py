@@ -157,7 +157,7 @@ def test_logistic_ranker_converges_on_many_features() -> None:
 
 @pytest.mark.parametrize("make", [LogisticRanker, GreedyPAp, SelectPAp])
 def test_huge_features_warn_of_nothing_but_convergence(make: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="scale the features"):
+    with pytest.warns(ConvergenceWarning, match="Scale the features"):
         ranker = make().set_params(eval_metric="pap@3").fit(1e200 * X, Y, QID)
     assert np.isfinite(ranker.coef_).all()
 

@@ -219,7 +219,7 @@ def test_missing_values_are_the_trees_business(make: Any) -> None:
     X, y, qid = problem()
     X[::3, 2] = np.nan
     assert ranker(make).fit(X, y, qid).score(X, y, qid) > 0.7
-    with pytest.raises(ArgumentError, match="start='logistic' takes no missing values, but X has"):
+    with pytest.raises(ArgumentError, match="start='logistic' needs finite features, but X has"):
         ranker(make, start="logistic").fit(X, y, qid)
     X[0, 0] = np.inf
     with pytest.raises(ValueError, match="X has 1 infinite values, first at row 0, column 0"):
@@ -337,7 +337,7 @@ def test_file_of_broken_trees_is_refused(make: Any, tmp_path: Path) -> None:
     model = ranker(make).fit(X, y, qid)
     model.trees_ = np.frombuffer(b"no trees", np.uint8)
     save(model, tmp_path / "model.safetensors")
-    with pytest.raises(DataError, match=r"describes no valid model .trees_ is not readable"):
+    with pytest.raises(DataError, match=r"is not a valid model .trees_ is not readable"):
         load(tmp_path / "model.safetensors")
 
 
@@ -367,7 +367,7 @@ def test_trees_without_a_digest_never_reach_the_library(
     save(ranker(make).fit(X, y, qid), path)
     monkeypatch.setattr(make, "_from_bytes", lambda *_: pytest.fail("the library was asked"))
     path.write_bytes(path.read_bytes().replace(rb"\"digest\"", rb"\"digits\""))
-    with pytest.raises(DataError, match=r"trees of an earlier version, without the digest"):
+    with pytest.raises(DataError, match=r"a file of an earlier version, without a digest"):
         load(path)
 
 
@@ -416,7 +416,7 @@ def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
 def test_lightgbm_is_not_left_with_zeros_alone() -> None:
     X, y, qid = problem()
     for zeros in (0 * X, sparse.csr_array(0 * X), np.full_like(X, -1e-36)):
-        with pytest.raises(ArgumentError, match="X has no value that LightGBM tells from 0"):
+        with pytest.raises(ArgumentError, match="X has only values that LightGBM treats as 0"):
             LightGBMRanker("pap-ramp@3").fit(zeros, y, qid)
 
 
@@ -477,7 +477,7 @@ def test_pooled_labels_find_what_the_items_are_worth(make: Any) -> None:
 def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
     X, y, qid, item = recurring()
     for loss in ("pap-ramp@3", OWN[make][0], losses.GroupLogistic(soft=True)):
-        with pytest.raises(ArgumentError, match="item is for the loss 'group-logistic'"):
+        with pytest.raises(ArgumentError, match="item requires the loss 'group-logistic'"):
             ranker(make, loss).fit(X, y, qid, item=item)
     with pytest.raises(ArgumentError, match="pool_share must be a number"):
         ranker(make, None, pool_share=1.5).fit(X, y, qid, item=item)
@@ -493,7 +493,7 @@ def test_label_that_the_library_cannot_hold_is_refused(kind: Any) -> None:
 
 def test_feature_that_xgboost_cannot_hold_is_refused() -> None:
     model = XGBoostRanker("logistic", n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
-    with pytest.raises(ArgumentError, match="X can't be held by XGBoost"):
+    with pytest.raises(ArgumentError, match="X can't be converted to float32"):
         model.predict([[1e308]])
 
 
@@ -520,7 +520,7 @@ def test_an_option_that_the_library_refuses_is_one_line(
     make: Any, options: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     X, y, qid = problem(60)
-    with pytest.raises(ArgumentError, match=r"says: .*Check the parameters and options") as caught:
+    with pytest.raises(ArgumentError, match=r"error in .*Check the parameters and o") as caught:
         ranker(make, "logistic", options=options).fit(X, y, qid)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""

@@ -210,7 +210,7 @@ def test_auto_descends_stochastically_where_the_objective_is_random(name: str) -
 def test_solvers_of_one_objective_refuse_a_loss_that_draws_anew(solver: str) -> None:
     X, y, qid = problem()
     ranker = LinearRanker(losses.ListMLE(ties="redrawn"), solver=solver)
-    with pytest.raises(ArgumentError, match=r"another in each pass.*solver='stochastic'"):
+    with pytest.raises(ArgumentError, match=r"another one in each pass.*solver='stochastic'"):
         ranker.fit(X, y, qid)
 
 

@@ -176,7 +176,7 @@ def test_metadata_requests_exist_for_fit_and_score() -> None:
         ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
         ({"random_state": None}, "random_state must be an integer >= 0, got None"),
         ({"solver": "bundle", "l2": 0.0}, "solver='bundle' needs l2 > 0"),
-        ({"solver": "bundle", "radius": 1.0}, "'bundle' knows no radius"),
+        ({"solver": "bundle", "radius": 1.0}, "'bundle' does not support radius"),
         ({"solver": "bundle", "loss": "pap-ramp@5"}, "needs a convex loss.*'pap-avg@k'"),
         ({"solver": "lbfgs"}, "needs a smooth loss.*'logistic'"),
     ],

@@ -72,7 +72,7 @@ def test_why_undefined_counts_groups_of_one_class() -> None:
         assert (loss.curvature(np.zeros(3), target) > 0).all()
         text = loss.why_undefined(target)
         assert text.startswith(loss.name)
-        assert "2 of 2 groups have rows of one class" in text
+        assert "2 of 2 groups have only one class" in text
 
 
 def test_mean_over_groups_is_per_row_or_per_group() -> None:

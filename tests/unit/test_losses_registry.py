@@ -238,7 +238,7 @@ def _fitted(ranker: Any) -> Any:
     ],
 )
 def test_a_loss_that_is_no_subclass_is_refused_with_the_remedy(use: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"Write 'class _OldProtocol\(Loss\)'"):
+    with pytest.raises(ArgumentError, match=r"Define it as 'class _OldProtocol\(Loss\)'"):
         use(_OldProtocol())
 
 
@@ -250,7 +250,7 @@ def test_a_loss_of_three_methods_has_every_declaration() -> None:
     assert (loss.name, loss.reads_groups, loss.draws, loss.k) == ("Own", True, False, None)
     target = loss.prepare(np.ones(2), Groups.single(2))
     assert len(loss.value_grad_and_curvature(np.zeros(2), target)) == 3
-    assert loss.why_undefined(target).endswith("is defined on none.")
+    assert loss.why_undefined(target).endswith("is defined on no group.")
 
 
 def test_a_required_k_stays_required() -> None:

@@ -102,7 +102,7 @@ def test_why_undefined_counts_groups() -> None:
     assert (loss.curvature(np.zeros(3), target) > 0).all()
     text = loss.why_undefined(target)
     assert "robirank needs rows of two grades in a group" in text
-    assert "2 of 2 groups have one row or one grade" in text
+    assert "2 of 2 groups have only one row or one grade" in text
     with pytest.raises(ArgumentError, match="None of the 2 groups can be trained on: robirank"):
         LinearRanker(loss).fit(np.eye(3), np.ones(3), [0, 0, 1])
     # 2^relevance - 1 of so small a relevance is 0 in floats: the group has no gain

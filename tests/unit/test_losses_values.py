@@ -224,7 +224,7 @@ def test_why_undefined_counts_what_is_missing() -> None:
     loss = losses.PApRamp(2)
     target = loss.prepare(np.array([1.0, 0, 0, 0]), Groups.from_qid([0, 0, 1, 1]))
     text = loss.why_undefined(target)
-    assert "2 negatives in a group, but 1 have no positive and 1 too few negatives" in text
+    assert "2 negatives in a group. Groups without a positive: 1, with too few negatives: 1" in text
 
 
 def test_logistic_is_exact_at_extreme_scores() -> None:

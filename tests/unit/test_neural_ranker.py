@@ -377,7 +377,7 @@ def test_file_of_a_network_that_does_not_fit_together_is_refused(
     assert ranker.parameters_.size == 31
     setattr(ranker, name, value)
     save(ranker, tmp_path / "model")
-    with pytest.raises(DataError, match="describes no valid model"):
+    with pytest.raises(DataError, match="is not a valid model"):
         load(tmp_path / "model")
 
 

@@ -227,7 +227,7 @@ def test_failed_candidate_is_kept_with_its_reason() -> None:
 
 def test_search_of_failures_raises_the_first_reason() -> None:
     X, y, qid = problem()
-    with pytest.raises(ArgumentError, match=r"All 2 candidates failed, the first because: no luck"):
+    with pytest.raises(ArgumentError, match=r"All 2 candidates failed\. .* of the first: no luck"):
         tuning.search(Known(fails=True), X, y, qid, grid={"sign": [1.0, 2.0]})
 
 
@@ -383,24 +383,24 @@ def test_seed_reaches_estimators_that_have_none_of_their_own() -> None:
     [
         (
             {"grid": {"max_itr": [1]}},
-            r"grid\['max_itr'\] is no .* Did you mean 'max_iter'",
+            r"grid\['max_itr'\] is not a .* Did you mean 'max_iter'",
         ),
         ({"grid": {"l2": "0.1"}}, r"grid\['l2'\] must be a list of values or a distribution"),
         ({"grid": {"l2": []}}, r"grid\['l2'\] must have at least one value"),
         ({"grid": []}, "grid must have at least one mapping"),
         ({"grid": [3]}, "grid must map names of parameters to values, got 3"),
-        ({"grid": {"l2": tuning.LogUniform(1e-3, 1)}}, "n_trials is needed where the grid has"),
+        ({"grid": {"l2": tuning.LogUniform(1e-3, 1)}}, "n_trials is required if the grid has"),
         ({"n_trials": 0}, "n_trials must be an integer >= 1, got 0"),
         ({"n_folds": 13}, "n_folds must be from 2 to the number of users, 12, got 13"),
         ({"n_folds": 2, "eval_set": problem()}, "eval_set and n_folds were both given"),
         ({"eval_set": (1,)}, r"eval_set must be \(X, y\)"),
         ({"split": "user"}, "split must be one of .* Did you mean 'users'"),
-        ({"split": "time"}, r"split='time' needs time=, one for each row\."),
-        ({"time": np.arange(240)}, "split='users' has no use for time="),
+        ({"split": "time"}, r"split='time' needs time=, one value per row\."),
+        ({"time": np.arange(240)}, "split='users' can.t be used with time="),
         ({"split": "time", "time": [1]}, "y and time must have equal length, got 240 and 1"),
-        ({"n_folds": 2, "time": np.arange(240)}, "time is for split='time'"),
+        ({"n_folds": 2, "time": np.arange(240)}, "time requires split='time'"),
         ({"valid": 1.0}, "valid must be a number > 0 and < 1"),
-        ({"valid": 0.01}, "valid=0.01 sets nothing aside"),
+        ({"valid": 0.01}, "valid=0.01 sets no rows aside"),
         ({"measure": "papp@10"}, "measure 'papp' is not known"),
         ({"min_relevance": 0}, "min_relevance must be a number > 0"),
         ({"seed": -1}, "seed must be an integer >= 0"),
@@ -424,7 +424,7 @@ def test_what_is_no_estimator_is_refused() -> None:
     class Grouped(BaseEstimator):
         def fit(self, X: Any, y: Any, group: Any = None) -> None: ...
 
-    with pytest.raises(ArgumentError, match="Grouped takes group=, the sizes of sorted groups"):
+    with pytest.raises(ArgumentError, match="Grouped accepts group=, the sizes of sorted groups"):
         tuning.search(Grouped(), *problem())
 
 
@@ -432,7 +432,7 @@ def test_users_are_needed_to_divide_them() -> None:
     X, y, _ = problem()
     one = LinearRanker("logistic", one_group=True)
     for arguments in ({}, {"n_folds": 2}, {"split": "time-per-user", "time": np.arange(240)}):
-        with pytest.raises(ArgumentError, match="qid is needed to divide users"):
+        with pytest.raises(ArgumentError, match="qid is required to split users"):
             tuning.search(one, X, y, **arguments)
     found = tuning.search(one, X, y, grid={}, split="rows", measure="ap")
     assert found.best.n_groups == 1

@@ -22,13 +22,13 @@ def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
         check_ratings(
             "r.csv", graded, [{"loss": ["softmax"]}, {"loss": ["pap-ramp"]}], validated=False
         )
-    with pytest.raises(ArgumentError, match="pap@3 takes each of them for positive"):
+    with pytest.raises(ArgumentError, match="pap@3 counts every rating as a positive"):
         check_ratings("r.csv", graded.set_params(eval_metric="pap@3"), {}, validated=True)
 
 
 def test_unread_grades_are_named_once() -> None:
     said = grades_unread(GRADES, LinearRanker("pap-ramp@3"), {}, name="linear")
-    assert said.startswith("pap-ramp@3 reads no grades: of the labels 0, 1, 2, those >= 1 are")
+    assert said.startswith("pap-ramp@3 does not use grades: of the labels 0, 1, 2, those >= 1 are")
     assert not grades_unread(GRADES, LinearRanker("softmax"), {}, name="linear")
     assert not grades_unread(GRADES[:2], LinearRanker("pap-ramp@3"), {}, name="linear")
 

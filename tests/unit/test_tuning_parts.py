@@ -98,7 +98,7 @@ def test_values_are_read_from_text(text: str, values: Any) -> None:
         ("log(2,1)", "low must be <= high, got 2 and 1"),
         ("uniform(a,1)", "low and high must be numbers, got 'a' and 1"),
         ("uniform(none,1)", "low and high must be numbers"),
-        ("int(0.5,2)", "low and high must be whole numbers"),
+        ("int(0.5,2)", "low and high must be integers"),
         ("uniform(0,inf)", "low and high must be numbers"),
     ],
 )
@@ -113,22 +113,23 @@ def rows(n_users: int = 7, n_rows: int = 10) -> Rows:
 
 
 def parts(found: Any) -> tuple[Any, Any]:
-    return found.train.at, found.valid.at
+    return found.train.positions, found.valid.positions
 
 
 def test_folds_measure_every_user_once_and_never_train_on_them() -> None:
     given = rows()
     found = folds.of_users(given, 3, seed=0)
-    seen = np.concatenate([np.unique(given.qid[fold.valid.at]) for fold in found])
+    seen = np.concatenate([np.unique(given.qid[fold.valid.positions]) for fold in found])
     assert sorted(seen.tolist()) == list(range(7))
-    assert sorted(np.unique(given.qid[f.valid.at]).size for f in found) == [2, 2, 3]
+    assert sorted(np.unique(given.qid[f.valid.positions]).size for f in found) == [2, 2, 3]
     for fold in found:
         train, valid = parts(fold)
         assert not np.intersect1d(given.qid[train], given.qid[valid]).size
         assert np.array_equal(np.sort(np.concatenate([train, valid])), np.arange(70))
     other = folds.of_users(given, 3, seed=1)
     assert any(
-        not np.array_equal(a.valid.at, b.valid.at) for a, b in zip(found, other, strict=True)
+        not np.array_equal(a.valid.positions, b.valid.positions)
+        for a, b in zip(found, other, strict=True)
     )
 
 

@@ -108,8 +108,8 @@ class Loss(abc.ABC):
     min_relevance: float = 1.0
     k: Any = None  # an int or None; the type is Any so that a subclass can be more specific
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         cls.name = vars(cls).get("name", cls.__name__)
         if "k" in inspect.get_annotations(cls) and "k" not in vars(cls):
             # A field without a default; otherwise None, inherited from Loss, is the default.
@@ -199,7 +199,7 @@ class Loss(abc.ABC):
 
     def why_undefined(self, target: Any) -> str:
         """Return a message on why no group is usable: the requirement, the number, the remedy."""
-        return f"{self!r} is defined on none."
+        return f"{self!r} is defined on no group."
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
         """Return a message, by default empty, if labels order some rows only by chance."""
@@ -208,7 +208,7 @@ class Loss(abc.ABC):
 
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Return the random keys of a loss that draws, with one column per order of tied rows."""
-        raise NotImplementedError(f"{self.name} draws nothing for {groups} and {rng}.")
+        raise NotImplementedError(f"{self.name} needs no random keys, got {groups} and {rng}.")
 
 
 class Target(Protocol):
@@ -302,7 +302,9 @@ def _zeros(target: Target) -> PerGroup:
     return np.where(target.defined, 0.0, np.nan)
 
 
-REGISTRY: Values[Loss] = Values("loss", "name@k or name(param=value)@k, as pap-ramp@30", base=Loss)
+REGISTRY: Values[Loss] = Values(
+    "loss", "name@k or name(param=value)@k, such as pap-ramp@30", base=Loss
+)
 """Every loss class by its name. The tests in tests/laws check the declared properties of each loss.
 
 A class with several names is entered under each of them. To read the declarations of one name,
@@ -334,8 +336,8 @@ def spec(loss: Any) -> dict[str, Any]:
     """
     if not isinstance(loss, Loss) or REGISTRY.get(loss.name) is not type(loss):
         raise ArgumentError(
-            f"loss {loss!r} is not in the registry and cannot be written down. Enter its class "
-            "with podium.losses.register first."
+            f"loss {loss!r} is not in the registry and can't be saved. Register its class with "
+            "podium.losses.register."
         )
     return {"name": loss.name, **REGISTRY.params(loss)}
 
@@ -361,7 +363,7 @@ def as_loss(loss: Any) -> Loss:
     if not isinstance(loss, type) and hasattr(loss, "value_and_grad"):
         kind = type(loss).__name__
         raise ArgumentError(
-            f"loss {kind} must be a subclass of podium.losses.Loss, which declares what rankers "
-            f"read of a loss. Write 'class {kind}(Loss)'."
+            f"loss {kind} must be a subclass of podium.losses.Loss. Define it as "
+            f"'class {kind}(Loss)'."
         )
-    raise ArgumentError(f"loss must be a loss or its name, as 'pap-avg@10', got {loss!r}.")
+    raise ArgumentError(f"loss must be a loss or its name, such as 'pap-avg@10', got {loss!r}.")

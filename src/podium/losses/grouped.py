@@ -132,7 +132,9 @@ class GroupLogistic(GroupLoss):
         positive = (grades >= self.min_relevance).astype(np.float64)
         probability = _probabilities(grades, groups) if self.soft else positive
         weight = inputs.row_weights(weights, groups)
-        return _weighed(probability, weight, groups, inputs.rows_by_group(groups), self.per)
+        return _likelihood_target(
+            probability, weight, groups, inputs.rows_by_group(groups), self.per
+        )
 
     def _run(self, scores: PerRow, target: GroupLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic
@@ -141,8 +143,8 @@ class GroupLogistic(GroupLoss):
 
     def why_undefined(self, target: GroupLogisticTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        requirement = "0 < relevance < 1 or both" if self.soft else "a positive and a negative"
-        return f"{self.name} needs {requirement} {_lacking(target)}"
+        requirement = "a relevance in (0, 1) or both 0 and 1" if self.soft else "both classes"
+        return f"{self.name} needs {requirement} {_one_class_text(target)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,20 +269,20 @@ class PApLogistic(GroupLoss):
         rows, bounds = inputs.positives_first(positive, groups)
         group_weights = inputs.group_weights(weights, groups, self.name)
         weight = np.ones(positive.size) if weights is None else group_weights[groups.index]
-        likelihood = _weighed(positive.astype(np.float64), weight, groups, rows, "row")
+        likelihood = _likelihood_target(positive.astype(np.float64), weight, groups, rows, "row")
         used = likelihood.defined
         counts = np.diff(bounds)
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
         n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
-        inputs.tell_pairs(n_pairs, self.name, "Set k to a few hundred.")
+        inputs.warn_about_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((group_weights * groups.sizes)[used].sum())
         scale = self.weight * group_weights * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
         return PApLogisticTarget(likelihood, bounds, n_top, n_neg, scale)
 
     def why_undefined(self, target: PApLogisticTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return f"{self.name} needs a positive and a negative {_lacking(target.likelihood)}"
+        return f"{self.name} needs both classes {_one_class_text(target.likelihood)}"
 
     def _run(self, scores: PerRow, target: PApLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic, top_sigmoids
@@ -290,14 +292,14 @@ class PApLogistic(GroupLoss):
             top_sigmoids(scores, target.tops, self.temperature, out)
 
 
-def _weighed(
-    chance: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
+def _likelihood_target(
+    probability: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
 ) -> GroupLogisticTarget:
     """Return the target of rows with these probabilities of being positive."""
     if weight.size and not weight.any():
         raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     index, n_groups = groups.index, groups.n_groups
-    yes, no = weight * chance, weight * (1.0 - chance)
+    yes, no = weight * probability, weight * (1.0 - probability)
     group_totals = np.bincount(index, weight, n_groups)
     defined = (np.bincount(index, yes, n_groups) > 0) & (np.bincount(index, no, n_groups) > 0)
     if per == "row":
@@ -311,12 +313,12 @@ def _weighed(
     )
 
 
-def _lacking(target: GroupLogisticTarget) -> str:
+def _one_class_text(target: GroupLogisticTarget) -> str:
     """Return the end of a message on the number of groups with only one class."""
     n_one_class = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
     return (
-        f"in a group, with weight > 0, and {n_one_class} of {target.groups.n_groups} groups have "
-        "rows of one class. Check min_relevance and qid."
+        f"in a group, on rows of weight > 0, but {n_one_class} of {target.groups.n_groups} groups "
+        "have only one class. Check min_relevance and qid."
     )
 
 

@@ -64,12 +64,12 @@ def out_of_units(values: PerGroup, unit: float) -> None:
             values /= unit
 
 
-def tell_pairs(n_pairs: float, name: str, instead: str) -> None:
+def warn_about_pairs(n_pairs: float, name: str, advice: str) -> None:
     """Warn, before the first evaluation, if a loss visits more than 1e9 pairs of rows."""
     if n_pairs > _MANY_PAIRS:
         warnings.warn(
-            f"{name} visits {n_pairs:.2g} pairs of rows at each evaluation, about "
-            f"{n_pairs / _MANY_PAIRS:.2g} s. {instead}",
+            f"{name} visits {n_pairs:.2g} pairs of rows in each evaluation, which takes about "
+            f"{n_pairs / _MANY_PAIRS:.2g} s. {advice}",
             CostWarning,
             stacklevel=4,  # the caller of prepare, given a call from `_target`
         )
@@ -140,7 +140,7 @@ def shares(weights: PerGroup, defined: Any) -> PerGroup:
     if total == 0.0:
         if bool(np.any(defined)):
             raise ArgumentError(
-                "weights are zero for all groups that the loss is defined on. "
+                "weights are zero for all groups on which the loss is defined. "
                 "Give at least one of them a weight > 0."
             )
         return defined_weights

@@ -125,8 +125,8 @@ class ListMLE(DrawnLoss):
             object.__setattr__(self, "n_orders", _check.cutoff(self.n_orders, name="n_orders"))
             if self.ties != "averaged":
                 raise ArgumentError(
-                    f"n_orders is of averaged ties, got {self.n_orders} with {self.ties!r} ones. "
-                    "Leave it out, or average."
+                    f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
+                    f"{self.ties!r} ties. Leave n_orders out, or average the ties."
                 )
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
@@ -137,19 +137,19 @@ class ListMLE(DrawnLoss):
         >>> import numpy as np
         >>> from podium.groups import Groups
         >>> ListMLE(k=2).remark(np.array([1.0, 0.0, 0.0]), Groups.single(3))[:46]
-        'listmle, top 2: in 1 of 1 queries places go to'
+        'listmle, top 2: in 1 of 1 queries, some places'
         """
         target = self.prepare(relevance, groups)
         n_queries, n_drawn = np.count_nonzero(target.defined), np.count_nonzero(target.n_drawn)
         if not n_drawn:
             return ""
         head = "whole lists" if self.k is None else f"top {self.k}"
-        averaged_orders = f"averaged over {self._n_orders} drawn orders"
+        averaged_orders = f"averaged over {self._n_orders} random orders"
         return (
-            f"{self.name}, {head}: in {n_drawn} of {n_queries} queries places go to rows of "
+            f"{self.name}, {head}: in {n_drawn} of {n_queries} queries, some places hold rows of "
             f"relevance < {self.min_relevance:g}, "
-            f"{averaged_orders if self.ties == 'averaged' else 'in a drawn order'} "
-            f"(loss='{replace(self, head='relevant')}' leaves them out)"
+            f"{averaged_orders if self.ties == 'averaged' else 'in a random order'} "
+            f"(loss='{replace(self, head='relevant')}' leaves these places out)"
         )
 
     @property
@@ -175,8 +175,8 @@ class ListMLE(DrawnLoss):
             places = np.bincount(relevant, minlength=groups.n_groups)
         return np.where(several_grades(grades, groups), heads(self.k, places), 0)
 
-    def _lack(self) -> str:
-        return "one grade only" + (" or no relevant row" if self.head == "relevant" else "")
+    def _undefined_reason(self) -> str:
+        return "only one grade" + (" or no relevant row" if self.head == "relevant" else "")
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium.losses.listwise_kernels import top_likelihood

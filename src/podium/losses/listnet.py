@@ -149,7 +149,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
             best_exponent = np.minimum(self.scale * places.best, np.finfo(np.float64).max)
             spread = -np.expm1(-best_exponent * places.gap / 2.0)[places.index]
             level = np.exp(best_exponent[places.index] * (places.grades - 1.0))
-        return level * (1.0 + 2.0 * places.inside * spread)
+        return level * (1.0 + 2.0 * places.tie_position * spread)
 
 
 @register
@@ -199,6 +199,6 @@ def _require_finite(total: PerGroup, groups: Groups) -> None:
     if wrong.size:
         qid = _check.label(groups.labels[wrong[0]])
         raise ArgumentError(
-            f"relevance of {wrong.size} groups, first qid {qid}, sums to infinity. Divide it by "
+            f"relevance sums to infinity in {wrong.size} groups, first in qid {qid}. Divide it by "
             "the highest grade."
         )

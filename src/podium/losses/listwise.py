@@ -43,12 +43,12 @@ class ListwiseLoss(GroupLoss):
         n_tiny = int(np.count_nonzero(sizes < 2))
         return (
             f"{self.name} needs rows of two grades in a group, but {n_tiny} of {sizes.size} groups "
-            f"have fewer than two rows and {int(np.count_nonzero(~target.defined)) - n_tiny} "
-            f"{self._lack()}. Check relevance and qid."
+            f"have fewer than two rows, and {int(np.count_nonzero(~target.defined)) - n_tiny} have "
+            f"{self._undefined_reason()}. Check relevance and qid."
         )
 
-    def _lack(self) -> str:
-        return "one grade only"
+    def _undefined_reason(self) -> str:
+        return "only one grade"
 
 
 class DrawnLoss(ListwiseLoss):
@@ -134,11 +134,11 @@ class DrawnLoss(ListwiseLoss):
         expected = (groups.n_rows, self._n_orders)
         if array.shape != expected:
             raise ArgumentError(
-                f"keys must have shape {expected}, one row per row and one column per order, got "
-                f"{array.shape}. Take them from the loss's draw."
+                f"keys must have shape {expected}, for (rows, orders), got {array.shape}. Use the "
+                "result of the loss's method draw."
             )
         if not np.isfinite(array).all():
-            raise ArgumentError("keys must be finite. Take them from the loss's draw.")
+            raise ArgumentError("keys must be finite. Use the result of the loss's method draw.")
         return array
 
 
@@ -191,7 +191,7 @@ class Places:
         Its grade divided by the best grade of the list, which prevents overflow.
     best : float64, (n_groups,)
         The best grade of each list; 1 if it is 0.
-    inside : float64, (n_rows,)
+    tie_position : float64, (n_rows,)
         The position within its tie, in (-1/2, 1/2), falling.
     tie : int64, (n_rows,)
         The number of its tie, counted over all lists.
@@ -204,7 +204,7 @@ class Places:
     index: RowIndex
     grades: PerRow
     best: PerGroup
-    inside: PerRow
+    tie_position: PerRow
     tie: RowIndex
     gap: PerGroup
 
@@ -229,7 +229,7 @@ class Places:
         differences = np.maximum(relative_grades[:-1] - relative_grades[1:], inputs.TINY)
         np.minimum.at(gap, index[1:][begins_lower_grade], differences[begins_lower_grade])
         gap[np.isinf(gap)] = 0.0
-        return cls(rows, index, relative_grades, best, _inside(starts, tie), tie, gap)
+        return cls(rows, index, relative_grades, best, _tie_positions(starts, tie), tie, gap)
 
     def with_tail(self, values: PerRow, n_head: Counts) -> PerRow:
         """Return falling values, with those below the head replaced by their mean."""
@@ -254,7 +254,7 @@ class Places:
         return np.arange(self.index.size) - starts[self.index]
 
 
-def _inside(starts: Mask, tie: RowIndex) -> PerRow:
+def _tie_positions(starts: Mask, tie: RowIndex) -> PerRow:
     first = np.flatnonzero(starts)
     size = np.diff(np.append(first, starts.size))[tie]
     rank = np.arange(starts.size) - first[tie]

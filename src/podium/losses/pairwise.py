@@ -78,17 +78,19 @@ class PairwiseLoss(GroupLoss):
         n_pairs = _n_pairs(bounds, levels)
         share = inputs.group_shares(weights, groups, self.name, n_pairs > 0)
         if self._visits_pairs:
-            instead = "'pairwise-hinge' and 'pairwise-exponential' visit none, 'softmax' neither."
-            inputs.tell_pairs(float(n_pairs.sum()), self.name, instead)
+            advice = (
+                "Use 'pairwise-hinge', 'pairwise-exponential' or 'softmax', which visit no pairs."
+            )
+            inputs.warn_about_pairs(float(n_pairs.sum()), self.name, advice)
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
     def why_undefined(self, target: PairTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs two rows of different relevance in a group, and {n_lacking} of "
-            f"{target.groups.n_groups} groups have one row or one relevance. "
-            "Check the relevance and qid."
+            f"{self.name} needs two rows of different relevance in a group, but {n_lacking} of "
+            f"{target.groups.n_groups} groups have only one row or one relevance. "
+            "Check relevance and qid."
         )
 
 

@@ -18,7 +18,7 @@ from podium._kernels import kernel, sort_falling, summing_kernel
 
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 _FULL = 650.0  # the largest logarithm of a product of factors 1 + odds
-_HELD = 1e300  # the limit of gradients, so that they are finite if values are not
+_MAX_GRADIENT = 1e300  # the limit of gradients, so that they are finite if values are not
 
 
 @kernel
@@ -47,7 +47,7 @@ def _add_at(tree, n, place, amount):
 
 
 @kernel
-def _before(tree, place):
+def _sum_before(tree, place):
     """Return the sum of the places before `place`."""
     total = 0
     i = place
@@ -107,13 +107,13 @@ def hinge_pairs(scores, pairs, margin, out):
             # The active pairs of a row are those with less relevant rows that have not left, or
             # with more relevant rows that have entered. Each adds its step to the gradient.
             if enters:
-                lower = b + 1 - _before(remaining, level[current] + 1)
+                lower = b + 1 - _sum_before(remaining, level[current] + 1)
                 active += lower
                 grad[rows[lo + current]] -= lower * step
                 _add_at(entered, n_levels, level[current], 1)
                 a -= 1
             else:
-                higher = _before(entered, level[current])
+                higher = _sum_before(entered, level[current])
                 active -= higher
                 grad[rows[lo + current]] += higher * step
                 _add_at(remaining, n_levels, level[current], -1)
@@ -240,7 +240,7 @@ def exponential_pairs(scores, pairs, shift, out):
 
     The sum over the rows of other levels is stored relative to its largest exponent, so that it
     overflows only if the result does. In this case the value is inf, and the gradient is limited
-    to `_HELD` per row.
+    to `_MAX_GRADIENT` per row.
     """
     rows, bounds, levels, scale, count = pairs
     values, grad, curvature = out
@@ -268,7 +268,7 @@ def exponential_pairs(scores, pairs, shift, out):
                     cost = total * np.exp(most - key + shift)
                     if side == 0:
                         values[g] += scale[g] * cost
-                    limited_cost = min(cost, _HELD) * step
+                    limited_cost = min(cost, _MAX_GRADIENT) * step
                     grad[rows[p]] -= sign * limited_cost
                     if curvature.size:
                         curvature[rows[p]] += 2.0 * limited_cost

@@ -121,8 +121,8 @@ class PApLoss(GroupLoss):
         relax = "" if self.clip else "Lower k, pass clip=True, or check"
         return (
             f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and {n_needed} "
-            f"negative{'' if n_needed == 1 else 's'} in a group, but "
-            f"{int(np.count_nonzero(n_pos == 0))} have no positive and {n_few} too few negatives. "
+            f"negative{'' if n_needed == 1 else 's'} in a group. Groups without a positive: "
+            f"{int(np.count_nonzero(n_pos == 0))}, with too few negatives: {n_few}. "
             f"{relax or 'Check'} min_relevance and qid."
         )
 

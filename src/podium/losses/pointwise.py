@@ -63,7 +63,7 @@ class RowLoss(GroupLoss):
 
     def why_undefined(self, target: Any) -> str:
         """Return a message on what a group needs."""
-        return f"{self.name} needs a row with weight > 0: none of the groups has one."
+        return f"{self.name} needs a row with weight > 0, but no group has one."
 
 
 @register

@@ -109,7 +109,7 @@ class RankCosine(DrawnLoss):
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> CosineTarget:
         places = Places.of(grades, keys, groups)
-        drawn_scores = places.grades + places.gap[places.index] * places.inside
+        drawn_scores = places.grades + places.gap[places.index] * places.tie_position
         drawn_scores = places.with_tail(drawn_scores, heads(self.k, groups.sizes))
         truth = places.averaged(drawn_scores) if self.ties == "averaged" else drawn_scores
         defined = places.gap > 0.0

@@ -25,7 +25,7 @@ Sigma: TypeAlias = Literal["logistic", "hinge"]
 
 SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
 _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
-_MOST = 1e100  # the largest gain whose sums and products stay in the range of floats
+_MAX_GAIN = 1e100  # the largest gain whose sums and products stay in the range of floats
 
 
 class Robust(Loss):
@@ -238,17 +238,17 @@ class RoBiRank(Robust, GroupLoss):
             worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
         n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        inputs.tell_pairs(n_pairs, self.name, "'softmax' visits rows only.")
+        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
         return RoBiRankTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
 
     def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
         with np.errstate(over="ignore"):
             row_gains = gains(grades, self.gain)
-        if row_gains.max(initial=0.0) > _MOST:
+        if row_gains.max(initial=0.0) > _MAX_GAIN:
             row = int(np.argmax(row_gains))
             label = _check.label(groups.labels[groups.index[row]])
             raise ArgumentError(
-                f"relevance has a gain above {_MOST:g} with gain={self.gain!r}, got "
+                f"relevance has a gain above {_MAX_GAIN:g} with gain={self.gain!r}, got "
                 f"{grades[row]:g} in qid {label}. Scale the relevance, or pass gain='linear'."
             )
         return row_gains
@@ -257,8 +257,8 @@ class RoBiRank(Robust, GroupLoss):
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs rows of two grades in a group, one with a gain above 0, and "
-            f"{n_lacking} of {target.groups.n_groups} groups have one row or one grade. "
+            f"{self.name} needs rows of two grades in a group, one with a gain above 0, but "
+            f"{n_lacking} of {target.groups.n_groups} groups have only one row or one grade. "
             "Check relevance and qid."
         )
 

@@ -23,7 +23,7 @@ _FOLDS = 9  # 2^9 factors of at most 2 are multiplied before each logarithm
 
 
 @kernel
-def bent(kind, total):
+def rho(kind, total):
     """Return rho(total) and its derivative, both exact in all digits, for total >= 0."""
     if kind == 1:
         return np.log1p(total) * _LOG2_E, _LOG2_E / (1.0 + total)
@@ -53,7 +53,7 @@ def robust_rows(scores, positive, index, share, form, count, floor, out):
     for i in range(scores.size):
         y = 1.0 if positive[i] else -1.0
         cost, wrong, bend = one_cost(hinge, y * scores[i])
-        value, slope = bent(kind, cost)
+        value, slope = rho(kind, cost)
         values[index[i]] += share[i] * value
         grad[i] = -y * wrong * (slope * (share[i] / count))
         if curvature.size:
@@ -82,31 +82,31 @@ def _log_of_product(part):
 
 
 @summing_kernel
-def _near_costs(own, near, up, down, part, wrong):
+def _near_costs(row, list_scores, up, down, part, wrong):
     """Write 2^-|d| and minus the slope of sigma(d) of one row against its whole list.
 
     These are products of the powers of 2 of the two rows. The row itself is included. Returns the
     sum of the score differences to the rows above it.
     """
-    up_own, down_own = up[own], down[own]
-    own_score = near[own]
+    up_row, down_row = up[row], down[row]
+    row_score = list_scores[row]
     below = 0.0
-    for q in range(near.size):
-        small = min(up[q] * down_own, down[q] * up_own)
+    for q in range(list_scores.size):
+        small = min(up[q] * down_row, down[q] * up_row)
         right = 1.0 / (1.0 + small)
         part[q] = small
-        wrong[q] = right if near[q] >= own_score else small * right
-        below += max(near[q] - own_score, 0.0)
+        wrong[q] = right if list_scores[q] >= row_score else small * right
+        below += max(list_scores[q] - row_score, 0.0)
     return below
 
 
 @kernel
-def _far_costs(own, part_scores, part, wrong):
+def _far_costs(row, list_scores, part, wrong):
     """Do the work of `_near_costs` if powers of 2 would overflow: one exponential per pair."""
-    own_score = part_scores[own]
+    row_score = list_scores[row]
     below = 0.0
-    for q in range(part_scores.size):
-        d = own_score - part_scores[q]
+    for q in range(list_scores.size):
+        d = row_score - list_scores[q]
         small = np.exp2(-abs(d))
         right = 1.0 / (1.0 + small)
         part[q] = small
@@ -116,11 +116,11 @@ def _far_costs(own, part_scores, part, wrong):
 
 
 @kernel
-def _hinges(own, part_scores, part, wrong):
+def _hinges(row, list_scores, part, wrong):
     """Write max(1 - d, 0) against each row of the list, and whether 1 - d is not negative."""
-    own_score = part_scores[own]
-    for q in range(part_scores.size):
-        room = 1.0 - (own_score - part_scores[q])
+    row_score = list_scores[row]
+    for q in range(list_scores.size):
+        room = 1.0 - (row_score - list_scores[q])
         part[q] = max(room, 0.0)
         wrong[q] = 1.0 if room >= 0.0 else 0.0
 
@@ -134,16 +134,16 @@ def _bends(hinge, part, bend):
 
 
 @kernel
-def _powers(part_scores, up, down):
+def _powers(list_scores, up, down):
     """Write 2^(score - best) and its inverse, and return whether they keep their digits."""
     low, high = np.inf, -np.inf
-    for q in range(part_scores.size):
-        low, high = min(low, part_scores[q]), max(high, part_scores[q])
+    for q in range(list_scores.size):
+        low, high = min(low, list_scores[q]), max(high, list_scores[q])
     if high - low >= _NEAR:
         return False
-    for q in range(part_scores.size):
-        up[q] = np.exp2(part_scores[q] - high)
-        down[q] = np.exp2(high - part_scores[q])
+    for q in range(list_scores.size):
+        up[q] = np.exp2(list_scores[q] - high)
+        down[q] = np.exp2(high - list_scores[q])
     return True
 
 
@@ -191,7 +191,7 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
             else:
                 total += _log_of_product(part[:n])
             # gain * rho(T_y) and, by the chain rule, gain * rho'(T_y) per pair, with both signs.
-            value, slope = bent(kind, min(total, _LARGEST))
+            value, slope = rho(kind, min(total, _LARGEST))
             values[g] += share[g] * (gain * value)
             weight = share[g] * (gain * slope) / count
             for q in range(n):

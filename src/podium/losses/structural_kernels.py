@@ -59,13 +59,13 @@ def pool(errors, leads, b, n_pos, gaps, bonus):
 
 
 @kernel
-def ordering_hinges(scores, tops, whole, margin, out):
+def ordering_hinges(scores, tops, all_negatives, margin, out):
     """Maximise over the orderings of all positives and the top negatives of each group.
 
-    With whole=False, the n_neg best negatives are ordered, the weight of a pair is
-    1 / (n_top n_neg) and the bonus is `margin`. With whole=True, all negatives are ordered, the
-    weight is 1 / (n_pos n_negatives), and the bonus is such that its weighted value is
-    1 / (n_top n_neg). Arguments and outputs are as in `pair_hinges`.
+    With all_negatives=False, the n_neg best negatives are ordered, the weight of a pair is
+    1 / (n_top n_neg) and the bonus is `margin`. With all_negatives=True, all negatives are
+    ordered, the weight is 1 / (n_pos n_negatives), and the bonus is such that its weighted value
+    is 1 / (n_top n_neg). Arguments and outputs are as in `pair_hinges`.
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
@@ -91,8 +91,8 @@ def ordering_hinges(scores, tops, whole, margin, out):
             continue
         lo, mid, hi = bounds[2 * g], bounds[2 * g + 1], bounds[2 * g + 2]
         n_pos = mid - lo
-        n_columns = hi - mid if whole else k
-        n_pairs = n_pos * n_columns if whole else b * k
+        n_columns = hi - mid if all_negatives else k
+        n_pairs = n_pos * n_columns if all_negatives else b * k
         bonus = n_pairs / (b * k) * margin
         select(scores, rows, lo, mid, n_pos, 1.0, leads, pos)
         select(scores, rows, mid, hi, n_columns, 1.0, gaps, neg)

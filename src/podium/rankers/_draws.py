@@ -29,7 +29,7 @@ def keys_of(loss: Loss, labels: Labels, seed: int, number: int = 0) -> Keys | No
     return loss.draw(groups, generator(seed, number if loss.redraws else 0))
 
 
-def given_keys(loss: Loss, labels: Labels, seed: int) -> dict[str, Any]:
+def keys_option(loss: Loss, labels: Labels, seed: int) -> dict[str, Any]:
     """Return the extra keyword arguments of `loss.prepare` for all rows: the keys, if it draws."""
     keys = keys_of(loss, labels, seed)
     return {} if keys is None else {"keys": keys}

@@ -33,21 +33,21 @@ class Task:
         The training rows: features (float64 or CSR), relevance and groups.
     positive : bool, (n_rows,)
     weights : float64, (n_rows,), or None
-    judged : float64, (n_judged, n_features)
+    eval_features : float64, (n_eval_rows, n_features)
         The features of the rows on which scores are measured: those of the eval_set if given.
-    judge : callable
+    evaluate : callable
         A function from scores of those rows to the mean measure; higher is better.
     """
 
     rows: inputs.Rows
     positive: Mask
     weights: PerRow | None
-    judged: Any
-    judge: Callable[[PerRow], float]
+    eval_features: Any
+    evaluate: Callable[[PerRow], float]
 
-    def judge_coef(self, coef: Coefficients) -> float:
+    def evaluate_coef(self, coef: Coefficients) -> float:
         """Return the mean measure of the scores of these coefficients."""
-        return self.judge(times(self.judged, coef))
+        return self.evaluate(times(self.eval_features, coef))
 
 
 class LinearBaseline(LinearScores):
@@ -108,20 +108,20 @@ class LinearBaseline(LinearScores):
         rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
         weights = inputs.row_weights(data["sample_weight"], rows.groups)
         if data["eval_set"] is None:
-            judged, judge = rows, self._judge(rows, weights)
+            eval_rows, evaluate = rows, self._evaluator(rows, weights)
         else:
-            judged, judge = self._validation(data["eval_set"])
-        return Task(rows, rows.relevance >= min_relevance, weights, judged.features, judge)
+            eval_rows, evaluate = self._validation(data["eval_set"])
+        return Task(rows, rows.relevance >= min_relevance, weights, eval_rows.features, evaluate)
 
     def _min_relevance(self) -> float:
         return self.min_relevance
 
-    def _judge(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
+    def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
         measure, min_relevance = parse(self._measure()), self.min_relevance
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         labels = rows.groups.index
 
-        def judge(scores: PerRow) -> float:
+        def evaluate(scores: PerRow) -> float:
             mean = mean_measure(
                 measure,
                 scores,
@@ -132,23 +132,22 @@ class LinearBaseline(LinearScores):
             )
             if mean != mean:  # nan
                 raise ArgumentError(
-                    f"None of the {rows.groups.n_groups} groups can be judged: {measure} is "
-                    f"defined on none. Check min_relevance={min_relevance:g} and qid, or choose "
-                    "another k or eval_metric."
+                    f"{measure} is defined on none of the {rows.groups.n_groups} groups. Check "
+                    f"min_relevance={min_relevance:g} and qid, or choose another k or eval_metric."
                 )
             return sign * mean
 
-        return judge
+        return evaluate
 
     def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
         X, y, qid = inputs.unpack_eval_set(eval_set)
-        rows = self._judged_rows(self._features(X, reset=False), y, qid)
+        rows = self._eval_rows(self._features(X, reset=False), y, qid)
         min_relevance = self.min_relevance
         return rows, validator(
             self._measure(), rows.relevance, rows.groups.index, min_relevance=min_relevance
         )
 
-    def _adopt(self, ranker: Any) -> None:
+    def _copy_learned(self, ranker: Any) -> None:
         """Copy the learned attributes of another estimator."""
         for name, value in cast("dict[str, Any]", ranker.__dict__).items():
             if name.endswith("_"):

@@ -177,7 +177,7 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the loss's name if it reads groups, else ""."""
         return self._reader(loss.name) if loss.reads_groups else ""
 
-    def _judged_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
+    def _eval_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
         """Check the rows of an eval_set; its measure reads groups."""
         reader = self._reader(str(self._measure()))
         return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")

@@ -14,7 +14,7 @@ from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import TINY
 from podium.progress import or_silent
-from podium.rankers._draws import generator, given_keys
+from podium.rankers._draws import generator, keys_option
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
 from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
@@ -61,7 +61,7 @@ def target_of(loss: Loss, labels: Labels, seed: int) -> Any:
         labels.groups,
         weights=labels.weights,
         rng=generator(seed),
-        **given_keys(loss, labels, seed),
+        **keys_option(loss, labels, seed),
     )
     require_trainable(loss, target, labels.groups)
     return target
@@ -137,13 +137,13 @@ def first_step(objective: LinearObjective, start: Parameters) -> float:
         length = float(np.sqrt(np.sum(direction * direction)))
         if not (0.0 < length < np.inf):
             break
-        score_change = _off_mean(objective.scores(direction / length), bound, objective)
+        score_change = _centred(objective.scores(direction / length), bound, objective)
         direction = objective.pull_back(bound * score_change)
         largest = float(np.sqrt(np.sum(direction * direction)))
     return min(LONGEST_STEP, 1.0 / largest) if 0.0 < largest < np.inf else LONGEST_STEP
 
 
-def _off_mean(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
+def _centred(scores: PerRow, bound: PerRow, objective: LinearObjective) -> PerRow:
     """Return scores minus their group's mean, weighted by the bound, if the loss ignores shifts."""
     labels = objective.labels
     if labels is None or not objective.loss.shift_invariant:
@@ -170,23 +170,24 @@ def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
     raise ArgumentError(f"{subject} be trained on: {loss.why_undefined(target)}")
 
 
-def trouble(solution: Solution, settings: Settings, solver: str) -> str:
+def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
     """Return the text of a warning about the solution, or ""."""
     rate = "learning_rate" if solver in {"subgradient", "stochastic"} else ""
     if solution.stop_reason == "diverged":
         return (
-            f"stopped because scores overflowed at iteration {len(solution.history.objectives) - 1}"
-            f"; what was kept is finite. Scale the features, or lower {rate or 'l2'}."
+            "stopped because scores overflowed at iteration "
+            f"{len(solution.history.objectives) - 1}. The kept parameters are finite. Scale the "
+            f"features, or lower {rate or 'l2'}."
         )
     if not solution.parameters.any():
         return (
-            "found nothing better than zero coefficients, which score all rows alike: where "
-            "classes overlap, that can be the loss's very minimum. Use the loss 'pap-logistic', "
-            "start from 'logistic', or give an eval_set to choose the iterate by."
+            "found nothing better than zero coefficients, which give all rows the same score. If "
+            "the classes overlap, this can be the minimum of the loss. Use the loss "
+            "'pap-logistic' or start='logistic', or pass an eval_set, which chooses the iterate."
         )
     if solution.stop_reason == "stalled":
         return (
-            f"stopped where rounding leaves no lower objective, although {solution.remaining}. "
+            f"stopped because rounding prevents a lower objective, although {solution.remaining}. "
             "Raise tol, or scale the features."
         )
     if solution.stop_reason == "max_iter":

@@ -112,8 +112,8 @@ def _groups(n_rows: int, qid: Any, group: Any, reader: str, where: str) -> Group
     groups = Groups.from_sizes(group)
     if groups.n_rows != n_rows:
         raise ArgumentError(
-            f"group must hold sizes that sum to the {n_rows} rows of X, got a sum of "
-            f"{groups.n_rows}. Rows must lie in the order of the groups."
+            f"group must have sizes with a sum of {n_rows}, the number of rows of X, got a sum of "
+            f"{groups.n_rows}. The rows must be in the order of the groups."
         )
     return groups
 

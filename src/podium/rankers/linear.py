@@ -236,7 +236,7 @@ class LinearRanker(LinearScores):
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
         self._keep(solution, objective)
-        text = fitting.trouble(solution, settings, solver)
+        text = fitting.warning_text(solution, settings, solver)
         if text:
             warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
@@ -269,7 +269,7 @@ class LinearRanker(LinearScores):
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = self._judged_rows(features, y, qid)
+        rows = self._eval_rows(features, y, qid)
         measure = validator(
             self.eval_metric, rows.relevance, rows.qid, min_relevance=loss.min_relevance
         )

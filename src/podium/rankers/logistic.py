@@ -65,20 +65,20 @@ class Classifier:
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             solver="newton-cholesky" if newton else "lbfgs",
         )
-        with one_blas_thread, warnings.catch_warnings(record=True) as raised:
+        with one_blas_thread, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with np.errstate(over="ignore", invalid="ignore"):  # reported as no convergence
                 model.fit(features, positive, sample_weight=weights)
-        self._tell(raised)
+        self._emit_again(caught)
         return model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]), int(model.n_iter_[0])
 
-    def _tell(self, raised: list[warnings.WarningMessage]) -> None:
-        """Re-emit warnings except for a singular matrix, which scikit-learn handles itself."""
-        for warning in raised:
+    def _emit_again(self, caught: list[warnings.WarningMessage]) -> None:
+        """Emit warnings again, except for a singular matrix, which scikit-learn handles itself."""
+        for warning in caught:
             if issubclass(warning.category, SklearnConvergenceWarning):
                 text = (
                     f"Logistic regression stopped before it converged (max_iter={self.max_iter}, "
-                    f"tol={self.tol:g}): scale the features, lower C, or raise max_iter or tol."
+                    f"tol={self.tol:g}). Scale the features, lower C, or raise max_iter or tol."
                 )
                 warnings.warn(text, ConvergenceWarning, stacklevel=5)
             elif not issubclass(warning.category, LinAlgWarning):
@@ -96,9 +96,9 @@ def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: 
         return
     kind = "positive" if used.any() else "negative"
     raise ArgumentError(
-        f"y has one class: {used.size} rows of weight > 0, n_samples={positive.size}, are all "
-        f"{kind} at min_relevance={float(min_relevance):g}. Logistic regression needs both "
-        "classes: check min_relevance and y."
+        f"y has only one class: all {used.size} rows of weight > 0 (n_samples={positive.size}) are "
+        f"{kind} with min_relevance={float(min_relevance):g}. Logistic regression needs both "
+        "classes. Check min_relevance and y."
     )
 
 
@@ -177,6 +177,6 @@ class LogisticRanker(LinearBaseline):
         self.coef_, self.intercept_, self.n_iter_ = fitted
         self.history_: dict[str, PerRow] = {}
         if data["eval_set"] is not None:
-            validation = task.judge_coef(self.coef_)
+            validation = task.evaluate_coef(self.coef_)
             self.history_["validation"] = np.array([validation])
         progress(1, 1, "converged")

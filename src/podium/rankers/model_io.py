@@ -98,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _build(header, arrays)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} describes no valid model ({error}). Save it again with this version of podium."
+            f"{path} is not a valid model ({error}). Save it again with this version of podium."
         ) from None
 
 
@@ -138,14 +138,14 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         params["loss"] = _loss(params["loss"])
     model = ranker(**params)
     if model.needs_digest and "digest" not in header:
-        raise ArgumentError("trees of an earlier version, without the digest that shows damage")
+        raise ArgumentError("a file of an earlier version, without a digest that detects damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
     plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}
     learned = {**fitted, **plain, "history_": history}
     for key in learned:
         if key.startswith("_") or not key.endswith("_"):
-            raise ArgumentError(f"{key!r} is no learned attribute")
+            raise ArgumentError(f"{key!r} is not a learned attribute")
     _check_features(learned)
     _check_scalars(learned)
     if "feature_names_in_" in learned:
@@ -155,12 +155,12 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     return model
 
 
-def _loss(given: Any) -> Any:
+def _loss(saved: Any) -> Any:
     """Return the loss of a file under its present name."""
-    if isinstance(given, dict):
-        spec = cast("dict[str, Any]", given)
+    if isinstance(saved, dict):
+        spec = cast("dict[str, Any]", saved)
         return losses.from_spec({**spec, "name": _loss(spec.get("name", ""))})
-    return _OLD_LOSS.sub(r"pap-tight-struct\1", given) if isinstance(given, str) else given
+    return _OLD_LOSS.sub(r"pap-tight-struct\1", saved) if isinstance(saved, str) else saved
 
 
 def _check_features(fitted: Mapping[str, Any]) -> None:
@@ -172,10 +172,10 @@ def _check_features(fitted: Mapping[str, Any]) -> None:
         return
     names = fitted["feature_names_in_"]
     if not isinstance(names, list):
-        raise ArgumentError("feature_names_in_ is no list")
+        raise ArgumentError("feature_names_in_ is not a list")
     name_list = cast("list[Any]", names)
     if len(name_list) != n_features or not all(isinstance(name, str) for name in name_list):
-        raise ArgumentError(f"feature_names_in_ is not {n_features} names")
+        raise ArgumentError(f"feature_names_in_ is not a list of {n_features} names")
 
 
 def _check_scalars(learned: Mapping[str, Any]) -> None:

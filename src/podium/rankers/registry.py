@@ -9,7 +9,7 @@ from typing import Any
 
 from podium.registry import Models
 
-REGISTRY: Models[Any] = Models("ranker", "name or name(param=value), as linear(l2=0.1)")
+REGISTRY: Models[Any] = Models("ranker", "name or name(param=value), such as linear(l2=0.1)")
 """Every ranker by its name. The tests in tests/laws run on each of them."""
 
 register, register_at = REGISTRY.register, REGISTRY.register_at

@@ -140,37 +140,37 @@ class TorchLoss:
         )
         return PreparedLoss(self.loss, target, layout.groups, layout.shape, layout.rows)
 
-    def __call__(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
+    def __call__(self, scores: Any, relevance: Any, qid: Any = None, **options: Any) -> Any:
         """Return the mean value of one batch, a tensor without axes.
 
-        `given` are the other arguments of `prepare`: mask, weights, rng and keys. The loss is
+        `options` are the other arguments of `prepare`: mask, weights, rng and keys. The loss is
         prepared at each call, and nothing is kept.
         """
-        return self.prepare(relevance, qid, **given)(scores)
+        return self.prepare(relevance, qid, **options)(scores)
 
-    def per_group(self, scores: Any, relevance: Any, qid: Any = None, **given: Any) -> Any:
+    def per_group(self, scores: Any, relevance: Any, qid: Any = None, **options: Any) -> Any:
         """Return the value of each group, shape (n_groups,); see `PreparedLoss.per_group`."""
-        return self.prepare(relevance, qid, **given).per_group(scores)
+        return self.prepare(relevance, qid, **options).per_group(scores)
 
     def _require_one_group(self) -> None:
         if self.loss.reads_groups and not self.one_group:
             raise ArgumentError(
-                f"qid is missing, and {self.loss.name} reads groups. Pass qid, or lists of two "
-                "axes, or make the loss with as_torch(…, one_group=True) if all rows are one list."
+                f"qid is missing, and {self.loss.name} reads groups. Pass qid, or padded lists "
+                "with two axes. If all rows are one list, pass one_group=True to as_torch."
             )
 
     def _draws(self, rng: np.random.Generator | None, keys: Any, layout: Layout) -> dict[str, Any]:
         name = self.loss.name
         if keys is not None:
             if rng is not None:
-                raise ArgumentError("rng and keys were both given: keys are the draw. Keep one.")
+                raise ArgumentError("rng and keys were both given. Pass one of them.")
             if not self.loss.draws:
-                raise ArgumentError(f"keys were given, and {name} draws no order. Leave keys out.")
+                raise ArgumentError(f"keys were given, but {name} needs none. Leave keys out.")
             return {"keys": layout.real(numbers(keys, "keys"), "keys")}
         if rng is None and self.loss.redraws:
             raise ArgumentError(
-                f"rng must be given for {name} with ties='redrawn', and be the same generator in "
-                "each call: rng = numpy.random.default_rng(0) before the loop."
+                f"rng is required for {name} with ties='redrawn'. Create one generator before the "
+                "loop, rng = numpy.random.default_rng(0), and pass it in each call."
             )
         return {"rng": rng}
 
@@ -232,7 +232,7 @@ class PreparedLoss:
         torch = torch_module()
         if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
             kind = str(getattr(scores, "dtype", type(scores).__name__))
-            raise ArgumentError(f"scores must be a tensor of a floating type, got {kind}.")
+            raise ArgumentError(f"scores must be a floating-point tensor, got {kind}.")
         if tuple(scores.shape) != self.shape:
             raise ArgumentError(
                 f"scores and relevance must have the same shape, got {tuple(scores.shape)} and "

@@ -24,7 +24,7 @@ def _evaluated(
     return values, by_row * max(1, int(np.count_nonzero(~np.isnan(values))))
 
 
-def _placed(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
+def _padded(prepared: PreparedLoss, by_row: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the numbers of real rows in the shape of the scores, with 0 in padding."""
     if prepared.rows is None:
         return by_row.reshape(prepared.shape)
@@ -46,8 +46,8 @@ def group_values() -> Any:
         @staticmethod
         def backward(_ctx: Any, *_: Any) -> Any:
             raise RuntimeError(
-                "podium's losses have first derivatives only, and this backward asks for a "
-                "second. Leave create_graph=True out, or detach the first gradient."
+                "podium's losses have first derivatives only, but this backward pass needs a "
+                "second one. Leave create_graph=True out, or detach the first gradient."
             )
 
     class GroupValues(torch.autograd.Function):
@@ -67,7 +67,7 @@ def group_values() -> Any:
             defined = ~np.isnan(ctx.values)
             share = numbers(by_mean, "gradient") / max(1, int(np.count_nonzero(defined)))
             by_group = np.where(defined, share + numbers(by_value, "gradient"), 0.0)
-            placed = _placed(prepared, ctx.by_row * by_group[prepared.groups.index])
+            placed = _padded(prepared, ctx.by_row * by_group[prepared.groups.index])
             grad = torch.tensor(placed, dtype=scores.dtype, device=scores.device)
             return FirstDerivativeOnly.apply(grad, scores), None
 

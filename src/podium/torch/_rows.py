@@ -37,8 +37,8 @@ class Layout:
             rows = None if real.all() else np.flatnonzero(real)
             return cls(shape, Groups.from_sizes(real.sum(axis=1)), rows)
         raise ArgumentError(
-            "relevance must have one axis, with qid and without mask, or two (lists and items), "
-            f"with mask and without qid, got shape {shape}"
+            "relevance must have one axis (rows, without mask) or two axes (lists and items, "
+            f"without qid), got shape {shape}"
             f"{'' if qid is None else ', qid'}{'' if mask is None else ', mask'}."
         )
 
@@ -56,17 +56,17 @@ class Layout:
 
 
 def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    array = plain(mask)
+    array = as_array(mask)
     if array.dtype != np.bool_ or array.shape != shape:
         raise ArgumentError(
-            f"mask must be of bool, True where a row is real, and of relevance's shape {shape}, "
-            f"got {array.dtype} and {array.shape}."
+            f"mask must be a bool array with the shape of relevance, {shape}, and True for real "
+            f"rows, got {array.dtype} and {array.shape}."
         )
     return array
 
 
 def _labels(qid: Any) -> NDArray[Any]:
-    return _check.one_dimensional(plain(qid), "qid")
+    return _check.one_dimensional(as_array(qid), "qid")
 
 
 def numbers(values: Any, name: str) -> NDArray[np.float64]:
@@ -78,12 +78,12 @@ def numbers(values: Any, name: str) -> NDArray[np.float64]:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{name} must be a tensor or an array of numbers, got {type(values).__name__} that is "
-            "none."
+            f"{name} must be a tensor or an array of numbers, got {type(values).__name__} that "
+            "can't be converted."
         ) from None
 
 
-def plain(values: Any) -> NDArray[Any]:
+def as_array(values: Any) -> NDArray[Any]:
     """Return a tensor or array-like as an array with the same type."""
     is_tensor = isinstance(values, torch_module().Tensor)
     return values.detach().cpu().numpy() if is_tensor else np.asarray(values)

@@ -28,7 +28,7 @@ class Uniform:
     high: float
 
     def __post_init__(self) -> None:
-        _in_order(self)
+        _check_limits(self)
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""
@@ -50,7 +50,7 @@ class LogUniform:
     high: float
 
     def __post_init__(self) -> None:
-        _in_order(self)
+        _check_limits(self)
         _check.number(self.low, "low", low=0.0, strict=True)
 
     def draw(self, rng: np.random.Generator) -> float:
@@ -68,11 +68,9 @@ class Integers:
     high: int
 
     def __post_init__(self) -> None:
-        _in_order(self)
+        _check_limits(self)
         if int(self.low) != self.low or int(self.high) != self.high:
-            raise ArgumentError(
-                f"low and high must be whole numbers, got {self.low} and {self.high}."
-            )
+            raise ArgumentError(f"low and high must be integers, got {self.low} and {self.high}.")
 
     def draw(self, rng: np.random.Generator) -> int:
         """Return one integer."""
@@ -114,7 +112,9 @@ def parse_values(text: str) -> list[Any] | Distribution:
         return DISTRIBUTIONS[name](low, high)
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise ArgumentError(f"values must be A,B,… or as log(1e-6,1), got {text!r}.")
+        raise ArgumentError(
+            f"values must be A,B,… or a distribution such as log(1e-6,1), got {text!r}."
+        )
     return [_check.plain_value(word) for word in words]
 
 
@@ -131,8 +131,12 @@ def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
     if not any(isinstance(values, Distribution) for part in parts for values in part.values()):
         return _of_lists(parts, n_trials, seed)
     if n_trials is None:
-        raise ArgumentError("n_trials is needed where the grid has a distribution, as n_trials=20.")
-    return [_drawn(parts, np.random.default_rng([seed, _PURPOSE, i])) for i in range(n_trials)]
+        raise ArgumentError(
+            "n_trials is required if the grid has a distribution. Pass it, for example n_trials=20."
+        )
+    return [
+        _random_params(parts, np.random.default_rng([seed, _PURPOSE, i])) for i in range(n_trials)
+    ]
 
 
 def _of_lists(parts: list[Params], n_trials: int | None, seed: int) -> list[Params]:
@@ -156,7 +160,7 @@ def _nth(part: Params, n: int) -> Params:
     return dict(reversed(combination.items()))
 
 
-def _drawn(parts: list[Params], rng: np.random.Generator) -> Params:
+def _random_params(parts: list[Params], rng: np.random.Generator) -> Params:
     part = parts[int(rng.integers(len(parts)))]
     return {
         name: v.draw(rng) if isinstance(v, Distribution) else v[int(rng.integers(len(v)))]
@@ -185,9 +189,9 @@ def _values(name: str, values: Any) -> Any:
     return plain
 
 
-def _in_order(drawn: Distribution) -> None:
-    limits: tuple[Any, Any] = (drawn.low, drawn.high)
+def _check_limits(distribution: Distribution) -> None:
+    limits: tuple[Any, Any] = (distribution.low, distribution.high)
     if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
         raise ArgumentError(f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}.")
-    if drawn.low > drawn.high:
-        raise ArgumentError(f"low must be <= high, got {drawn.low} and {drawn.high}.")
+    if distribution.low > distribution.high:
+        raise ArgumentError(f"low must be <= high, got {distribution.low} and {distribution.high}.")

@@ -119,11 +119,11 @@ def set_params(estimator: Any, params: Mapping[str, Any]) -> Any:
         loss = last.get_params(deep=False)["loss"]
         if loss is None and isinstance(last, Ranker):
             loss = last.default_loss
-        last.set_params(loss=_changed(loss, changes))
+        last.set_params(loss=_changed_loss(loss, changes))
     return estimator
 
 
-def unknown(estimator: Any, names: Iterable[str]) -> Iterator[str]:
+def unknown_names(estimator: Any, names: Iterable[str]) -> Iterator[str]:
     """Yield the names that are parameters neither of an estimator nor of its loss."""
     params = estimator.get_params(deep=True)
     has_loss = "loss" in last_step(estimator).get_params(deep=False)
@@ -133,7 +133,7 @@ def unknown(estimator: Any, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _changed(loss: Any, changes: Mapping[str, Any]) -> Any:
+def _changed_loss(loss: Any, changes: Mapping[str, Any]) -> Any:
     """Return a loss, or the loss of a name, with changed parameters."""
     if isinstance(loss, str) and "@" not in loss:
         return losses.get(loss, **changes)
@@ -146,12 +146,13 @@ def check(estimator: Any) -> None:
     last = last_step(estimator)
     if not hasattr(last, "fit") or not hasattr(estimator, "get_params"):
         raise ArgumentError(
-            f"estimator must be a scikit-learn estimator, as LinearRanker(), got {estimator!r}."
+            "estimator must be a scikit-learn estimator, such as LinearRanker(), got "
+            f"{estimator!r}."
         )
     if takes(last, "group") and not takes(last, "qid"):
         raise ArgumentError(
-            f"estimator {type(last).__name__} takes group=, the sizes of sorted groups, and no "
-            "qid=. Use one of podium.rankers, which take qid in any order."
+            f"estimator {type(last).__name__} accepts group=, the sizes of sorted groups, but not "
+            "qid=. Use an estimator of podium.rankers; these accept qid in any order."
         )
 
 

@@ -21,29 +21,31 @@ _PURPOSE = 4  # part of the seeds of draws
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Features, relevance and groups; `at` holds positions, which are selected only on use."""
+    """Features, relevance and groups of rows; `positions` selects some of them, only on use."""
 
     X: Any
     y: Any
     qid: Any
     item: Any = None
-    at: RowIndex | None = None
+    positions: RowIndex | None = None
 
     def cut(self) -> tuple[Any, Any, Any]:
         """Return X, y and qid of the selected rows; copies unless all rows are selected."""
-        if self.at is None:
+        if self.positions is None:
             return self.X, self.y, self.qid
-        X = self.X.iloc[self.at] if hasattr(self.X, "iloc") else self.X[self.at]
+        X = self.X.iloc[self.positions] if hasattr(self.X, "iloc") else self.X[self.positions]
         return X, *self.labels()
 
     def labels(self) -> tuple[Any, Any]:
         """Return y and qid of the selected rows."""
-        selection = slice(None) if self.at is None else self.at
+        selection = slice(None) if self.positions is None else self.positions
         return self.y[selection], None if self.qid is None else self.qid[selection]
 
     def items(self) -> Any:
         """Return the items of the selected rows, or None if there are none."""
-        return self.item if self.item is None or self.at is None else self.item[self.at]
+        return (
+            self.item if self.item is None or self.positions is None else self.item[self.positions]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
     """Return n_folds folds that measure disjoint sets of users, whose sizes differ by at most 1."""
     n_folds = _check.cutoff(n_folds, name="n_folds")
-    groups = Groups.from_qid(_needed(rows.qid, "n_folds"))
+    groups = Groups.from_qid(_required(rows.qid, "n_folds"))
     if not 2 <= n_folds <= groups.n_groups:
         raise ArgumentError(
             f"n_folds must be from 2 to the number of users, {groups.n_groups}, got {n_folds}."
@@ -83,35 +85,40 @@ def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> lis
     split = _check.choice(split, "split", SPLITS)
     share = _check.open_fraction(share, "valid")
     if (times is None) == split.startswith("time"):
-        text = "needs time=, one for each row" if times is None else "has no use for time="
+        text = "needs time=, one value per row" if times is None else "can't be used with time="
         raise ArgumentError(f"split={split!r} {text}.")
     if times is not None:
         _check.equal_length(y=rows.y, time=times)
     if split == "time":
         parts = data.splits.by_time(cast("Any", times), test=share)
     elif split == "time-per-user":
-        qid = _needed(rows.qid, split)
+        qid = _required(rows.qid, split)
         parts = data.splits.by_time_per_user(qid, cast("Any", times), test=share)
     elif split == "users":
-        parts = data.splits.by_group(_needed(rows.qid, split), test=share, seed=seed)
+        parts = data.splits.by_group(_required(rows.qid, split), test=share, seed=seed)
     else:
         parts = data.splits.random(len(rows.y), user=rows.qid, test=share, seed=seed)
     if not parts.test.size:
         raise ArgumentError(
-            f"valid={share:g} sets nothing aside: shares are rounded down. Pass a larger one."
+            f"valid={share:g} sets no rows aside, because shares are rounded down. Pass a larger "
+            "share."
         )
-    return [Fold(Rows(*_all(rows), parts.train), Rows(*_all(rows), parts.test))]
+    return [Fold(Rows(*_columns_of(rows), parts.train), Rows(*_columns_of(rows), parts.test))]
 
 
 def _fold(rows: Rows, train: Any, valid: Any) -> Fold:
-    return Fold(Rows(*_all(rows), np.flatnonzero(train)), Rows(*_all(rows), np.flatnonzero(valid)))
+    return Fold(
+        Rows(*_columns_of(rows), np.flatnonzero(train)),
+        Rows(*_columns_of(rows), np.flatnonzero(valid)),
+    )
 
 
-def _all(rows: Rows) -> tuple[Any, Any, Any, Any]:
+def _columns_of(rows: Rows) -> tuple[Any, Any, Any, Any]:
     return rows.X, rows.y, rows.qid, rows.item
 
 
-def _needed(qid: Any, what: str) -> Any:
+def _required(qid: Any, setting: str) -> Any:
+    """Return qid, which `setting` needs; raise if it is None."""
     if qid is None:
-        raise ArgumentError(f"qid is needed to divide users for {what}. Pass it, or an eval_set.")
+        raise ArgumentError(f"qid is required to split users ({setting}). Pass qid or an eval_set.")
     return qid

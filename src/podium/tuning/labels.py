@@ -42,16 +42,16 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
     for _, loss in losses_to_learn:
         if isinstance(loss, str) and not ranker.reads_grades(loss):
             raise ArgumentError(
-                f"{source} holds ratings, and {loss} takes each of them for positive. Pass "
-                "loss='logistic' with min_relevance, or another loss of podium's."
+                f"{source} contains ratings, but {loss} counts every rating as a positive. Pass "
+                "loss='logistic' with min_relevance, or another loss of podium."
             )
         if not ranker.reads_grades(loss) and _threshold(loss, ranker) == 1.0:
             threshold(str(source), None, ratings=True)
     graded = all(ranker.reads_grades(loss) for _, loss in losses_to_learn)
     if validated and graded and not parse(ranker.eval_metric).metric.graded:
         raise ArgumentError(
-            f"{source} holds ratings, and {ranker.eval_metric} takes each of them for positive. "
-            "Pass eval_metric='ndcg@K', which reads grades as the loss does."
+            f"{source} contains ratings, but {ranker.eval_metric} counts every rating as a "
+            "positive. Pass eval_metric='ndcg@K', which uses grades, as the loss does."
         )
 
 
@@ -69,16 +69,16 @@ def grades_unread(relevance: PerRow, ranker: Ranker, grid: Any, *, name: str) ->
             shown_grades = ", ".join(f"{grade:g}" for grade in grades[:_FEW])
             more = ", …" if grades.size > _FEW else ""
             return (
-                f"{text or name} reads no grades: of the labels {shown_grades}{more}, those >= 1 "
-                f"are positive. {'; '.join(_instead(loss))}."
+                f"{text or name} does not use grades: of the labels {shown_grades}{more}, those "
+                f">= 1 are positive. {'; '.join(_alternatives(loss))}."
             )
     return ""
 
 
-def _instead(loss: Any) -> Iterator[str]:
+def _alternatives(loss: Any) -> Iterator[str]:
     """Yield the parameters that change which rows are positive."""
     if not isinstance(loss, str):
-        yield "min_relevance moves this"
+        yield "min_relevance changes this threshold"
     if loss is not None:
         yield "loss='softmax' or 'listmle' learns from grades"
 

@@ -98,7 +98,7 @@ class Search:
         }
         for name in names:
             # A parameter can have the name of one of the other columns.
-            key = name if name not in _OWN else f"param_{name}"
+            key = name if name not in _COLUMN_NAMES else f"param_{name}"
             columns[key] = _column([trial.params.get(name) for trial in self.trials])
         columns |= {
             "mean": [_or_none(trial.mean) for trial in self.trials],
@@ -135,11 +135,11 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, search: Search) -> None:
-        super().__init__(f"{len(search.trials)} trials were done")
+        super().__init__(f"the search was interrupted after {len(search.trials)} trials")
         self.search = search
 
 
-_OWN = {
+_COLUMN_NAMES = {
     *("trial", "chosen", "mean", "std_error", "users", "seconds", "iterations"),
     *("stop_reason", "warning", "error"),
 }
@@ -155,9 +155,13 @@ def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
     """
     measured = [trial for trial in trials if not math.isnan(trial.mean)]
     if not measured:
-        subject = "The fit" if len(trials) == 1 else f"Each of the {len(trials)} candidates"
+        subject = (
+            "The fit failed"
+            if len(trials) == 1
+            else f"All {len(trials)} candidates failed, the first one"
+        )
         raise ArgumentError(
-            f"{subject} failed; {trials[0].params or 'it'} because: {trials[0].error}"
+            f"{subject} with parameters {trials[0].params or 'as given'}: {trials[0].error}"
         )
     sign = 1.0 if higher_is_better else -1.0
     return max(measured, key=lambda trial: sign * trial.mean)  # max returns the first of equals

@@ -43,7 +43,7 @@ class Stopped(BaseException):
     """The exception that ends a fit. Not an `Exception`, so that it is not taken for a failure."""
 
 
-def each(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[int, R]]:
+def as_finished(tasks: Sequence[Callable[[Stop], R]], n_jobs: int) -> Generator[tuple[int, R]]:
     """Yield the position and result of each task as it finishes; leaving early ends the others.
 
     A single job runs in the calling thread. After an early exit, fits with a `progress` callback
@@ -80,11 +80,11 @@ def caught_warnings() -> Generator[Callable[[], str]]:
         else:
             default_show(message, category, *place)
 
-    def take() -> str:
+    def take_warnings() -> str:
         return " ".join(dict.fromkeys(messages.pop(threading.get_ident(), [])))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("always", SklearnConvergenceWarning)
         default_show, warnings.showwarning = warnings.showwarning, show
-        yield take
+        yield take_warnings

@@ -190,12 +190,12 @@ def plan(
     param_sets = candidates(default_grid(estimator) if grid is None else grid, limit, seed)
     last_step = fitting.last_step(estimator)
     known_names = sorted(last_step.get_params(deep=False))
-    for name in fitting.unknown(
+    for name in fitting.unknown_names(
         estimator, dict.fromkeys(n for params in param_sets for n in params)
     ):
         raise ArgumentError(
-            f"grid[{name!r}] is no parameter of {type(last_step).__name__}."
-            f"{_check.nearest(name, known_names)} It takes {_check.listed(known_names)}."
+            f"grid[{name!r}] is not a parameter of {type(last_step).__name__}."
+            f"{_check.nearest(name, known_names)} The parameters are {_check.listed(known_names)}."
         )
     return param_sets
 
@@ -218,10 +218,10 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
         return fitting.fit(model, *rows.cut(), item=rows.items())
 
 
-def _one_group(estimator: Any, asked: bool) -> bool:
+def _one_group(estimator: Any, one_group: bool) -> bool:
     """Return whether rows without qid are one group, by the argument or by the estimator."""
     estimator_flag = fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
-    return _check.flag(asked, "one_group") or bool(estimator_flag)
+    return _check.flag(one_group, "one_group") or bool(estimator_flag)
 
 
 def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
@@ -252,7 +252,7 @@ def _folds(
     if eval_set is not None and n_folds is not None:
         raise ArgumentError("eval_set and n_folds were both given. Pass one of them.")
     if (eval_set is not None or n_folds is not None) and time is not None:
-        raise ArgumentError("time is for split='time' and 'time-per-user' only. Leave it out.")
+        raise ArgumentError("time requires split='time' or 'time-per-user'. Leave it out.")
     if eval_set is not None:
         return folds.of_eval_set(rows, eval_set, reader)
     if n_folds is not None:
@@ -268,8 +268,8 @@ def _check_measured(run: Run) -> None:
         if np.isnan(run.measure(ranking)).all():
             where = f" in fold {number}" if len(run.folds) > 1 else ""
             raise ArgumentError(
-                f"{run.measure} is defined on no user of the rows set aside{where}. Set more rows "
-                "of a user aside, or more users, or choose another measure."
+                f"{run.measure} is defined on no user of the rows set aside{where}. Set aside more "
+                "rows per user or more users, or choose another measure."
             )
 
 

@@ -22,7 +22,7 @@ from podium.tuning import fitting
 from podium.tuning.candidates import Params
 from podium.tuning.folds import Fold
 from podium.tuning.results import Interrupted, Search, Trial, best_of
-from podium.tuning.running import Stop, caught_warnings, each
+from podium.tuning.running import Stop, as_finished, caught_warnings
 from podium.types import PerGroup, Progress
 
 
@@ -33,7 +33,7 @@ class Run:
     base: Any
     measure: Measure
     min_relevance: float
-    wanted: list[Params]
+    param_sets: list[Params]
     folds: list[Fold]
     keep: bool  # whether to keep the fitted estimator of the best, if there is one fold
 
@@ -62,7 +62,7 @@ class Trials:
         self.run = run
         self.kept: Any = None
         self._kept_rank: tuple[float, int] | None = None
-        self._outcomes: dict[int, dict[int, Outcome]] = {i: {} for i in range(len(run.wanted))}
+        self._outcomes: dict[int, dict[int, Outcome]] = {i: {} for i in range(len(run.param_sets))}
         self._done: dict[int, Trial] = {}
 
     @property
@@ -79,9 +79,9 @@ class Trials:
         try:
             # BLAS runs in one thread: the order of additions depends on its thread count, and
             # parallel fits would each change that count.
-            with caught_warnings() as take, one_blas_thread:
-                tasks = list(_tasks(self.run, take))
-                with closing(each(tasks, n_jobs)) as outcomes:
+            with caught_warnings() as take_warnings, one_blas_thread:
+                tasks = list(_tasks(self.run, take_warnings))
+                with closing(as_finished(tasks, n_jobs)) as outcomes:
                     self._add_all(outcomes, len(tasks), progress)
         except KeyboardInterrupt:
             if any(not trial.error for trial in self._done.values()):
@@ -103,7 +103,7 @@ class Trials:
         outcomes[fold] = outcome
         if len(outcomes) < len(self.run.folds):
             return
-        trial = _trial(number, self.run.wanted[number], [outcomes[f] for f in sorted(outcomes)])
+        trial = _trial(number, self.run.param_sets[number], [outcomes[f] for f in sorted(outcomes)])
         self._done[number] = trial
         sign = 1.0 if self.run.measure.metric.higher_is_better else -1.0
         rank = (sign * trial.mean, -number)
@@ -123,20 +123,20 @@ class Trials:
             if len(self._done) == 1 and isinstance(first_error, ArgumentError):
                 raise first_error
             raise ArgumentError(
-                f"All {len(self._done)} candidates failed, the first because: {first_error}"
+                f"All {len(self._done)} candidates failed. The error of the first: {first_error}"
             ) from first_error
 
 
-def _tasks(run: Run, take: Callable[[], str]) -> Iterator[Callable[[Stop], Outcome]]:
+def _tasks(run: Run, take_warnings: Callable[[], str]) -> Iterator[Callable[[Stop], Outcome]]:
     """Yield the fits candidate by candidate, so that an interrupt leaves finished candidates."""
     keep = run.keep and len(run.folds) == 1
-    for params in run.wanted:
+    for params in run.param_sets:
         for fold in run.folds:
-            yield partial(_fit, run, params, fold, take, keep)
+            yield partial(_fit, run, params, fold, take_warnings, keep)
 
 
 def _fit(
-    run: Run, params: Params, fold: Fold, take: Callable[[], str], keep: bool, stop: Stop
+    run: Run, params: Params, fold: Fold, take_warnings: Callable[[], str], keep: bool, stop: Stop
 ) -> Outcome:
     """Fit one candidate on one fold and measure it; a failure also gives an outcome."""
     outcome, start = Outcome(), time.perf_counter()
@@ -153,10 +153,10 @@ def _fit(
             raise ArgumentError(f"{run.measure} is defined on no user of the rows set aside.")
         outcome.values = values
         outcome.estimator = model if keep else None
-        outcome.iterations, outcome.stop_reason = _length(model), _stop_reason(model)
+        outcome.iterations, outcome.stop_reason = _n_iterations(model), _stop_reason(model)
     except Exception as error:  # any error of an estimator is a failure of this candidate only
         outcome.error = error
-    outcome.warning, outcome.seconds = take(), time.perf_counter() - start
+    outcome.warning, outcome.seconds = take_warnings(), time.perf_counter() - start
     return outcome
 
 
@@ -183,7 +183,7 @@ def _trial(number: int, params: Params, outcomes: Sequence[Outcome]) -> Trial:
     )
 
 
-def _length(model: Any) -> int | None:
+def _n_iterations(model: Any) -> int | None:
     """Return the number of iterations behind the parameters that a fitted estimator kept."""
     best = getattr(fitting.last_step(model), "best_iteration_", None)
     return None if best is None else int(best) + 1

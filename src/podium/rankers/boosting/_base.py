@@ -130,7 +130,7 @@ class BoostedRanker(Ranker):
         valid = None if eval_set is None else self._valid(eval_set)
         objective = loss if isinstance(loss, str) else score_space(loss, train)
         validate = None if valid is None else self._validate(measure, valid)
-        with self._refusals():
+        with self._library_errors():
             training = self._training(Plan(objective, **settings), train, valid)
             course = grow(
                 training, objective, validate, self.n_trees, self.patience, or_silent(progress)
@@ -144,7 +144,7 @@ class BoostedRanker(Ranker):
         self._enter_threads()
         features = self._features(X, reset=False)
         start = start_scores(self.start_, features)
-        return self._predict(self._ready(), features, start)
+        return self._predict(self._loaded_booster(), features, start)
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -158,10 +158,10 @@ class BoostedRanker(Ranker):
         loss = self.loss_in_use()
         return isinstance(loss, losses.GroupLogistic) and not loss.soft
 
-    def _keep_arguments(self, given: Mapping[str, Any]) -> None:
+    def _keep_arguments(self, arguments: Mapping[str, Any]) -> None:
         """Store the constructor's arguments unchanged, as scikit-learn requires."""
         for name in inspect.signature(type(self)).parameters:
-            setattr(self, name, given[name])
+            setattr(self, name, arguments[name])
 
     def _library(self) -> Any:
         """Import the library, or raise an error with the install command."""
@@ -169,15 +169,15 @@ class BoostedRanker(Ranker):
             return _check.extra(self._package, "boosting", type(self).__name__)
 
     @contextlib.contextmanager
-    def _refusals(self) -> Generator[None]:
+    def _library_errors(self) -> Generator[None]:
         """Turn an error of the library, such as one about `options`, into a one-line error."""
         try:
             yield
         except self._errors() as error:
             reason = str(error).partition("\n")[0].partition(" at /")[0].rstrip(" .")
             raise ArgumentError(
-                f"{type(self).__name__} can't be fitted, {self._package} says: {reason}. Check the "
-                "parameters and options."
+                f"{type(self).__name__} can't be fitted because of an error in {self._package}: "
+                f"{reason}. Check the parameters and options."
             ) from error
 
     @abc.abstractmethod
@@ -224,8 +224,8 @@ class BoostedRanker(Ranker):
         """Return the loss for soft targets, and the rows with pooled labels as relevance."""
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
             raise ArgumentError(
-                f"item is for the loss 'group-logistic', which pooled labels can be given to; "
-                f"the loss is {loss!r}. Leave item out, or choose that loss."
+                f"item requires the loss 'group-logistic', which accepts pooled labels, got the "
+                f"loss {loss!r}. Leave item out, or choose that loss."
             )
         targets = data.pooled_relevance(
             rows.relevance,
@@ -280,7 +280,7 @@ class BoostedRanker(Ranker):
     def _valid(self, eval_set: Any) -> Part:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        return self._part(features, self._judged_rows(features[:, :0], y, qid))
+        return self._part(features, self._eval_rows(features[:, :0], y, qid))
 
     def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
         mean_measure = MeasureOnRows(
@@ -309,11 +309,11 @@ class BoostedRanker(Ranker):
         start = ((self.n_features_in_ + 1,), np.float64)
         check_arrays(self.__dict__, {"start_": start, "trees_": trees})
         try:
-            n_features = self._n_features(self._ready())
+            n_features = self._n_features(self._loaded_booster())
         except (ValueError, RuntimeError, UnicodeDecodeError, *self._errors()) as error:
             raise ArgumentError(f"trees_ is not readable: {error}") from None
         if n_features != self.n_features_in_:
-            raise ArgumentError(f"trees_ reads {n_features} features")
+            raise ArgumentError(f"trees_ has {n_features} features")
 
     def _enter_threads(self) -> None:
         if self.n_threads == 1:
@@ -321,7 +321,7 @@ class BoostedRanker(Ranker):
         else:
             _OPENMP.enter()
 
-    def _ready(self) -> Any:
+    def _loaded_booster(self) -> Any:
         if self._booster is None:
             self._booster = self._from_bytes(self.trees_)
         return self._booster

@@ -39,16 +39,16 @@ class Labels:
     def of(cls, data: Any) -> Labels:
         """Read the labels of a lightgbm.Dataset or an xgboost.DMatrix."""
         relevance, weights, sizes = data.get_label(), data.get_weight(), data.get_group()
-        return cls(np.asarray(relevance), _given(weights), _given(sizes))
+        return cls(np.asarray(relevance), _array_or_none(weights), _array_or_none(sizes))
 
-    def groups(self, qid: Any, what: str) -> Groups:
-        """Return the groups, from qid if given."""
+    def groups(self, qid: Any, reader: str) -> Groups:
+        """Return the groups, from qid if given; errors name the objective or metric, `reader`."""
         if qid is not None:
-            return self._from_qid(qid, what)
+            return self._from_qid(qid, reader)
         if self.sizes is None:
             raise ArgumentError(
-                f"{what} needs groups, but the data has none. Give the data set group or qid, or "
-                "pass the qid of each of its rows here, as qid=."
+                f"{reader} needs groups, but the data set has none. Set group or qid in the data "
+                "set, or pass qid= to the objective or metric, with one label per row."
             )
         return Groups.from_sizes(self.sizes.astype(np.int64))
 
@@ -64,12 +64,12 @@ class Labels:
             and _same(self.sizes, other.sizes)
         )
 
-    def _from_qid(self, qid: Any, what: str) -> Groups:
+    def _from_qid(self, qid: Any, reader: str) -> Groups:
         groups = Groups.from_qid(qid)
         if groups.n_rows != self.relevance.size:
             raise ArgumentError(
-                f"qid of {what} must have one label per row of the data, "
-                f"{self.relevance.size}, got {groups.n_rows}."
+                f"qid of {reader} must have one label for each of the {self.relevance.size} rows "
+                f"of the data set, got {groups.n_rows}."
             )
         return groups
 
@@ -102,7 +102,7 @@ def is_data(value: Any) -> bool:
     return hasattr(value, "get_label")
 
 
-def _given(values: Any) -> NDArray[Any] | None:
+def _array_or_none(values: Any) -> NDArray[Any] | None:
     """Return an array, or None if the library has none (XGBoost: an empty one)."""
     array = None if values is None else np.asarray(values)
     return array if array is not None and array.size else None

@@ -33,7 +33,7 @@ def learn_start(
     if kind == "log-odds":
         start[-1] = _log_odds(positive, weights)
     if kind == "logistic":
-        inputs.finite_features(features, qid, "start='logistic' takes no missing values, but X")
+        inputs.finite_features(features, qid, "start='logistic' needs finite features, but X")
         start[:] = _logistic(features, positive, weights)
     return start
 

@@ -38,8 +38,8 @@ class Part:
             highest = 0.0 if values is None else float(np.max(values, initial=0.0))
             if highest > _LARGEST:
                 raise ArgumentError(
-                    f"{name} must be at most {_LARGEST:.2g}, the largest number that the library "
-                    f"holds, got {highest:g}."
+                    f"{name} must be at most {_LARGEST:.2g}, the largest float32 number, got "
+                    f"{highest:g}."
                 )
 
     def by_group(self) -> Part:

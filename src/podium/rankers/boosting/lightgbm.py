@@ -253,19 +253,19 @@ def _require_values(features: Any) -> None:
     values = features.data if _check.is_sparse(features) else features
     if values.size == 0 or (values.max() <= _ZERO and values.min() >= -_ZERO):
         raise ArgumentError(
-            f"X has no value that LightGBM tells from 0, none being larger than {_ZERO:g} in "
-            "size. Check the features, or scale them."
+            f"X has only values that LightGBM treats as 0 (absolute values <= {_ZERO:g}). Check "
+            "the features, or scale them."
         )
 
 
 def _require_known_params(library: Any, params: Mapping[str, Any]) -> None:
     """Raise LightGBM's error for an invalid parameter, without the lines it writes to stderr."""
-    with _errors_unwritten():
+    with _silent_stderr():
         library.Dataset(np.zeros((2, 1)), params=dict(params)).construct()
 
 
 @contextlib.contextmanager
-def _errors_unwritten() -> Generator[None]:
+def _silent_stderr() -> Generator[None]:
     # LightGBM writes fatal errors to the process's stderr, and no setting prevents that.
     with _STDERR:
         stderr_copy, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)

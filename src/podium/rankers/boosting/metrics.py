@@ -76,7 +76,7 @@ class _Metric:
         self.__name__ = str(self.measure)
         self._prepared: OncePerData[MeasureOnRows] = OncePerData()
 
-    def _at(self, scores: Any, labels: Labels) -> float:
+    def _evaluate(self, scores: Any, labels: Labels) -> float:
         flat = np.asarray(scores, dtype=np.float64).reshape(-1)
         return self._prepared(labels, self._prepare)(flat)
 
@@ -102,9 +102,9 @@ class LightGBMMetric(_Metric):
     ) -> tuple[str, float, bool]:
         """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
         if is_data(y_pred):
-            value = self._at(y_true, Labels.of(y_pred))
+            value = self._evaluate(y_true, Labels.of(y_pred))
         else:
-            value = self._at(y_pred, Labels(np.asarray(y_true), weight, group))
+            value = self._evaluate(y_pred, Labels(np.asarray(y_true), weight, group))
         return self.__name__, value, self.measure.metric.higher_is_better
 
 
@@ -114,8 +114,8 @@ class XGBoostMetric(_Metric):
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
         if is_data(y_pred):
-            return self.__name__, self._at(y_true, Labels.of(y_pred))
-        return self._at(y_pred, Labels(np.asarray(y_true), sample_weight))
+            return self.__name__, self._evaluate(y_true, Labels.of(y_pred))
+        return self._evaluate(y_pred, Labels(np.asarray(y_true), sample_weight))
 
 
 def lightgbm_metric(

@@ -53,12 +53,12 @@ class ScoreSpace:
         if loss.redraws:
             name = loss.name
             raise ArgumentError(
-                f"boosting keeps one target, and {name}(ties=redrawn) draws anew. Use "
-                f"{name}(ties=fixed), or (ties=averaged)."
+                f"boosting does not support {name}(ties=redrawn), which draws a new order in each "
+                f"epoch. Use {name}(ties=fixed), or (ties=averaged)."
             )
         self.loss = loss
         weights = rows.weights
-        keys = {} if rows.drawn is None else _draws.given_keys(loss, rows, 0)
+        keys = {} if rows.drawn is None else _draws.keys_option(loss, rows, 0)
         self.target: Any = loss.prepare(rows.relevance, rows.groups, weights=weights, **keys)
         self.scale = float(rows.relevance.size if weights is None else weights.sum())
         self.objective = np.nan
@@ -88,7 +88,7 @@ class _Objective:
         self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
         self._prepared: OncePerData[ScoreSpace] = OncePerData()
 
-    def _at(self, scores: Any, labels: Labels) -> GradHess:
+    def _evaluate(self, scores: Any, labels: Labels) -> GradHess:
         flat = np.asarray(scores, dtype=np.float64).reshape(-1)
         return self._prepared(labels, self._prepare)(flat)
 
@@ -111,8 +111,8 @@ class LightGBMObjective(_Objective):
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> GradHess:
         """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
         if is_data(y_pred):
-            return self._at(y_true, Labels.of(y_pred))
-        return self._at(y_pred, Labels(np.asarray(y_true), weight, group))
+            return self._evaluate(y_true, Labels.of(y_pred))
+        return self._evaluate(y_pred, Labels(np.asarray(y_true), weight, group))
 
 
 class XGBoostObjective(_Objective):
@@ -121,8 +121,8 @@ class XGBoostObjective(_Objective):
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> GradHess:
         """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
         if is_data(y_pred):
-            return self._at(y_true, Labels.of(y_pred))
-        return self._at(y_pred, Labels(np.asarray(y_true), sample_weight))
+            return self._evaluate(y_true, Labels.of(y_pred))
+        return self._evaluate(y_pred, Labels(np.asarray(y_true), sample_weight))
 
 
 def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> LightGBMObjective:

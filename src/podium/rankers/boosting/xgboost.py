@@ -129,7 +129,7 @@ class XGBoostRanker(BoostedRanker):
         return (self._library().core.XGBoostError,)
 
     def _predict(self, booster: Any, features: Any, start: PerRow) -> PerRow:
-        data = _held(self._library(), features, base_margin=start, nthread=self.n_threads or 0)
+        data = _dmatrix(self._library(), features, base_margin=start, nthread=self.n_threads or 0)
         return _margins(booster, data)
 
 
@@ -184,12 +184,12 @@ def _params(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _held(library: Any, features: Any, *labels: Any, **more: Any) -> Any:
+def _dmatrix(library: Any, features: Any, *labels: Any, **options: Any) -> Any:
     try:
-        return library.DMatrix(features, *labels, **more)
+        return library.DMatrix(features, *labels, **options)
     except library.core.XGBoostError as error:
         raise ArgumentError(
-            f"X can't be held by XGBoost, whose numbers are float32 ({str(error).splitlines()[0]})."
+            f"X can't be converted to float32 for XGBoost ({str(error).splitlines()[0]})."
         ) from None
 
 
@@ -200,7 +200,7 @@ def _matrix(library: Any, plan: Plan, part: Part, *, grouped: bool) -> Any:
     weights, groups = part.weights, part.groups
     if grouped and weights is not None:
         weights = np.bincount(groups.index, weights, groups.n_groups) / groups.sizes
-    return _held(
+    return _dmatrix(
         library,
         part.features,
         part.relevance,

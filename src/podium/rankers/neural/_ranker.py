@@ -188,7 +188,7 @@ class NeuralRanker(Ranker):
         solution = _training.train(problem, settings, validate, or_silent(progress))
         self._keep(solution, problem)
         if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning
-            text = fitting.trouble(solution, settings, "stochastic")
+            text = fitting.warning_text(solution, settings, "stochastic")
             if text:
                 warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
         return self
@@ -264,7 +264,7 @@ class NeuralRanker(Ranker):
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = self._judged_rows(features, y, qid)
+        rows = self._eval_rows(features, y, qid)
         min_relevance = problem.loss.min_relevance
         measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=min_relevance)
 

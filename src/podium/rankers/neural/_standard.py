@@ -54,7 +54,7 @@ class Standard:
         if not np.isfinite(spread).all():
             column = int(np.argmin(np.isfinite(spread)))
             raise ArgumentError(
-                f"X has values in column {column} whose squares overflow. Divide that column."
+                f"X has values in column {column} whose squares overflow. Scale that column down."
             )
         return cls(mean, np.where((low == high) | (spread == 0.0), 1.0, spread))
 

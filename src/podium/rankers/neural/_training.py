@@ -113,7 +113,9 @@ def train(
             f"learning_rate={settings.learning_rate:g} made scores overflow in the first epoch. "
             "Lower it, or scale the features."
         )
-    remaining = f"its last {min(len(history.objectives), 10)} objectives span {history.span:.2g}"
+    remaining = (
+        f"its last {min(len(history.objectives), 10)} objectives have a range of {history.span:.2g}"
+    )
     remaining += f" > tol={settings.tol:g}"
     return Solution(best_point.parameters, best_point.objective, reason, history, remaining)
 
@@ -197,21 +199,21 @@ class _OneTorchThread:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._found = threading.Lock(), 0, 1
+        self._lock, self._n_entered, self._previous_n_threads = threading.Lock(), 0, 1
 
     def __enter__(self) -> None:
         torch = load_torch()
         with self._lock:
-            if not self._inside:
-                self._found = torch.get_num_threads()
+            if not self._n_entered:
+                self._previous_n_threads = torch.get_num_threads()
             torch.set_num_threads(1)
-            self._inside += 1
+            self._n_entered += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                load_torch().set_num_threads(self._found)
+            self._n_entered -= 1
+            if not self._n_entered:
+                load_torch().set_num_threads(self._previous_n_threads)
 
 
 one_torch_thread = _OneTorchThread()

@@ -74,7 +74,7 @@ def bundle(
     point = run.history.choose(objective)
     value = run.best.value
     relative_gap = run.gap / abs(value) if value else np.inf
-    remaining = f"its gap is {relative_gap:.2g} of the objective > tol={settings.tol:g}"
+    remaining = f"its relative gap is {relative_gap:.2g} > tol={settings.tol:g}"
     return Solution(
         point.parameters, point.objective, reason, run.history, remaining, run.lower_bound
     )
@@ -168,7 +168,7 @@ class _Run:
                 shift *= 4.0
                 if abs(shift) > _FARTHEST:
                     raise ArgumentError(
-                        "solver='bundle' found no intercept at which the loss stops falling. "
+                        "solver='bundle' found no intercept at which the loss stops decreasing. "
                         "Pass fit_intercept=False."
                     )
 

@@ -122,8 +122,8 @@ class History:
         """Return the iterate to keep, or the mean of the iterates."""
         if self.kept_point is None:
             raise ArgumentError(
-                "start has no finite objective: the scores overflow. Start at 'zero', or scale "
-                "the features."
+                "start has no finite objective, because the scores overflow. Pass start='zero', "
+                "or scale the features."
             )
         return self.kept_point if self._mean is None else objective.evaluate(self._mean)
 

@@ -17,9 +17,9 @@ def require(loss: Loss, solver: str, declared: Declared) -> None:
     if _declares(loss, declared):
         return
     raise ArgumentError(
-        f"solver={solver!r} needs a {declared} loss, and {loss.name!r} does not declare to be one. "
-        f"It can take {' or '.join(takers(declared))}; for any loss there is "
-        "solver='subgradient'."
+        f"solver={solver!r} needs a {declared} loss, which {loss.name!r} is not. Use "
+        f"{' or '.join(loss_names(declared))}, or pass solver='subgradient', which accepts "
+        "any loss."
     )
 
 
@@ -27,8 +27,8 @@ def require_penalty(objective: LinearObjective, solver: str) -> None:
     """Raise if there is no penalty, since the dual is then unbounded."""
     if objective.l2 <= 0.0:
         raise ArgumentError(
-            f"solver={solver!r} needs l2 > 0, got {objective.l2:g}: the gap that it closes is "
-            "infinite without a penalty. Raise l2, or use solver='subgradient'."
+            f"solver={solver!r} needs l2 > 0, got {objective.l2:g}. Its duality gap is infinite "
+            "without a penalty. Raise l2, or use solver='subgradient'."
         )
 
 
@@ -36,7 +36,7 @@ def refuse_radius(radius: float | None, solver: str) -> None:
     """Raise if there is a radius, which this solver would ignore."""
     if radius is not None:
         raise ArgumentError(
-            f"solver={solver!r} knows no radius, got {radius:g}. Use l2, or "
+            f"solver={solver!r} does not support radius, got {radius:g}. Use l2, or "
             "solver='subgradient' or 'stochastic'."
         )
 
@@ -46,7 +46,7 @@ def refuse_redraws(loss: Loss, solver: str) -> None:
     if loss.redraws:
         name = loss.name
         raise ArgumentError(
-            f"solver={solver!r} minimises one objective, and {name}(ties=redrawn) has another in "
+            f"solver={solver!r} needs one objective, but {name}(ties=redrawn) has another one in "
             f"each pass. Use solver='stochastic' (or 'auto'), or {name}(ties=fixed)."
         )
 
@@ -55,7 +55,7 @@ def _declares(loss: Loss, declared: Declared) -> bool:
     return loss.convex if declared == "convex" else loss.smooth
 
 
-def takers(declared: Declared) -> list[str]:
+def loss_names(declared: Declared) -> list[str]:
     """Return the names of registered losses with this declaration, as a user writes them."""
     matches: list[str] = []
     for name in losses.REGISTRY:

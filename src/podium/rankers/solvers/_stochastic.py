@@ -58,8 +58,8 @@ class _Updates:
     def __init__(self, objective: LinearObjective, settings: Settings) -> None:
         if objective.labels is None:
             raise ArgumentError(
-                "solver='stochastic' needs an objective with labels, to prepare mini-batches "
-                "from. Pass labels=Labels(relevance, groups)."
+                "solver='stochastic' needs an objective with labels, from which it prepares "
+                "mini-batches. Pass labels=Labels(relevance, groups)."
             )
         self.batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
         self.objective, self.settings = objective, settings

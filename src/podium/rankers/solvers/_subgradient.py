@@ -61,7 +61,7 @@ def finish(
     """Return the solution of a solver that computes no gap."""
     point: Point = history.choose(objective)
     n = min(len(history.objectives), 10)
-    remaining = f"its last {n} objectives span {history.span:.2g} > tol={settings.tol:g}"
+    remaining = f"its last {n} objectives have a range of {history.span:.2g} > tol={settings.tol:g}"
     return Solution(point.parameters, point.objective, reason, history, remaining)
 
 

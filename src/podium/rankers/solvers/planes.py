@@ -49,7 +49,7 @@ class Planes:
     def add(self, slope: Parameters, offset: float) -> None:
         """Add a plane."""
         if self.size == self.capacity:
-            self._make_place()
+            self._make_room()
         m = self.size
         self.slopes[m], self.offsets[m] = slope, offset
         self.weights[m], self.idle[m] = 0.0, 0
@@ -105,7 +105,7 @@ class Planes:
         slope = -scale / self.l2 * float(multipliers[1]) if multipliers.size > 1 else 0.0
         return weights / weights.sum(), slope
 
-    def _make_place(self) -> None:
+    def _make_room(self) -> None:
         """Replace the longest idle half of the planes by the weighted mean of all."""
         m = self.size
         mean_slope = np.sum(self.weights[:m, None] * self.slopes[:m], axis=0)

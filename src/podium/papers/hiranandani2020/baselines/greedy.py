@@ -27,7 +27,7 @@ class Candidate:
     ----------
     coef : float64, (n_features,)
         The coefficients.
-    scores : float64, (n_judged,)
+    scores : float64, (n_eval_rows,)
         The scores of the rows on which the measure is computed.
     value : float
         The mean measure of the scores; higher is better.
@@ -139,13 +139,13 @@ class GreedyPAp(LinearBaseline):
         bases: list[Candidate] = []
         for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):
             coef, *_ = classifier.fit(task.rows.features, task.positive, weights)
-            scores = times(task.judged, coef)
-            bases.append(Candidate(coef, scores, task.judge(scores), np.eye(n_base)[i]))
+            scores = times(task.eval_features, coef)
+            bases.append(Candidate(coef, scores, task.evaluate(scores), np.eye(n_base)[i]))
             progress(i + 1, 2 * n_base - 1, f"base classifier, {bases[-1].value:.4f}")
         best_base, *other_bases = sorted(bases, key=lambda base: -base.value)
         merged = [best_base]
         for other_base in other_bases:
-            merged.append(_merged(merged[-1], other_base, grid, task.judge))
+            merged.append(_merged(merged[-1], other_base, grid, task.evaluate))
             n_done = n_base + len(merged) - 1
             progress(n_done, 2 * n_base - 1, f"merged, {merged[-1].value:.4f}")
         self.coef_, self.intercept_, self.weights_ = merged[-1].coef, 0.0, merged[-1].shares
@@ -153,11 +153,11 @@ class GreedyPAp(LinearBaseline):
 
 
 def _merged(
-    one: Candidate, other: Candidate, grid: PerRow, judge: Callable[[PerRow], float]
+    one: Candidate, other: Candidate, grid: PerRow, evaluate: Callable[[PerRow], float]
 ) -> Candidate:
     """Return the best of a * one + other and one + a * other, or one itself if none is better."""
     mixtures = [(float(a), 1.0) for a in grid] + [(1.0, float(a)) for a in grid]
-    values = [judge(a * one.scores + b * other.scores) for a, b in mixtures]
+    values = [evaluate(a * one.scores + b * other.scores) for a, b in mixtures]
     best = int(np.argmax(values))
     if values[best] <= one.value:
         return one

@@ -175,4 +175,4 @@ class SGDAtK(LinearBaseline):
             eval_metric=self._measure(),
             one_group=self.one_group,
         )
-        self._adopt(ranker.fit(X, y, qid, progress=progress, **data))
+        self._copy_learned(ranker.fit(X, y, qid, progress=progress, **data))

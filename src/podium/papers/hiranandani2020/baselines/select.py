@@ -121,7 +121,7 @@ class SelectPAp(LinearBaseline):
                 break
             seen_pools.add(pool.tobytes())
             coef, *_ = classifier.fit(task.rows.features, task.positive, task.weights, pool)
-            values.append(task.judge_coef(coef))
+            values.append(task.evaluate_coef(coef))
             best_coef = coef if values[-1] > max(values[:-1], default=-np.inf) else best_coef
             progress(len(values), n_rounds, f"measure {values[-1]:.4f}")
         progress(n_rounds, n_rounds, self.stop_reason_)

@@ -125,10 +125,10 @@ class SVMpAUC(LinearBaseline):
         l2 = 1.0 / _check.number(self.C, "C", low=0.0, strict=True)
         objective = LinearObjective(rows.features, loss, target, l2)
         fitting.require_trainable(loss, target, rows.groups)
-        validate = None if data["eval_set"] is None else task.judge_coef
+        validate = None if data["eval_set"] is None else task.evaluate_coef
         solution = cutting_plane(objective, settings, validate, progress)
         self._keep(solution)
-        problem = fitting.trouble(solution, settings, "bundle")
+        problem = fitting.warning_text(solution, settings, "bundle")
         if problem:
             warnings.warn(f"SVMpAUC {problem}", ConvergenceWarning, stacklevel=3)
 

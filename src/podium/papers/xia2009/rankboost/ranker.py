@@ -240,7 +240,7 @@ class RankBoost(Ranker):
     def _judge(self, eval_set: Any) -> Judge:
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
-        rows = self._judged_rows(features, y, qid)
+        rows = self._eval_rows(features, y, qid)
         measure = validator(
             self.eval_metric, rows.relevance, rows.qid, min_relevance=self.min_relevance
         )
