@@ -172,8 +172,8 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--tune", "--jobs", "0"), "--jobs must be an integer >= 1, got 0."),
         (("--seed", "-1"), "--seed must be an integer >= 0"),
         (("--folds", "1"), "--folds must be an integer >= 2, got 1."),
-        (("--valid", "v.csv", "--folds", "3"), "--valid and --folds were given. Keep one"),
-        (("--folds", "3", "--split", "rows"), "--folds and --split were given. Keep one"),
+        (("--valid", "v.csv", "--folds", "3"), "--valid and --folds were given, and each"),
+        (("--folds", "3", "--split", "rows"), "--folds and --split were given, and each"),
         (("--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
         (("--split", "user"), "--split must be one of "),
         (("--split", "time"), "--split time needs --time-col, the column of times."),
@@ -186,17 +186,20 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--start", "warm"), "--start must be "),
         (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
         (("--set", "l2=1,2"), "--l2 must be a number >= 0, got (1, 2)."),
-        (("--set", "l2=log(1,2)"), "--set must be NAME=VALUE, no distribution, got 'l2=log(1,2)'."),
+        (
+            ("--set", "l2=log(1,2)"),
+            "--set must be NAME=VALUE without a distribution, got 'l2=log(1,2)'.",
+        ),
         (
             ("--solver", "lbfgs", "--loss", "logistic", "--learning-rate", "1"),
-            "--learning-rate has no meaning for solver lbfgs.",
+            "--learning-rate has no effect with the solver lbfgs.",
         ),
-        (("--set", "trees=3"), "--model linear has no use for --set trees."),
-        (("--set", "batch_size=0"), "--set batch_size has no meaning for solver subgradient."),
+        (("--set", "trees=3"), "--model linear does not accept --set trees."),
+        (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
         (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
-        (("--model", "svm-pauc"), "--model svm-pauc has no use for --loss."),
+        (("--model", "svm-pauc"), "--model svm-pauc does not accept --loss."),
     ],
 )
 def test_bad_option_is_refused_before_the_file_is_read(
@@ -331,8 +334,8 @@ def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..
 
 def test_names_that_a_model_takes_are_listed_as_they_are_typed(podium: Callable[..., Any]) -> None:
     message = podium(*TRAIN, "--set", "trees=3").message
-    assert "It takes --loss, --l2, " in message
-    assert "; by --set radius, keep, batch_size." in message
+    assert "It accepts --loss, --l2, " in message
+    assert "; with --set radius, keep, batch_size." in message
 
 
 def test_bundle_says_how_far_from_the_minimum_it_is_at_most(podium: Callable[..., Any]) -> None:
