@@ -67,7 +67,7 @@ def test_all_users_get_the_lists_of_the_library(podium: Run, model: Factorizatio
 
 def test_user_with_nothing_left_is_told(podium: Run) -> None:
     done = podium("recommend", "model", "-o", "run.csv")
-    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to show.\n")
+    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to recommend.\n")
 
 
 def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: Factorization) -> None:

@@ -57,7 +57,7 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert "podium: wrote trials.parquet, 4 trials\n" in done.err
     assert f"tried 4 candidates; best l2={best.params['l2']:.4g}, k=" in done.err
     assert f"pap@2 {best.mean:.4f} (standard error {best.std_error:.4f}, 12 users)" in done.err
-    assert "iterations, as validation chose" in done.err
+    assert "iterations, as chosen by validation" in done.err
 
 
 def test_number_of_jobs_changes_nothing(podium: Callable[..., Any]) -> None:
@@ -143,7 +143,7 @@ def test_times_that_are_numbers_are_no_feature(podium: Callable[..., Any]) -> No
 def test_share_without_tuning_only_says_when_to_stop(podium: Callable[..., Any]) -> None:
     done = podium(*TRAIN, "--valid-share", "0.4", "--patience", "5", "--tol", "0")
     assert done.status == 0
-    assert "tried 1 candidate; best as given: pap@2 " in done.err
+    assert "tried 1 candidate; best with the given options: pap@2 " in done.err
     assert load("model").keep == "last"
 
 

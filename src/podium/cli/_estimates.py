@@ -158,7 +158,7 @@ def _meaning(estimate: Mapping[str, Any]) -> str:
         return "Means over users, estimated for a ranking of all items."
     return (
         f"{estimate['method']} is biased: its intervals are for its expectation over users and "
-        "samples, not for the measure of the whole ranking."
+        "samples, not for the measure of a ranking of all items."
     )
 
 

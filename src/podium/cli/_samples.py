@@ -37,7 +37,7 @@ class Samples:
         int | None,
         typer.Option(
             metavar="N",
-            help="Number of items drawn beside each target. Default: the column n_negatives of "
+            help="Number of items drawn in addition to each target. Default: the column n_negatives of "
             "RANKS. With SCORES, it is counted.",
         ),
     ] = None

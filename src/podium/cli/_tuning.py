@@ -126,7 +126,7 @@ def describe(search: Search) -> str:
     best_values = ", ".join(
         f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
     )
-    return f"{tried_text}; best {best_values or 'as given'}: {value_of(search, best)}"
+    return f"{tried_text}; best {best_values or 'with the given options'}: {value_of(search, best)}"
 
 
 def value_of(search: Search, trial: Trial) -> str:
