@@ -131,7 +131,7 @@ def test_sample_that_is_nearer_than_ranking_all_items_is_named(
     found = sampled.plan(10000, 50, "recall@9", 0.02)
     assert found.fixed is not None
     assert f"fixed sample ({found.fixed.text} items, " in words
-    assert "Ranking all items has an error of 0.0241, because the users are a sample, " in words
+    assert "Ranking all items has an error of 0.0241, because the users are a sample. " in words
     assert f"reaches the goal with {found.n_users_needed} users. " in words
     assert "too few" not in words
 

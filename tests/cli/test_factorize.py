@@ -439,7 +439,7 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
     assert done.status == 2
     assert done.message == (
         "model can't be written: No space left on device. The fit is in "
-        "model.checkpoint. Make room, and pass --resume."
+        "model.checkpoint. Free some space, and pass --resume."
     )
     assert "; 0 passes in " in podium(*FIT, "--resume").err
     fitted(podium, *FIT, out="whole")

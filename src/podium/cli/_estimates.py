@@ -211,10 +211,8 @@ def show_several(
 
     `by_row` is true if the files have no users.
     """
-    tables, note = (
-        [_means_table(result), _differences_table(result)],
-        _several_note(result, options, by_row),
-    )
+    tables = [_means_table(result), _differences_table(result)]
+    note = _several_note(result, options, by_row)
     _render.print_result(result, format, tables=tables, flat=_several_flat_table(result), note=note)
 
 

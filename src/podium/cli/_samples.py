@@ -37,8 +37,8 @@ class Samples:
         int | None,
         typer.Option(
             metavar="N",
-            help="Number of items drawn in addition to each target. Default: the column n_negatives of "
-            "RANKS. With SCORES, it is counted.",
+            help="Number of items drawn in addition to each target. Default: the column "
+            "n_negatives of RANKS. With SCORES, it is counted.",
         ),
     ] = None
     no_replacement: Annotated[

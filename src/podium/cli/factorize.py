@@ -202,7 +202,7 @@ def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
     try:
         model.save(out)
     except OSError as error:
-        remedy = f" The fit is in {checkpoint}. Make room, and pass --resume."
+        remedy = f" The fit is in {checkpoint}. Free some space, and pass --resume."
         raise DataError(
             f"{out} can't be written: {error.strerror or error}."
             f"{'' if checkpoint is None else remedy}"

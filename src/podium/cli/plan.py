@@ -22,7 +22,7 @@ _FLAT = (
     *("std_error", "bias", "error", "reaches"),
 )
 _ERROR_ACCURACY = {
-    "median": "; where true errors were known, planned errors were .55 to 4.7 times as large"
+    "median": "; where ranks were known, planned errors were .55 to 4.7 times the true errors"
 }
 _DIGITS = 6  # decimals of numbers of items
 _EXPECTED = "Expected ranks"
@@ -258,7 +258,7 @@ def _nearer_than_all(plan: Plan) -> Iterator[str]:
     if not plan.everything.reaches:
         yield (
             f"Ranking all items has an error of {_number(plan.everything.error)}, because the "
-            f"users are a sample, and reaches the goal with {plan.n_users_needed} users. The "
+            f"users are a sample. It reaches the goal with {plan.n_users_needed} users. The "
             "estimate from sampled items varies less, because it is shrunk towards the assumptions "
             "of its method."
         )
@@ -299,7 +299,7 @@ def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
     else:
         why = "so that recall@k is the square root of k / N, see --expect" if assumed else "given"
         yield (
-            f"Expected ranks, without a pilot: one of three shapes "
+            "Expected ranks, without a pilot: one of three shapes "
             f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
             f"({why}). The errors are those of the worst shape; 'at best' is that of the best one."
         )
