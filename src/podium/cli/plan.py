@@ -236,7 +236,8 @@ def _conclusions(plan: Plan) -> Iterator[str]:
     elif not largest:
         yield f"{plan.n_items} items are too few to sample from: rank all of them."
     elif plan.best is plan.everything:
-        yield f"No sample of up to {largest} items gives {goal}. Rank all items, or pass --sizes."
+        yield f"No sample of up to {largest} items gives {goal}."
+        yield "Rank all items, or pass larger --sizes."
     else:
         yield f"For {goal}: {_choice('fixed sample', plan.fixed)};"
         yield f"{_choice('sample that doubles while the target ranks first', plan.growing)}."
