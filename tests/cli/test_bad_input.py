@@ -162,8 +162,11 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
         (("measure", "truth.csv"), r"Missing argument 'RUN'\. See 'podium measure --help'\."),
         (("measure", "truth.csv", "none.csv"), r"^none\.csv does not exist\."),
         (("measure", ".", "a.csv"), r"^\. is a folder\."),
-        (("measure", "truth.csv", "strange"), r"strange has no format .* Name it so that its form"),
-        (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. See 'podium measure'\."),
+        (
+            ("measure", "truth.csv", "strange"),
+            r"strange has no format .* Give the file one of the suf",
+        ),
+        (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. For one run, use podium"),
         (("rank", "none", "rows.csv"), r"^none is not a file\."),
         (("rank", "a.csv", "rows.csv"), r"^a\.csv is cut short or no model file"),
         (("rank", "none", "rows.csv", "-k", "0"), r"^-k must be an integer >= 1, got 0\.$"),
@@ -227,15 +230,15 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--out", "none/model"), r"^--out none/model can't be written: there is no folder none"),
         (
             ("--loss", "logistic", "--clip"),
-            r"^--clip has no meaning for logistic\. Leave it out; it is for pap-avg, pap-max, ",
+            r"^--clip has no effect with the loss logistic\. Leave it out, or use it with pap-avg",
         ),
         (
             ("--loss", "pap-logistic", "--clip"),
-            r"^--clip has no meaning for pap-logistic\. .* pap-tight-struct-exact, pauc-hinge\.$",
+            r"^--clip has no effect with the loss pap-logistic\. .*-struct-exact, pauc-hinge\.$",
         ),
         (
             ("--loss", "softmax", "--min-relevance", "2"),
-            r"^--min-relevance has no meaning for softmax\. Leave it out; it is for .*listmle",
+            r"^--min-relevance has no effect with the loss softmax\. Leave it out, .*listmle",
         ),
         (("--loss", "listmle(hed=k)"), r"^listmle has no parameter 'hed'\. Did you mean 'head'\?"),
         (("--loss", "listmle(head=k"), r"^loss 'listmle\(head=k' is not of the form name@k"),
@@ -278,7 +281,7 @@ def test_model_that_is_never_scaled_has_no_use_for_no_scale(podium: Callable[...
     for model in ("rankboost", "lightgbm", "xgboost"):
         refused(
             podium("train", "rows.csv", "--model", model, "--no-scale", "-o", "model"),
-            rf"^--no-scale has no meaning for {model}, which is never scaled",
+            rf"^--no-scale has no effect with --model {model}, which never scales features",
         )
 
 

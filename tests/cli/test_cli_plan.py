@@ -98,18 +98,20 @@ def test_table_fits_and_says_what_is_enough(podium: Callable[..., Any], known: t
     table, conclusions = done.out.split("\n\n", 1)
     lines = table.splitlines()
     assert len(lines[1]) <= 80
-    assert lines[0].split()[:4] == ["sampled", "scored", "in", "all"]
+    assert lines[0].split()[:4] == ["sampled", "scored", "total", "share"]
     assert lines[0].endswith("ok")
     assert lines[-1].startswith("all items")
     assert lines[-1].endswith("yes")
     words = " ".join(conclusions.split())
-    assert words.startswith("For ndcg@10 within 0.01: fixed sample, ")
-    assert "of the cost of ranking all; sample that doubles while the target comes first" in words
+    assert words.startswith("For ndcg@10 within 0.01: fixed sample (")
+    assert (
+        "of the cost of ranking all); sample that doubles while the target ranks first (" in words
+    )
     assert ("without a pilot" in words) != bool(known)
     assert ("pilot of 200 users" in words) == bool(known)
-    assert ("as where recall@k is the square root of k / N, see --expect)" in words) != bool(known)
+    assert ("so that recall@k is the square root of k / N, see --expect)" in words) != bool(known)
     given = " ".join(podium("plan", *ASKED, *FAST, "--expect", "0.2").out.split())
-    assert "Expected, without a pilot: ndcg@10 of 0.2 (given), and ranks of one" in given
+    assert "flat), with ndcg@10 = 0.2 (given). The errors are those of the worst shape" in given
 
 
 @pytest.mark.long
@@ -118,8 +120,8 @@ def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
     words = " ".join(podium("plan", *asked).out.split())
     need = sampled.plan(2000, 30, "ndcg@10", 0.001).n_users_needed
     assert "30 users are too few for ndcg@10 within 0.001: ranking all items" in words
-    assert "and no sample of up to 1600 items is near enough." in words
-    assert f"Ranking all items takes {need} users." in words
+    assert "and no sample of up to 1600 items reaches the goal." in words
+    assert f"Ranking all items reaches the goal with {need} users." in words
 
 
 @pytest.mark.long
@@ -130,30 +132,30 @@ def test_sample_that_is_nearer_than_ranking_all_items_is_named(
     words = " ".join(podium("plan", *asked).out.split())
     found = sampled.plan(10000, 50, "recall@9", 0.02)
     assert found.fixed is not None
-    assert f"fixed sample, {found.fixed.text} items: " in words
-    assert "Ranking all items has an error of 0.0241, which comes from having no other" in words
-    assert f"takes {found.n_users_needed} users to reach it" in words
+    assert f"fixed sample ({found.fixed.text} items, " in words
+    assert "Ranking all items has an error of 0.0241, because the users are a sample. " in words
+    assert f"reaches the goal with {found.n_users_needed} users. " in words
     assert "too few" not in words
 
 
 def test_bias_that_decides_is_named(podium: Callable[..., Any]) -> None:
     asked = (*ASKED[:4], "--error", "0.02", "--method", "bv", "--sizes", "7")
-    said = "(7 has a standard error within it, but a bias that takes it beyond; --ignore-bias"
+    said = "(a sample of 7 has a small enough standard error, but too much bias; --ignore-bias"
     usual = " ".join(podium("plan", *asked).out.split())
     assert said in usual
-    assert "Held to the goal: the root mean square error, standard error and bias" in usual
+    assert "Compared with the goal: the root mean square error of standard error and bias" in usual
     lax = " ".join(podium("plan", *asked, "--ignore-bias").out.split())
-    assert "a bias that takes it beyond" not in lax
-    assert "Held to the goal: the standard error alone. Bias was left out." in lax
+    assert "too much bias" not in lax
+    assert "Compared with the goal: the standard error only, without the bias." in lax
 
 
 def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
     words = " ".join(podium("plan", *ASKED, "--method", "naive", "--sizes", "25").out.split())
-    assert "No sample of up to 25 items has ndcg@10 within 0.01: rank all items" in words
+    assert "No sample of up to 25 items gives ndcg@10 within 0.01. Rank all items" in words
     few = " ".join(podium("plan", "--items", "2", *ASKED[2:4], "--error", "0.1").out.split())
     assert "2 items are too few to sample from" in few
     fixed = " ".join(podium("plan", *ASKED, "--method", "cls", "--sizes", "900").out.split())
-    assert "no sample that doubles while the target comes first is enough." in fixed
+    assert "no sample that doubles while the target ranks first is enough." in fixed
 
 
 @pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
@@ -189,14 +191,17 @@ def test_other_forms_have_the_same_numbers(
         ((*ASKED, "--expect", "0.1", *PILOT), "--expect is what is assumed without a pilot"),
         ((*ASKED, "--sizes", "5;9"), "--sizes must be numbers with commas"),
         ((*ASKED, "--sizes", "2000"), "--sizes must be numbers of sampled items below --items"),
-        ((*ASKED, "--repeats", "9"), "--repeats is for draws from a pilot and for methods"),
-        ((*ASKED, "--repeats", "9", "--method", "cls"), "no pilot and cls's is computed. Leave"),
+        ((*ASKED, "--repeats", "9"), "--repeats is for plans with a pilot and for methods"),
+        (
+            (*ASKED, "--repeats", "9", "--method", "cls"),
+            "no pilot, and the error of cls is computed. Leave",
+        ),
         ((*ASKED, *PILOT, "--repeats", "1"), "--repeats must be >= 2, got 1."),
         ((*ASKED, "--seed", "-1"), "--seed must be an integer >= 0"),
         ((*ASKED, "--format", "tabel"), "Did you mean 'table'?"),
-        ((*ASKED, "--negatives", "9"), "--negatives tells how to read a pilot"),
-        ((*ASKED, "--rank-col", "r"), "--rank-col tells how to read a pilot"),
-        ((*ASKED, "--mixed"), "--mixed tells how to read a pilot"),
+        ((*ASKED, "--negatives", "9"), "--negatives is an option of the pilot"),
+        ((*ASKED, "--rank-col", "r"), "--rank-col is an option of the pilot"),
+        ((*ASKED, "--mixed"), "--mixed is an option of the pilot"),
         ((*ASKED, "--pilot", "ranks.csv"), "--negatives must be given once"),
         ((*ASKED, "--pilot", "ranks.csv", "--negatives", "4"), "1 to --negatives + 1 = 5"),
         ((*ASKED, "--pilot", "absent.csv"), "absent.csv does not exist"),

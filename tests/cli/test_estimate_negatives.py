@@ -94,7 +94,7 @@ def test_table_and_model_give_the_ranks_among_the_listed(
     assert estimated("scores.csv", *LISTED)[0] == expected
     found, said = estimated("model", *LISTED)
     assert found == expected
-    learned = [line for line in said if "has learned from" in line]
+    learned = [line for line in said if "was trained on" in line]
     assert len(said) == len(learned) == 1
 
 
@@ -116,7 +116,7 @@ def test_targets_that_were_learned_from_are_counted(
     first = [[seen[0][0], *rest[0]], *([other[u], *rest[u]] for u in sorted(seen)[1:])]
     write_listed(files / "test.negative", first)
     (said,) = estimated("model", *LISTED)[1]
-    assert said.startswith("podium: model has learned from 1 of the 30 targets")
+    assert said.startswith("podium: model was trained on 1 of the 30 targets. They")
 
 
 def test_models_are_compared_on_the_listed(estimated: Callable[..., Any]) -> None:
@@ -160,8 +160,10 @@ def test_strange_users_are_left_out_and_strange_items_come_last(
     assert found["conventions"]["n_users"] == 2
     assert found["measures"]["rr"]["mean"] == (1 / 1 + 1 / 3) / 2
     assert len(said) == 2
-    assert said[0] == "podium: test.negative: 1 of 3 users left out, whom model does not know."
-    assert "model does not know 2 of 4 items; they rank below those it knows" in said[1]
+    assert said[0] == (
+        "podium: test.negative: 1 of 3 users left out, because model does not contain them."
+    )
+    assert "model does not contain 2 of 4 items. They rank below the others" in said[1]
 
 
 def test_model_of_another_catalogue_is_pointed_out(
@@ -181,7 +183,7 @@ def test_model_of_another_catalogue_is_pointed_out(
     ]
     write_listed(files / "test.negative", [[u, u + 1] for u in range(9)])
     (last,) = estimated("other", *LISTED, *RR)[1][-1:]
-    assert last.startswith("podium: warning: other knows 60 items, and --items says that candid")
+    assert last.startswith("podium: warning: other has 60 items, but candidates were drawn from 40")
     write_listed(files / "test.negative", [[100 + u, u + 1] for u in range(9)])
     done = podium("estimate", "other", *LISTED)
     assert done.status == 2
@@ -371,7 +373,10 @@ def test_draws_that_never_repeat_are_pointed_out(
 ) -> None:
     argv = ("scores.csv", "--negatives-file", "test.negative", "--items", "40", *RR)
     assert estimated(*argv)[1] == [
-        "podium: test.negative: no line has an item twice; pass --no-replacement if none could."
+        (
+            "podium: test.negative: no line has an item twice. Pass --no-replacement if items "
+            "were drawn without replacement."
+        )
     ]
     drawn = [[u % 5, *range(10, 18), 10] for u in range(N_USERS)]
     write_listed(files / "test.negative", drawn)

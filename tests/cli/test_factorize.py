@@ -28,7 +28,7 @@ N_USERS, N_ITEMS = 60, 40
 SMALL = ("--factors", "4", "--epochs", "6", "--threads", "1")
 FIT = ("factorize", "pairs.csv", *SMALL, "--out", "model")
 SUMMARY = re.compile(
-    r"(?:podium: a pair weighs its value, with value from 1 to 3 [^\n]+\n)?"
+    r"(?:podium: the weight of a pair is its value, with value from 1 to 3; [^\n]+\n)?"
     r"podium: 60 users, 40 items, (\d+) pairs in \d blocks?; "
     r"6 passes in \d+\.\d s \(\S+ million updates/s\)\n"
     r"podium: cost (0\.\d{4}); wrote model\n"
@@ -141,7 +141,7 @@ def test_best_pass_on_held_out_pairs_is_kept(podium: Run) -> None:
     assert f"recall@5 on valid.csv {values[best]:.4f}; wrote model\n" in done.err
     assert f"cost {model.history_['cost'][best]:.4f}, recall@5" in done.err
     assert "validation included)" in done.err
-    assert (f", kept {best + 1}\n" in done.err) == (best + 1 < 12)
+    assert (f", kept pass {best + 1}\n" in done.err) == (best + 1 < 12)
 
 
 def test_patience_stops(podium: Run) -> None:
@@ -150,7 +150,7 @@ def test_patience_stops(podium: Run) -> None:
     n_made = len(Factorization.load("model").history_["cost"])
     assert n_made < 200
     assert f"; {n_made} passes in " in done.err
-    assert f", stopped by --patience, kept {n_made - 2}\n" in done.err
+    assert f", stopped by --patience, kept pass {n_made - 2}\n" in done.err
 
 
 @pytest.mark.parametrize("text", [False, True])
@@ -165,8 +165,8 @@ def test_held_out_pairs_of_strangers_are_left_out_and_told(podium: Run, text: bo
     mixed.write_parquet("mixed.parquet")
     done = podium(*argv, "mixed.parquet")
     assert done.err.startswith(
-        f"podium: mixed.parquet: 2 of {mixed.height} rows left out, of users or items that "
-        "INTERACTIONS lacks.\n"
+        f"podium: mixed.parquet: 2 of {mixed.height} rows left out, because INTERACTIONS "
+        "lacks their user or item.\n"
     )
     model = Factorization.load("model")
     assert np.array_equal(alone.history_["validation"], model.history_["validation"])
@@ -200,7 +200,7 @@ def stopped(podium: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_interrupt_keeps_the_last_pass(stopped: Any) -> None:
     assert stopped.status == 130
     assert stopped.err == (
-        "podium: interrupted after pass 2 of 6; wrote model; --resume goes on from "
+        "podium: interrupted after pass 2 of 6; wrote model; --resume continues from "
         "model.checkpoint.\npodium: interrupted.\n"
     )
     model = Factorization.load("model")
@@ -220,7 +220,9 @@ def test_resumed_fit_ends_with_the_same_bits(podium: Run) -> None:
 def test_checkpoint_that_is_not_gone_on_from_is_told(podium: Run) -> None:
     done = podium(*FIT)
     first, rest = done.err.split("\n", 1)
-    assert first == "podium: beginning anew; --resume would have gone on from model.checkpoint."
+    assert first == (
+        "podium: starting a new fit; --resume would have continued from model.checkpoint."
+    )
     assert SUMMARY.fullmatch(rest)
 
 
@@ -312,7 +314,7 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: st
         _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     found = re.fullmatch(
-        r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume goes on from "
+        r"podium: interrupted after pass (\d+) of 1000000; wrote model; --resume continues from "
         r"model\.checkpoint\.\npodium: interrupted\.\n",
         said,
     )
@@ -379,10 +381,10 @@ BAD_OPTIONS = {
     "seen": (("--valid", "pairs.csv"), r"^--valid has no user on whom .* that INTERACTIONS does"),
     "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no pair whose"),
     "one column": (("--user-col", "item"), r"column 'item' can't be both the user and the item"),
-    "memory": (("--factors", f"{10**12}"), r"^--factors 10{12} take 4e\+05 GB for .* of 60 users"),
+    "memory": (("--factors", f"{10**12}"), r"^--factors 10{12} needs 4e\+05 GB for .* of 60 users"),
     "no valid": (("--valid", "none.csv"), r"^none\.csv does not exist"),
     "workers": (("--workers", "2"), r"^--workers needs --ray"),
-    "both": (("--ray", "local"), r"^--threads is for work in this process, and --ray"),
+    "both": (("--ray", "local"), r"^--threads and --ray exclude each other, "),
     "diverges": (("--learning-rate", "1e6"), r"^--learning-rate 1e\+06 diverges in the first pass"),
     "folder": (("--out", "none/model"), r"there is no folder none\."),
     "is one": (("--out", "."), r"^--out must be a file, but \. is a folder"),
@@ -408,7 +410,9 @@ def test_memory_that_runs_out_is_told(podium: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys.modules["podium.cli.factorize"], "_memory", lambda: 2**62)
     done = podium(*FIT, "--factors", f"{10**12}")
     assert (done.status, done.out) == (2, "")
-    assert re.match(r"memory does not hold the fit \(.*\)\. Lower --factors\.$", done.message)
+    assert re.match(
+        r"there is not enough memory for the fit \(.*\)\. Lower --factors\.$", done.message
+    )
 
 
 def test_folder_that_takes_no_file_is_told_before_the_fit(
@@ -434,8 +438,8 @@ def test_model_that_finds_no_room_is_in_the_checkpoint(
         done = podium(*FIT)
     assert done.status == 2
     assert done.message == (
-        "model can't be written: No space left on device. What was learned is in "
-        "model.checkpoint: pass --resume once there is room."
+        "model can't be written: No space left on device. The fit is in "
+        "model.checkpoint. Free some space, and pass --resume."
     )
     assert "; 0 passes in " in podium(*FIT, "--resume").err
     fitted(podium, *FIT, out="whole")
@@ -502,14 +506,20 @@ def rated() -> None:
 @pytest.mark.usefixtures("rated")
 def test_weight_of_a_rating_is_told(podium: Run) -> None:
     for options, told in (
-        ((), "a pair weighs its rating, with rating from 1 to 5 ("),
-        (("--gain", "exp2"), "a pair weighs 2^rating - 1, with rating from 1 to 5 ("),
-        (("--min-relevance", "4"), "rows have rating >= 4 and are positive; a pair weighs 1\n"),
-        (("--min-relevance", "4", "--gain", "value"), "are positive; a pair weighs its rating\n"),
+        ((), "the weight of a pair is its rating, with rating from 1 to 5; "),
+        (("--gain", "exp2"), "the weight of a pair is 2^rating - 1, with rating from 1 to 5; "),
+        (
+            ("--min-relevance", "4"),
+            "rows have rating >= 4 and are positive; the weight of a pair is 1\n",
+        ),
+        (
+            ("--min-relevance", "4", "--gain", "value"),
+            "are positive; the weight of a pair is its rating\n",
+        ),
     ):
         assert told in podium("factorize", "ratings.csv", *SMALL, "-o", "m", *options).err
     pl.read_csv("ratings.csv").select("user", "item").write_csv("pairs.csv")
-    assert "weighs" not in podium("factorize", "pairs.csv", *SMALL, "-o", "m").err
+    assert "weight" not in podium("factorize", "pairs.csv", *SMALL, "-o", "m").err
 
 
 @pytest.mark.usefixtures("rated")
@@ -548,4 +558,4 @@ def test_threshold_needs_values_that_reach_it(podium: Run) -> None:
 @pytest.mark.usefixtures("rated")
 def test_held_out_ratings_that_all_count_are_told(podium: Run) -> None:
     done = podium("factorize", "ratings.csv", *SMALL, "-o", "m", "--valid", "later.csv")
-    assert "podium: later.csv: each rating is a positive; --min-relevance X takes" in done.err
+    assert "podium: later.csv: every rating is a positive. Pass --min-relevance X to" in done.err

@@ -93,16 +93,16 @@ def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
     argv = ("train", "two.csv", "--loss", "logistic", "-o", "m")
     done = podium(*argv)
     assert done.err.splitlines()[0] == (
-        "podium: no features: timestamp, session_id, hotelId. Times and ids are none unless "
-        "--features names them."
+        "podium: not used as features: timestamp, session_id, hotelId. Columns of times and ids "
+        "are features only if --features names them."
     )
     assert list(load("m").feature_names_in_) == ["watch_time", "price"]
     done = podium(*argv, "--features", "price,timestamp,hotelId")
-    assert "no features" not in done.err
+    assert "not used as features" not in done.err
     assert list(load("m").feature_names_in_) == ["price", "timestamp", "hotelId"]
     assert podium("rank", "m", "two.csv", "-o", "run.csv").status == 0
     done = podium(*argv, "--ignore", "timestamp,session_id,hotelId")
-    assert "no features" not in done.err
+    assert "not used as features" not in done.err
 
 
 def test_table_of_times_and_ids_alone_has_no_feature(podium: Run) -> None:

@@ -159,4 +159,6 @@ def test_model_may_go_to_a_pipe(podium: Run) -> None:
     assert Path("pipe").is_fifo()
     assert _bytes() == before
     done = podium(*argv, "pipe", "--resume")
-    assert done.message.startswith("--resume needs a checkpoint, which lies beside --out")
+    assert done.message.startswith(
+        "--resume needs a checkpoint beside --out, but pipe is not a file"
+    )

@@ -67,7 +67,7 @@ def test_all_users_get_the_lists_of_the_library(podium: Run, model: Factorizatio
 
 def test_user_with_nothing_left_is_told(podium: Run) -> None:
     done = podium("recommend", "model", "-o", "run.csv")
-    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to show.\n")
+    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to recommend.\n")
 
 
 def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: Factorization) -> None:
@@ -133,7 +133,10 @@ def test_unknown_users_are_left_out_and_told(podium: Run) -> None:
     Path("strangers.txt").write_text("u1\nu99\nu98\n")
     done = podium("recommend", "model", "--users", "strangers.txt", "-o", "run.parquet")
     assert done.status == 0
-    assert done.err == "podium: strangers.txt: 2 of 3 users left out, whom model does not know.\n"
+    assert (
+        done.err
+        == "podium: strangers.txt: 2 of 3 users left out, because model does not contain them.\n"
+    )
     assert set(pl.read_parquet("run.parquet")["user"]) == {"u1"}
 
 
@@ -142,8 +145,8 @@ def test_unknown_items_are_left_aside_and_told(podium: Run) -> None:
     done = podium("recommend", "model", "--deny", "deny.txt", "-o", "run.parquet")
     assert done.status == 0
     assert done.err.startswith(
-        "podium: --deny deny.txt: 2 of 3 items are unknown to the model and left aside, first "
-        "'999'.\n"
+        "podium: --deny deny.txt: 2 of 3 items left out, because the model does not contain "
+        "them, first '999'.\n"
     )
     assert 100 not in pl.read_parquet("run.parquet")["item"].to_list()
 
@@ -226,7 +229,7 @@ def test_pieces_of_a_trec_run_count_ranks_anew_for_each_user(tmp_path: Path) -> 
 BAD = {
     "numbers": (
         ("--users", "numbers.csv"),
-        r"^numbers\.csv: model knows none of its users, such as 3; it knows such as 'u0'\.$",
+        r"^numbers\.csv: model contains none of its users, such as 3\. The model .* as 'u0'\.$",
     ),
     "no user column": (("--users", "items.csv"), r"^items\.csv has no user column"),
     "unnamed column": (("--users", "items.csv", "--user-col", "u"), r"has no column 'u'"),
@@ -236,7 +239,7 @@ BAD = {
     "no list": (("--users", "none.txt"), r"^none\.txt does not exist\."),
     "no allowed item": (
         ("--allow", "strangers.txt"),
-        r"^--allow strangers\.txt: none of its items is known .* such as 100: first 'u1'\.",
+        r"^--allow strangers\.txt: the model contains none .* 'u1'\. .* such as 100\.",
     ),
     "nothing left": (
         ("--allow", "items.csv", "--deny", "items.csv"),

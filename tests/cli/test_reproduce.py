@@ -37,7 +37,7 @@ def test_second_run_says_what_was_there(podium: Callable[..., Any]) -> None:
     first = podium("reproduce", "pap-table1")
     again = podium("reproduce", "pap-table1")
     assert again.out == first.out
-    assert again.err.startswith("podium: 5 of 5 cells were there already.\n")
+    assert again.err.startswith("podium: 5 of 5 cells were already done.\n")
     assert "already" not in podium("reproduce", "pap-table1", "--fresh").err
 
 
@@ -56,11 +56,11 @@ def test_interrupted_run_keeps_cells_and_says_how_to_go_on(
     kept, interrupted = done.err.splitlines()
     assert kept == (
         f"podium: 2 of 5 cells are kept in {Path('reproduce/pap-table1/cells.jsonl')}: "
-        "the same command goes on from there."
+        "the same command continues from there."
     )
     assert interrupted == "podium: interrupted."
     assert "2 of 5 cells" in podium("reproduce", "list").out
-    assert "2 of 5 cells were there already." in podium("reproduce", "pap-table1").err
+    assert "2 of 5 cells were already done." in podium("reproduce", "pap-table1").err
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_defaults_in_the_help_are_those_of_the_library() -> None:
     for group in (Model, Solver):
         for field in dataclasses.fields(group):
             (option,) = get_type_hints(group, include_extras=True)[field.name].__metadata__
-            number = re.search(r"; ([\d.]+) without it", option.help)
+            number = re.search(r"[Dd]efault: ([\d.]*\d)", option.help)
             if number and field.name in library:
                 found += 1
                 assert float(number[1]) == library[field.name], field.name

@@ -57,7 +57,7 @@ def test_tuned_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     assert "podium: wrote trials.parquet, 4 trials\n" in done.err
     assert f"tried 4 candidates; best l2={best.params['l2']:.4g}, k=" in done.err
     assert f"pap@2 {best.mean:.4f} (standard error {best.std_error:.4f}, 12 users)" in done.err
-    assert "iterations, as validation chose" in done.err
+    assert "iterations, as chosen by validation" in done.err
 
 
 @pytest.mark.long
@@ -144,7 +144,7 @@ def test_times_that_are_numbers_are_no_feature(podium: Callable[..., Any]) -> No
 def test_share_without_tuning_only_says_when_to_stop(podium: Callable[..., Any]) -> None:
     done = podium(*TRAIN, "--valid-share", "0.4", "--patience", "5", "--tol", "0")
     assert done.status == 0
-    assert "tried 1 candidate; best as given: pap@2 " in done.err
+    assert "tried 1 candidate; best with the given options: pap@2 " in done.err
     assert load("model").keep == "last"
 
 
@@ -173,8 +173,8 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--tune", "--jobs", "0"), "--jobs must be an integer >= 1, got 0."),
         (("--seed", "-1"), "--seed must be an integer >= 0"),
         (("--folds", "1"), "--folds must be an integer >= 2, got 1."),
-        (("--valid", "v.csv", "--folds", "3"), "--valid and --folds were given. Keep one"),
-        (("--folds", "3", "--split", "rows"), "--folds and --split were given. Keep one"),
+        (("--valid", "v.csv", "--folds", "3"), "--valid and --folds were given, and each"),
+        (("--folds", "3", "--split", "rows"), "--folds and --split were given, and each"),
         (("--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
         (("--split", "user"), "--split must be one of "),
         (("--split", "time"), "--split time needs --time-col, the column of times."),
@@ -187,17 +187,20 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--start", "warm"), "--start must be "),
         (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
         (("--set", "l2=1,2"), "--l2 must be a number >= 0, got (1, 2)."),
-        (("--set", "l2=log(1,2)"), "--set must be NAME=VALUE, no distribution, got 'l2=log(1,2)'."),
+        (
+            ("--set", "l2=log(1,2)"),
+            "--set must be NAME=VALUE without a distribution, got 'l2=log(1,2)'.",
+        ),
         (
             ("--solver", "lbfgs", "--loss", "logistic", "--learning-rate", "1"),
-            "--learning-rate has no meaning for solver lbfgs.",
+            "--learning-rate has no effect with the solver lbfgs.",
         ),
-        (("--set", "trees=3"), "--model linear has no use for --set trees."),
-        (("--set", "batch_size=0"), "--set batch_size has no meaning for solver subgradient."),
+        (("--set", "trees=3"), "--model linear does not accept --set trees."),
+        (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
         (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
-        (("--model", "svm-pauc"), "--model svm-pauc has no use for --loss."),
+        (("--model", "svm-pauc"), "--model svm-pauc does not accept --loss."),
     ],
 )
 def test_bad_option_is_refused_before_the_file_is_read(
@@ -332,8 +335,8 @@ def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..
 
 def test_names_that_a_model_takes_are_listed_as_they_are_typed(podium: Callable[..., Any]) -> None:
     message = podium(*TRAIN, "--set", "trees=3").message
-    assert "It takes --loss, --l2, " in message
-    assert "; by --set radius, keep, batch_size." in message
+    assert "It accepts --loss, --l2, " in message
+    assert "; with --set radius, keep, batch_size." in message
 
 
 def test_bundle_says_how_far_from_the_minimum_it_is_at_most(podium: Callable[..., Any]) -> None:

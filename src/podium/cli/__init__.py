@@ -90,7 +90,7 @@ def podium(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Measure the top of a ranked list, and train for it."""
+    """Measure the top of ranked lists, and train models for it."""
     del debug  # main reads it, before the arguments are parsed
     if version:
         typer.echo(f"podium {__version__}")

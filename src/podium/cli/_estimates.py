@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _PRIOR = (
-    "The ranks say next to nothing of {}: what {} assumes decides the mean, and the interval is "
-    "all that the ranks allow."
+    "The ranks contain almost no information on {}. The mean follows from the assumptions of {}, "
+    "and the interval covers all values that the ranks allow."
 )
 _ORDER = (
-    "Samples hardly tell the first ranks apart, N / negatives of them: their order, on which {} "
-    "depends, is assumed."
+    "The order of the first N / negatives ranks is assumed, because samples hardly distinguish "
+    "them. It affects {}."
 )
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
@@ -45,13 +45,13 @@ def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None
 
     if all(error_from(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
         raise ArgumentError(
-            "--resamples is for methods that need users drawn again to know their error, and "
-            f"{method.name} knows it here without. Leave it out."
+            "--resamples is for methods whose standard error needs resampled users, and "
+            f"{method.name} does not need them here. Leave it out."
         )
 
 
 @dataclass(frozen=True)
-class Given:
+class EstimateOptions:
     """The given options; the conventions in a result do not hold all of them.
 
     Attributes
@@ -68,7 +68,7 @@ class Given:
     ties: str | None
     level: float | None
 
-    def again(self, conventions: Mapping[str, Any]) -> Iterator[str]:
+    def reproducing(self, conventions: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that reproduce the result."""
         method, resamples = conventions["method"], conventions["n_bootstrap"]
         yield f"--method {method!r}" if "(" in method else f"--method {method}"
@@ -76,7 +76,7 @@ class Given:
         if conventions["stages"]:
             yield f"--stages {','.join(map(str, conventions['stages']))}"
         else:
-            yield f"--negatives {_extent(conventions['n_negatives'])}"
+            yield f"--negatives {_size_text(conventions['n_negatives'])}"
         flags = {
             "--no-replacement": not conventions["replacement"],
             "--mixed": self.samples.mixed,
@@ -98,37 +98,39 @@ class Given:
                 yield f"{name} {shlex.quote(str(value))}"
 
 
-def show(result: Mapping[str, Any], format: str, given: Given) -> None:
+def show(result: Mapping[str, Any], format: str, options: EstimateOptions) -> None:
     """Print the JSON form of a SampledEvaluation."""
-    note = _note(result, given)
-    _render.either(result, format, shown=[_shown(result)], flat=_flat(result), note=note)
+    note = _note(result, options)
+    _render.print_result(
+        result, format, tables=[_estimate_table(result)], flat=_flat_table(result), note=note
+    )
 
 
-def _shown(result: Mapping[str, Any]) -> Table:
+def _estimate_table(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))
     rows = [[name, *_cells(estimate)] for name, estimate in result["measures"].items()]
     return {"columns": ["measure", *_columns(first)], "rows": rows}
 
 
-def _columns(found: Mapping[str, Any]) -> list[str]:
+def _columns(estimate: Mapping[str, Any]) -> list[str]:
     """Return the names of the columns of an estimate."""
-    possible = ["possible"] if found["bounds"] is not None else []
-    return ["mean", f"{found['level']:.4g} interval", "std error", *possible, "users"]
+    possible = ["possible"] if estimate["bounds"] is not None else []
+    return ["mean", f"{estimate['level']:.4g} interval", "std error", *possible, "users"]
 
 
-def _cells(found: Mapping[str, Any]) -> list[str]:
+def _cells(estimate: Mapping[str, Any]) -> list[str]:
     """Return the JSON form of an Estimate as a row of a table."""
-    possible = [span(found["bounds"])] if found["bounds"] is not None else []
+    possible = [span(estimate["bounds"])] if estimate["bounds"] is not None else []
     return [
-        number(found["mean"]),
-        span(found["interval"]),
-        number(found["std_error"]),
+        number(estimate["mean"]),
+        span(estimate["interval"]),
+        number(estimate["std_error"]),
         *possible,
-        str(found["n_groups"]),
+        str(estimate["n_groups"]),
     ]
 
 
-def _flat(result: Mapping[str, Any]) -> Table:
+def _flat_table(result: Mapping[str, Any]) -> Table:
     rows: list[list[Any]] = []
     for name, estimate in result["measures"].items():
         low, high = estimate["interval"]
@@ -138,7 +140,7 @@ def _flat(result: Mapping[str, Any]) -> Table:
     return {"columns": ["measure", *_FLAT], "rows": rows}
 
 
-def _note(result: Mapping[str, Any], given: Given) -> str:
+def _note(result: Mapping[str, Any], options: EstimateOptions) -> str:
     """Return the meaning of intervals and bounds, and the options that reproduce the result."""
     first = next(iter(result["measures"].values()))
     sentences = [_meaning(first), *_about_history(result["conventions"])]
@@ -147,16 +149,16 @@ def _note(result: Mapping[str, Any], given: Given) -> str:
         *_about_prior(result["measures"]),
         *_about_order(result["measures"]),
     ]
-    return f"{' '.join(sentences)}\n{' '.join(given.again(result['conventions']))}"
+    return f"{' '.join(sentences)}\n{' '.join(options.reproducing(result['conventions']))}"
 
 
-def _meaning(found: Mapping[str, Any]) -> str:
+def _meaning(estimate: Mapping[str, Any]) -> str:
     """Return a sentence on the meaning of an estimate's interval."""
-    if found["interval_of"] == "exact":
-        return "Means over users, as ranking all items would give them."
+    if estimate["interval_of"] == "exact":
+        return "Means over users, estimated for a ranking of all items."
     return (
-        f"{found['method']} is biased: its intervals are of what it gives on average over users "
-        "and samples, not of the measure of the whole ranking."
+        f"{estimate['method']} is biased: its intervals are for its expectation over users and "
+        "samples, not for the measure of a ranking of all items."
     )
 
 
@@ -167,51 +169,54 @@ def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
         yield f"The column of users' history was {used} by {method}."
 
 
-def _about_prior(found: Mapping[str, Any]) -> Iterator[str]:
+def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on estimates that depend more on the method's prior than on ranks."""
-    names = [name for name, estimate in found.items() if estimate["prior_decides"]]
+    names = [name for name, estimate in estimates.items() if estimate["prior_decides"]]
     if names:
-        yield _PRIOR.format(", ".join(names), found[names[0]]["method"])
+        yield _PRIOR.format(", ".join(names), estimates[names[0]]["method"])
 
 
-def _about_order(found: Mapping[str, Any]) -> Iterator[str]:
+def _about_order(estimates: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the exact estimates that depend on an order that no sample shows."""
-    names = [name for name, estimate in found.items() if estimate["order_assumed"]]
-    if names and found[names[0]]["interval_of"] == "exact":
+    names = [name for name, estimate in estimates.items() if estimate["order_assumed"]]
+    if names and estimates[names[0]]["interval_of"] == "exact":
         yield _ORDER.format(", ".join(names))
 
 
-def _about_bounds(found: Mapping[str, Any]) -> Iterator[str]:
+def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
     """Yield the meaning of the bounds, and the estimates outside their bounds."""
-    first = next(iter(found.values()))
+    first = next(iter(estimates.values()))
     if first["bounds"] is not None:
         yield _POSSIBLE
-        outside = [name for name, estimate in found.items() if is_impossible(estimate)]
+        outside = [name for name, estimate in estimates.items() if is_impossible(estimate)]
         if outside:
             yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
 
 
-def is_impossible(found: Mapping[str, Any]) -> bool:
+def is_impossible(estimate: Mapping[str, Any]) -> bool:
     """Return whether the observed ranks exclude an estimate; False if either is unknown."""
-    low, high = found["bounds"] or (None, None)
-    mean = found["mean"]
+    low, high = estimate["bounds"] or (None, None)
+    mean = estimate["mean"]
     return None not in (low, mean, high) and not low <= mean <= high
 
 
-def _extent(size: Any) -> str:
+def _size_text(size: Any) -> str:
     return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
 
 
-def show_several(result: Mapping[str, Any], format: str, given: Given, *, by_row: bool) -> None:
+def show_several(
+    result: Mapping[str, Any], format: str, options: EstimateOptions, *, by_row: bool
+) -> None:
     """Print the JSON form of SampledComparisons.
 
     `by_row` is true if the files have no users.
     """
-    tables, note = [_means(result), _differences(result)], _several_note(result, given, by_row)
-    _render.either(result, format, shown=tables, flat=_several_flat(result), note=note)
+    tables = [_means_table(result), _differences_table(result)]
+    note = _several_note(result, options, by_row)
+    _render.print_result(result, format, tables=tables, flat=_several_flat_table(result), note=note)
 
 
-def _means(result: Mapping[str, Any]) -> Table:
+def _means_table(result: Mapping[str, Any]) -> Table:
     rows: list[list[str]] = []
     for measure, results in result["measures"].items():
         for i, (run, mean) in enumerate(results["means"].items()):
@@ -219,7 +224,7 @@ def _means(result: Mapping[str, Any]) -> Table:
     return {"columns": ["measure", "run", *_columns(_first(result))], "rows": rows}
 
 
-def _differences(result: Mapping[str, Any]) -> Table:
+def _differences_table(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))["differences"][0]
     has_bounds = first["bounds"] is not None
     rows = [
@@ -235,7 +240,7 @@ def _differences(result: Mapping[str, Any]) -> Table:
     return {"columns": [*columns, *(["possible"] if has_bounds else [])], "rows": rows}
 
 
-def _several_flat(result: Mapping[str, Any]) -> Table:
+def _several_flat_table(result: Mapping[str, Any]) -> Table:
     """Return a row per measure and model: its mean, then its difference from the first."""
     ends = ("low", "high", "lowest", "highest")
     rows: list[list[Any]] = []
@@ -251,16 +256,17 @@ def _several_flat(result: Mapping[str, Any]) -> Table:
     return {"columns": [*columns, *(f"difference_{end}" for end in ends)], "rows": rows}
 
 
-def _ends(found: Mapping[str, Any]) -> list[Any]:
-    return [*found["interval"], *(found["bounds"] or (None, None))]
+def _ends(interval_result: Mapping[str, Any]) -> list[Any]:
+    return [*interval_result["interval"], *(interval_result["bounds"] or (None, None))]
 
 
-def _several_note(result: Mapping[str, Any], given: Given, by_row: bool) -> str:
-    conventions = _together(list(result["conventions"].values()))
-    return f"{' '.join(_said(result, by_row))}\n{' '.join(given.again(conventions))}"
+def _several_note(result: Mapping[str, Any], options: EstimateOptions, by_row: bool) -> str:
+    conventions = _merged_conventions(list(result["conventions"].values()))
+    sentences = _several_sentences(result, by_row)
+    return f"{' '.join(sentences)}\n{' '.join(options.reproducing(conventions))}"
 
 
-def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
+def _several_sentences(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     """Yield sentences on the meaning of the numbers."""
     first = _first(result)
     yield _meaning(first)
@@ -268,7 +274,9 @@ def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     is_exact = first["interval_of"] == "exact"
-    true_difference = "exact one" if is_exact else f"one that {first['method']} gives on average"
+    true_difference = (
+        "exact difference" if is_exact else f"expected difference of {first['method']}"
+    )
     yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
     results_by_measure = result["measures"].items()
     estimates = {
@@ -283,7 +291,7 @@ def _said(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     yield from _about_bounds(estimates)
     tests = [test for _, results in results_by_measure for test in results["differences"]]
     if first["bounds"] is not None and any(test["either_sign"] for test in tests):
-        yield "Where either sign is possible, the ranks alone do not tell which model is better."
+        yield "Where either sign is possible, the ranks alone do not show which model is better."
 
 
 def _history(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,10 +300,10 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
     return next((design for design in designs if design["history"] is not None), designs[0])
 
 
-def _together(conventions: list[dict[str, Any]]) -> dict[str, Any]:
+def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the options of all files; sizes that differ become [minimum, maximum]."""
     sizes = {
-        name: sorted({n for design in conventions for n in _listed(design[name])})
+        name: sorted({n for design in conventions for n in _as_list(design[name])})
         for name in ("n_items", "n_negatives")
     }
     size_ranges = {name: values[:: len(values) - 1 or 1] for name, values in sizes.items()}
@@ -305,7 +313,7 @@ def _together(conventions: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _listed(size: Any) -> list[int]:
+def _as_list(size: Any) -> list[int]:
     return cast("list[int]", size) if isinstance(size, list) else [size]
 
 

@@ -27,14 +27,15 @@ class Objective:
 
     n_factors: Annotated[
         int,
-        typer.Option("--factors", metavar="N", help="Length of a user's and of an item's vector."),
+        typer.Option("--factors", metavar="N", help="Length of the vectors of users and items."),
     ] = 64
     loss: Annotated[
         str,
         typer.Option(
             metavar="LOSS",
-            help="robirank, type2, identity or bpr. The latter two want a --learning-rate about 3 "
-            "times as large, type2 one of 3 with --l2 0.0001 --set xi_rate=0.2.",
+            help="Loss: robirank, type2, identity or bpr. For identity and bpr, use a "
+            "--learning-rate about 3 times as large. For type2, use --learning-rate 3 --l2 0.0001 "
+            "--set xi_rate=0.2.",
         ),
     ] = "robirank"
     n_negatives: Annotated[
@@ -42,15 +43,15 @@ class Objective:
         typer.Option(
             "--negatives-per-pair",
             metavar="N",
-            help="Items that a pair is compared with in a pass.",
+            help="Number of items that each pair is compared with in a pass.",
         ),
     ] = 8
     min_relevance: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            help="Value, or rating, from which a row is positive. The others are not learned "
-            "from, and not recommended either.",
+            help="Lowest value or rating of a positive row. The other rows are not used for "
+            "training, and their items are not recommended to the user.",
         ),
     ] = None
     how: Annotated[
@@ -58,23 +59,23 @@ class Objective:
         typer.Option(
             "--gain",
             metavar="HOW",
-            help="What a pair of value v weighs: v (value), 2^v - 1 (exp2) or 1 (one). Without it "
-            "v, and with --min-relevance 1.",
+            help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). "
+            "Default: value, or one with --min-relevance.",
         ),
     ] = None
     l2: Annotated[
         float,
         typer.Option(
             metavar="X",
-            help="Each step shrinks the vectors that it touches by the step times this.",
+            help="Penalty: a step of length s shrinks the vectors that it updates by s * X.",
         ),
     ] = 0.025
     set: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Any other parameter of podium.recommenders.Factorization, as decay=none or "
-            "xi=exact; may be repeated.",
+            help="Another parameter of podium.recommenders.Factorization, such as decay=none or "
+            "xi=exact. May be repeated.",
         ),
     ] = None
 
@@ -88,24 +89,27 @@ class Objective:
 class Passes:
     """Options of the passes that minimise the loss."""
 
-    panel: ClassVar[str] = "Descent"
+    panel: ClassVar[str] = "Optimisation"
 
     n_epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Passes over all pairs.")
+        int, typer.Option("--epochs", metavar="N", help="Number of passes over all pairs.")
     ] = 30
     learning_rate: Annotated[
-        float, typer.Option(metavar="X", help="First step; it falls to zero.")
+        float,
+        typer.Option(metavar="X", help="Length of the first step. The steps decrease to zero."),
     ] = 0.1
     n_blocks: Annotated[
         int | None,
         typer.Option(
             "--blocks",
             metavar="N",
-            help="Parts of users and blocks of items; without it, what suits the data's shape. "
-            "It changes the model; the number of threads or workers does not.",
+            help="Number of parts of users and of blocks of items. It changes the model, unlike "
+            "the number of threads or workers. Default: chosen from the shape of the data.",
         ),
     ] = None
-    random_state: Annotated[int, typer.Option("--seed", metavar="N", help="Of all draws.")] = 0
+    random_state: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of all random draws.")
+    ] = 0
 
 
 @dataclass(frozen=True)
@@ -118,17 +122,21 @@ class HeldOut:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Pairs that are never learned from. The model is measured on them after each "
-            "pass, pairs of INTERACTIONS left out, and the best pass is kept.",
+            help="Table of validation pairs, which are not used for training. The model is "
+            "measured on them after each pass, without the pairs that are in INTERACTIONS. The "
+            "best pass is kept.",
         ),
     ] = None
     eval_metric: Annotated[
-        str | None, typer.Option(metavar="MEASURE", help="By what; ndcg@10 without it.")
+        str | None,
+        typer.Option(metavar="MEASURE", help="Measure on the validation pairs. Default: ndcg@10."),
     ] = None
     patience: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Stop after N passes without a better value; never without it."
+            metavar="N",
+            help="Stop after N passes without an improvement on the validation pairs. Default: "
+            "make all passes.",
         ),
     ] = None
 
@@ -137,26 +145,32 @@ class HeldOut:
 class Work:
     """Options of the executor, threads or a cluster, and of resuming an interrupted fit."""
 
-    panel: ClassVar[str] = "Who does the work"
+    panel: ClassVar[str] = "Execution"
 
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="As many as processors without it.")
+        int | None,
+        typer.Option(metavar="N", help="Number of threads. Default: the number of processors."),
     ] = None
     ray: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS|local", help="Do the work on a Ray cluster, or on Ray started here."
+            metavar="ADDRESS|local",
+            help="Address of the Ray cluster to fit on, or local to start Ray on this machine.",
         ),
     ] = None
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Of Ray; as many as it has without it.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of workers with --ray. Default: the number of processors of the cluster.",
+        ),
     ] = None
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="Go on from MODEL.checkpoint, which a fit that was cut short leaves; to the same "
-            "model.",
+            help="Continue an interrupted fit from MODEL.checkpoint. The model is the same as "
+            "without the interrupt.",
         ),
     ] = False
 
@@ -167,11 +181,11 @@ class Work:
 
         if self.ray is not None and self.threads is not None:
             raise ArgumentError(
-                "--threads is for work in this process, and --ray does it elsewhere. Pass one of "
-                "them; --workers says how many Ray has."
+                "--threads and --ray exclude each other, because --threads is for a fit in this "
+                "process. Pass one of them; --workers sets the number of workers of Ray."
             )
         if self.ray is None and self.workers is not None:
-            raise ArgumentError("--workers needs --ray. Without it, pass --threads.")
+            raise ArgumentError("--workers needs --ray. For a fit without Ray, pass --threads.")
         _check.cutoff(self.threads, name="--threads", required=False)
         _check.cutoff(self.workers, name="--workers", required=False)
 
@@ -185,7 +199,8 @@ class PairColumns(ColumnNames):
     value_col: Annotated[
         str | None,
         typer.Option(
-            help="Else value, rating, relevance or label; without any, a pair counts 1.",
+            help="Column of values, the weights of pairs. Default: value, rating, relevance or "
+            "label. Without a value, each pair counts 1.",
             metavar="NAME",
         ),
     ] = None
@@ -202,7 +217,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
     from podium import _check
     from podium.recommenders import Factorization
 
-    _refuse_idle(held_out)
+    _refuse_validation_options(held_out)
     if objective.how is not None:
         _check.choice(objective.how, "--gain", GAINS)
     if objective.min_relevance is not None:
@@ -241,7 +256,7 @@ def executor(work: Work) -> Generator[Executor]:
         yield cluster
 
 
-def _refuse_idle(held_out: HeldOut) -> None:
+def _refuse_validation_options(held_out: HeldOut) -> None:
     from podium.errors import ArgumentError
 
     if held_out.valid is not None:
@@ -249,4 +264,4 @@ def _refuse_idle(held_out: HeldOut) -> None:
     for name in ("patience", "eval_metric"):
         if getattr(held_out, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise ArgumentError(f"{option} needs --valid: without it nothing is measured.")
+            raise ArgumentError(f"{option} needs --valid, the validation pairs.")

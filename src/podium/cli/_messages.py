@@ -147,8 +147,8 @@ def as_options(text: str) -> str:
     >>> as_options("tol must be a number >= 0, got -1. Raise max_iter, or pass clip=True.")
     '--tol must be a number >= 0, got -1. Raise --max-iter, or pass --clip.'
     """
-    text = _FORMAT_CHOICE.sub(f"Name it so that its format shows: {_SUFFIXES}", text)
-    text = _FORMAT.sub(f"name it so that its format shows ({_SUFFIXES})", text)
+    text = _FORMAT_CHOICE.sub(f"Give the file one of the suffixes {_SUFFIXES}", text)
+    text = _FORMAT.sub(f"give it the suffix of its format ({_SUFFIXES})", text)
     text = _WIDTH.sub(r"but the model has \1", text)
     for name, replacement in _ELSEWHERE.items():
         text = name.sub(replacement, text)
@@ -189,7 +189,7 @@ def of_plan(text: str) -> str:
 
 
 @contextmanager
-def own_words(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
+def naming_options(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
     """Rewrite errors and warnings of the block with the options of a command."""
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -202,7 +202,7 @@ def own_words(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
 
 
 @contextmanager
-def progress(what: str) -> Generator[Progress]:
+def progress(title: str) -> Generator[Progress]:
     """Yield a progress callback that draws a bar on a terminal and does nothing in a pipe.
 
     The bar disappears when the block ends, also after an error.
@@ -216,7 +216,7 @@ def progress(what: str) -> Generator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
-        TextColumn(what),
+        TextColumn(title),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.description}"),

@@ -35,13 +35,13 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     model_parameters = dict(inspect.signature(cls).parameters)
     model_parameters.pop("one_group", None)  # data on the command line always have users
     params: dict[str, Any] = {
-        **solver.given(),
-        **_own(model, model_parameters),
+        **solver.explicit_parameters(),
+        **_loss_parameters(model, model_parameters),
         **assignments(model.set),
     }
     if model.no_intercept:
         params["fit_intercept"] = False
-    params |= _unscaled(model, model_parameters)
+    params |= _no_scale_parameter(model, model_parameters)
     if model.l2 is not None:
         params["l2"] = model.l2
     _refuse_unknown(model.model, params, list(model_parameters))
@@ -61,8 +61,8 @@ def measure_of(model: Model, estimator: Any) -> str:
     """Return the validation measure, with -k or with the cutoff in the text of the loss."""
     from podium import losses
 
-    is_foreign = model.loss is None or not losses.is_registered(model.loss)
-    parameters = {} if is_foreign else losses.split(model.loss or "")[1]
+    is_library_loss = model.loss is None or not losses.is_registered(model.loss)
+    parameters = {} if is_library_loss else losses.split(model.loss or "")[1]
     return estimator.suited_measure(model.k or parameters.get("k") or DEFAULT_K)
 
 
@@ -79,7 +79,7 @@ def loss_of(model: Model, text: str) -> Any:
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
     params: dict[str, Any] = {}
     if cls is not None:
-        _refuse_of_loss(model, base)
+        _refuse_options_of_other_losses(model, base)
     if model.clip:
         params["clip"] = True
     if model.min_relevance is not None:
@@ -92,7 +92,7 @@ def loss_of(model: Model, text: str) -> Any:
     return losses.get(text, **params)
 
 
-def _refuse_of_loss(model: Model, base: str) -> None:
+def _refuse_options_of_other_losses(model: Model, base: str) -> None:
     """Refuse --clip and --min-relevance for a loss without them, and name the losses with them."""
     from podium import losses
     from podium.errors import ArgumentError
@@ -106,8 +106,8 @@ def _refuse_of_loss(model: Model, base: str) -> None:
         ]
         if base not in losses_with_option:
             raise ArgumentError(
-                f"{_OPTIONS[name]} has no meaning for {base}. Leave it out; it is for "
-                f"{', '.join(sorted(losses_with_option))}."
+                f"{_OPTIONS[name]} has no effect with the loss {base}. Leave it out, or use it "
+                f"with {', '.join(sorted(losses_with_option))}."
             )
 
 
@@ -115,17 +115,18 @@ def _has_field(cls: Any, name: str) -> bool:
     return name in {field.name for field in dataclasses.fields(cls)}
 
 
-def _unscaled(model: Model, known: Any) -> dict[str, Any]:
+def _no_scale_parameter(model: Model, parameter_names: Any) -> dict[str, Any]:
     """Return the parameter that --no-scale sets; raise if the model is never scaled."""
     from podium.errors import ArgumentError
     from podium.rankers.estimator import LinearScores
 
     if not model.no_scale or issubclass(_class(model.model), LinearScores):
         return {}
-    if "standardize" in known:
+    if "standardize" in parameter_names:
         return {"standardize": False}
     raise ArgumentError(
-        f"--no-scale has no meaning for {model.model}, which is never scaled. Leave it out."
+        f"--no-scale has no effect with --model {model.model}, which never scales features. "
+        "Leave it out."
     )
 
 
@@ -148,21 +149,21 @@ def _class(name: str) -> Any:
     return REGISTRY[_check.choice(name, "--model", list(REGISTRY))]
 
 
-def _own(model: Model, known: Any) -> dict[str, Any]:
+def _loss_parameters(model: Model, parameter_names: Any) -> dict[str, Any]:
     """Return the loss, or the loss parameters of a model that has no separate loss."""
-    if "loss" not in known:
+    if "loss" not in parameter_names:
         parameters = {"k": model.k, "min_relevance": model.min_relevance, "loss": model.loss}
-        if "k" not in known and "eval_metric" in known:
+        if "k" not in parameter_names and "eval_metric" in parameter_names:
             del parameters["k"]  # -k is then the cutoff of the measure
         params = {name: value for name, value in parameters.items() if value is not None}
         return {**params, "clip": True} if model.clip else params
-    if model.loss is not None and _is_foreign(model):
-        return {"loss": _foreign(model)}
+    if model.loss is not None and _is_library_loss(model):
+        return {"loss": _library_loss(model)}
     loss_text = model.loss or _class(model.model).default_loss
     return {} if loss_text is None else {"loss": loss_of(model, loss_text)}
 
 
-def _is_foreign(model: Model) -> bool:
+def _is_library_loss(model: Model) -> bool:
     """Return whether the loss is an objective of a boosting library, not a loss of podium."""
     from podium import losses
 
@@ -170,30 +171,30 @@ def _is_foreign(model: Model) -> bool:
     return has_own_objectives and not losses.is_registered(str(model.loss))
 
 
-def _foreign(model: Model) -> str | None:
+def _library_loss(model: Model) -> str | None:
     from podium.errors import ArgumentError
 
     if model.clip or model.min_relevance is not None:
         raise ArgumentError(
-            f"--clip and --min-relevance are of podium's losses, and {model.loss!r} is one of "
-            f"{model.model}'s own. Leave them out."
+            f"--clip and --min-relevance are for losses of podium, and {model.loss!r} is a loss of "
+            f"{model.model} itself. Leave them out."
         )
     return model.loss
 
 
-def assignments(given: list[str] | None) -> dict[str, Any]:
+def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
     from podium.errors import ArgumentError
     from podium.tuning import parse_values
 
     params: dict[str, Any] = {}
-    for text in given or []:
+    for text in texts or []:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not name or not equals or not value or name in params:
             raise ArgumentError(f"--set must be NAME=VALUE, each name once, got {text!r}.")
         values = parse_values(value)
         if not isinstance(values, list):
-            raise ArgumentError(f"--set must be NAME=VALUE, no distribution, got {text!r}.")
+            raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")
         params[name] = values[0] if len(values) == 1 else tuple(values)
     return params
 
@@ -208,26 +209,26 @@ def _refuse_idle_steps(estimator: Any, params: dict[str, Any]) -> None:
         if name in params and solver not in solvers:
             option = _OPTIONS.get(name, f"--set {name}")
             raise ArgumentError(
-                f"{option} has no meaning for solver {solver}. Leave it out, or pass --solver "
+                f"{option} has no effect with the solver {solver}. Leave it out, or pass --solver "
                 f"{' or '.join(solvers)}."
             )
 
 
-def _refuse_unknown(model: str, params: dict[str, Any], known: list[str]) -> None:
+def _refuse_unknown(model: str, params: dict[str, Any], parameter_names: list[str]) -> None:
     from podium import _check
     from podium.errors import ArgumentError
 
     for name in params:
-        if name not in known:
+        if name not in parameter_names:
             option = _OPTIONS.get(name, f"--set {name}")
             raise ArgumentError(
-                f"--model {model} has no use for {option}.{_check.nearest(name, known)} "
-                f"It takes {_taken(known)}."
+                f"--model {model} does not accept {option}.{_check.nearest(name, parameter_names)} "
+                f"It accepts {_accepted_options(parameter_names)}."
             )
 
 
-def _taken(known: list[str]) -> str:
+def _accepted_options(parameter_names: list[str]) -> str:
     """Return the parameters of a model as text: options, and the names for --set."""
-    options = [_OPTIONS[name] for name in known if name in _OPTIONS]
-    others = [name for name in known if name not in _OPTIONS]
-    return f"{', '.join(options)}; by --set {', '.join(others)}" if others else ", ".join(options)
+    options = [_OPTIONS[name] for name in parameter_names if name in _OPTIONS]
+    others = [name for name in parameter_names if name not in _OPTIONS]
+    return f"{', '.join(options)}; with --set {', '.join(others)}" if others else ", ".join(options)

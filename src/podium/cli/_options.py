@@ -37,9 +37,9 @@ WRITTEN = Written()
 class ColumnNames:
     """The names of columns that differ from the default names."""
 
-    panel: ClassVar[str] = "Columns that don't have their usual name"
+    panel: ClassVar[str] = "Column names"
 
-    def given(self) -> dict[str, str]:
+    def names_by_role(self) -> dict[str, str]:
         """Return the given names, by role."""
         return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
@@ -47,19 +47,24 @@ class ColumnNames:
 Format: TypeAlias = Annotated[
     str,
     typer.Option(
-        help=f"On stdout: {', '.join(FORMATS)}.", metavar="FORMAT", rich_help_panel="Output"
+        help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
+        metavar="FORMAT",
+        rich_help_panel="Output",
     ),
 ]
 UserColumn: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Else user, user_id, qid, query_id or q_id.", metavar="NAME"),
+    typer.Option(
+        help="Column of users. Default: user, user_id, qid, query_id or q_id.", metavar="NAME"
+    ),
 ]
 ItemColumn: TypeAlias = Annotated[
-    str | None, typer.Option(help="Else item, item_id or doc_id.", metavar="NAME")
+    str | None,
+    typer.Option(help="Column of items. Default: item, item_id or doc_id.", metavar="NAME"),
 ]
 
 
-def check_paths(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any]) -> None:
+def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, Any]) -> None:
     """Refuse a command that would overwrite a file that it reads, before it does anything.
 
     Raises
@@ -73,8 +78,8 @@ def check_paths(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any
     written: list[Named] = []
     for parameter in parameters:
         mark = _mark(parameter)
-        for path in _paths(given.get(parameter.name)):
-            named_file = Named(_shown(parameter), path)
+        for path in _paths(values.get(parameter.name)):
+            named_file = Named(_option_name(parameter), path)
             if mark is None:
                 read.append(named_file)
             else:
@@ -96,7 +101,7 @@ def _mark(parameter: inspect.Parameter) -> Written | None:
     return marks[0] if marks else None
 
 
-def _shown(parameter: inspect.Parameter) -> str:
+def _option_name(parameter: inspect.Parameter) -> str:
     """Return the name of a parameter on the command line, such as --out or TRUTH."""
     for item in _metadata(parameter):
         declared = [name for name in getattr(item, "param_decls", None) or () if "--" in name]
@@ -155,13 +160,13 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
     }
 
     @functools.wraps(function)
-    def command(**given: Any) -> None:
-        check_paths(options, given)
+    def command(**values: Any) -> None:
+        check_paths(options, values)
         option_groups: dict[str, object] = {
-            name: cls(**{field.name: given.pop(field.name) for field in _fields(cls)})
+            name: cls(**{field.name: values.pop(field.name) for field in _fields(cls)})
             for name, cls in groups.items()
         }
-        function(**given, **option_groups)
+        function(**values, **option_groups)
 
     options = [parameter for name, parameter in parameters.items() if name not in groups]
     options += [parameter for cls in groups.values() for parameter in _parameters(cls)]

@@ -22,23 +22,23 @@ def evaluation(result: Mapping[str, Any], format: str) -> None:
     """
     from podium.evaluation.flat import evaluation_table
 
-    tables, note = [_means(result), *_shown(result)], _conventions(result["conventions"])
-    either(result, format, shown=tables, flat=evaluation_table(result), note=note)
+    tables, note = [_means_table(result), *_run_table(result)], _conventions(result["conventions"])
+    print_result(result, format, tables=tables, flat=evaluation_table(result), note=note)
 
 
 def comparison(result: Mapping[str, Any], format: str) -> None:
     """Print the JSON form of a Comparison."""
     from podium.evaluation.flat import comparison_table
 
-    tables = [_run_means(result), _differences(result), _wins(result)]
+    tables = [_run_means_table(result), _differences_table(result), _wins_table(result)]
     note = (
         f"Differences are from {result['baseline']}. p rand., p Holm: paired randomisation "
         "test, before and after Holm's correction for all tests here. p t: paired t test. "
-        "Detectable: the smallest true difference that this many users would have shown "
+        "Detectable: the smallest true difference that a test with this many users detects "
         "(5% level, 80% power).\n"
     )
     note += _conventions(result["conventions"])
-    either(result, format, shown=tables, flat=comparison_table(result), note=note)
+    print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
 
 
 def table(content: Table, *, note: str = "") -> None:
@@ -46,8 +46,8 @@ def table(content: Table, *, note: str = "") -> None:
     _print_tables([content], "table", note)
 
 
-def either(
-    result: Mapping[str, Any], format: str, *, shown: Iterable[Table], flat: Table, note: str
+def print_result(
+    result: Mapping[str, Any], format: str, *, tables: Iterable[Table], flat: Table, note: str
 ) -> None:
     """Print a result as JSON, as one flat CSV table, or as tables for reading and a paragraph."""
     if format == "json":
@@ -55,7 +55,7 @@ def either(
     elif format == "csv":
         _print_tables([{**flat, "rows": _full(flat["rows"])}], "csv")
     else:
-        _print_tables(shown, format, note)
+        _print_tables(tables, format, note)
 
 
 def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:
@@ -104,7 +104,7 @@ def _conventions(conventions: Mapping[str, Any]) -> str:
     return " ".join([*options, *(["--bootstrap"] if is_bootstrap else [])])
 
 
-def _means(result: Mapping[str, Any]) -> Table:
+def _means_table(result: Mapping[str, Any]) -> Table:
     from podium.evaluation.flat import summaries
 
     level = next(iter(result["measures"].values()))["level"]
@@ -136,14 +136,14 @@ def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _shown(result: Mapping[str, Any]) -> list[Table]:
+def _run_table(result: Mapping[str, Any]) -> list[Table]:
     if "run" not in result:
         return []
     rows = [[name, number(value)] for name, value in result["run"].items()]
     return [{"columns": ["of the run", "value"], "rows": rows}]
 
 
-def _run_means(result: Mapping[str, Any]) -> Table:
+def _run_means_table(result: Mapping[str, Any]) -> Table:
     interval = f"{_first_level(result):.4g} interval"
     rows = [
         [measure if i == 0 else "", run, *_mean_cells(summary)]
@@ -154,7 +154,7 @@ def _run_means(result: Mapping[str, Any]) -> Table:
     return {"columns": columns, "rows": rows}
 
 
-def _differences(result: Mapping[str, Any]) -> Table:
+def _differences_table(result: Mapping[str, Any]) -> Table:
     return {
         "columns": [
             *("measure", "run", "diff.", f"{_first_level(result):.4g} interval"),
@@ -173,7 +173,7 @@ def _differences(result: Mapping[str, Any]) -> Table:
     }
 
 
-def _wins(result: Mapping[str, Any]) -> Table:
+def _wins_table(result: Mapping[str, Any]) -> Table:
     return {
         "columns": ["measure", "run", "wins", "losses", "equal", "detectable", "p t"],
         "rows": [

@@ -24,67 +24,75 @@ if TYPE_CHECKING:
 class Samples:
     """Options that describe how the items were sampled that each target was ranked among."""
 
-    panel: ClassVar[str] = "How items were sampled"
+    panel: ClassVar[str] = "Sampling"
 
     items: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="Items that were drawn from, the target among them: the whole catalogue.",
+            help="Number of items to draw from, including the target: the size of the catalogue.",
         ),
     ]
     negatives: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Items drawn beside the target; or a column n_negatives of RANKS. "
-            "Scores are counted.",
+            help="Number of items drawn in addition to each target. Default: the column "
+            "n_negatives of RANKS. With SCORES, it is counted.",
         ),
     ] = None
     no_replacement: Annotated[
-        bool, typer.Option("--no-replacement", help="No item was drawn twice.")
+        bool,
+        typer.Option(
+            "--no-replacement", help="Sample without replacement: no item is drawn twice."
+        ),
     ] = False
     mixed: Annotated[
         bool,
-        typer.Option("--mixed", help="Users have samples of different sizes, and were meant to."),
+        typer.Option(
+            "--mixed", help="Allow samples of different sizes. By default, they are an error."
+        ),
     ] = False
     negatives_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Each target's items, as neural collaborative filtering's files have them: "
-            "(user,item), and numbers with tabs between them. SCORES then needs no target, or is "
-            "a MODEL of podium factorize.",
+            help="File of targets and candidates in the format of neural collaborative filtering: "
+            "each line has (user,item) and the candidates, separated by tabs. SCORES then needs "
+            "no column of targets, or is a MODEL of podium factorize.",
         ),
     ] = None
     drop_own: Annotated[
         bool,
         typer.Option(
             "--drop-own",
-            help="Drop a candidate that is its line's own target; an error without this.",
+            help="Drop candidates that are the target of their own line. By default, they are an "
+            "error.",
         ),
     ] = False
     seen: Annotated[
         Path | None,
         typer.Option(
             metavar="PAIRS",
-            help="Users' items that were never drawn for them (user, item): a user's catalogue "
-            "has as many items fewer than N. Candidates among them are an error.",
+            help="Table of pairs (user, item) that were never drawn, such as training data. The "
+            "pairs of a user make the user's catalogue smaller than N. Candidates in PAIRS are an "
+            "error.",
         ),
     ] = None
     drop_seen: Annotated[
         bool,
         typer.Option(
             "--drop-seen",
-            help="Drop candidates that are in --seen: what is left is a sample of the others.",
+            help="Drop candidates that are in --seen. The others are then a sample of the "
+            "smaller catalogue.",
         ),
     ] = False
     stages: Annotated[
         str | None,
         typer.Option(
             metavar="N,N,…",
-            help="Sizes of samples that grew while the target came first, as 100,200,400; "
-            "RANKS then has n_negatives.",
+            help="Sizes of samples that grew while the target ranked first, such as 100,200,400. "
+            "RANKS then needs the column n_negatives.",
         ),
     ] = None
 
@@ -96,32 +104,46 @@ class SampleColumns(ColumnNames):
     user_col: Annotated[
         str | None,
         typer.Option(
-            help="Else user, user_id, qid, query_id or q_id; ranks need none.", metavar="NAME"
+            help="Column of users; optional in a file of ranks. Default: user, user_id, qid, "
+            "query_id or q_id.",
+            metavar="NAME",
         ),
     ] = None
     item_col: Annotated[
-        str | None, typer.Option(help="In scores; else item, item_id or doc_id.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Column of items in a file of scores. Default: item, item_id or doc_id.",
+            metavar="NAME",
+        ),
     ] = None
     score_col: Annotated[
-        str | None, typer.Option(help="In scores; else score or prediction.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Column of scores in a file of scores. Default: score or prediction.",
+            metavar="NAME",
+        ),
     ] = None
     target_col: Annotated[
         str | None,
         typer.Option(
-            help="In scores, above 0 for held-out items; else target, is_target, relevance or "
-            "label.",
+            help="Column of targets in a file of scores: above 0 for held-out items. Default: "
+            "target, is_target, relevance or label.",
             metavar="NAME",
         ),
     ] = None
     rank_col: Annotated[
         str | None,
-        typer.Option(help="In ranks, best is 1; else rank or sampled_rank.", metavar="NAME"),
+        typer.Option(
+            help="Column of ranks in a file of ranks; the best rank is 1. Default: rank or "
+            "sampled_rank.",
+            metavar="NAME",
+        ),
     ] = None
     history_col: Annotated[
         str | None,
         typer.Option(
-            help="How many items the user has had before, where they could be drawn too: read by "
-            "smooth (auto); else history, n_history or n_train.",
+            help="Column of the number of the user's training items, if they could be drawn too. "
+            "The method smooth (auto) uses it. Default: history, n_history or n_train.",
             metavar="NAME",
         ),
     ] = None
@@ -151,7 +173,7 @@ def reader(
         kind="scores" if scores else None,
         ties=cast("Any", ties),
         seed=seed,
-        columns=columns.given(),
+        columns=columns.names_by_role(),
     )
 
 
@@ -159,7 +181,8 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
     """Read files of ranks or scores; models rank the candidates of --negatives-file."""
     if reader.negatives is not None and reader.candidates.lacks_repeats:
         _messages.say(
-            f"{reader.negatives}: no line has an item twice; pass --no-replacement if none could."
+            f"{reader.negatives}: no line has an item twice. Pass --no-replacement if items were "
+            "drawn without replacement."
         )
     return [_read(path, reader) for path in paths]
 
@@ -171,10 +194,10 @@ def _read(path: Path, reader: SampleReader) -> SampledRanks:
         return reader.read(path)
     if reader.negatives is None:
         raise ArgumentError(
-            f"{path} is a model, which needs --negatives-file. To rank all items with it: "
-            "podium recommend, then podium measure."
+            f"{path} is a model, which needs --negatives-file. To rank all items with it, use "
+            "podium recommend and podium measure."
         )
-    return reader.rank(*_of_model(path, reader.pairs, reader.n_items))
+    return reader.rank(*_candidate_scores(path, reader.pairs, reader.n_items))
 
 
 def _stages(text: str | None) -> list[int] | None:
@@ -185,12 +208,14 @@ def read_numbers(text: str, option: str, example: str) -> list[int]:
     """Return comma-separated numbers."""
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words):
-        raise ArgumentError(f"{option} must be numbers with commas, as {example}, got {text!r}.")
+        raise ArgumentError(
+            f"{option} must be numbers with commas, such as {example}, got {text!r}."
+        )
     return [int(word) for word in words]
 
 
-def _of_model(
-    path: Path, listed: CandidatePairs, n_items: int
+def _candidate_scores(
+    path: Path, candidates: CandidatePairs, n_items: int
 ) -> tuple[CandidatePairs, NDArray[Any]]:
     """Score the candidates of the users that a model has, and print what it does not have.
 
@@ -198,8 +223,8 @@ def _of_model(
     """
     from podium.recommenders import Factorization, score_candidates
 
-    model, file = Factorization.load(path), listed.file
-    pairs = (listed.user, listed.item, listed.target)
+    model, file = Factorization.load(path), candidates.file
+    pairs = (candidates.user, candidates.item, candidates.target)
     scored = score_candidates(model, *pairs, model_name=str(path), source=str(file))
     (n_users, n_known), (n_listed, n_scored) = (
         scored.n_users,
@@ -207,24 +232,25 @@ def _of_model(
     )
     if n_known < n_users:
         _messages.say(
-            f"{file}: {n_users - n_known} of {n_users} users left out, whom {path} does not know."
+            f"{file}: {n_users - n_known} of {n_users} users left out, because {path} does not "
+            "contain them."
         )
     if n_scored < n_listed:
         _messages.say(
-            f"{file}: {path} does not know {n_listed - n_scored} of {n_listed} items; they rank "
-            "below those it knows."
+            f"{file}: {path} does not contain {n_listed - n_scored} of {n_listed} items. They "
+            "rank below the others."
         )
     if model.n_items_ > n_items:
         warnings.warn(
-            f"{path} knows {model.n_items_} items, and --items says that candidates were drawn "
-            f"from {n_items}: it may be another catalogue's.",
+            f"{path} has {model.n_items_} items, but candidates were drawn from {n_items} "
+            "(--items). It may be a model of another catalogue.",
             PodiumWarning,
             stacklevel=2,
         )
-    rows = listed.keep(scored.rows)
+    rows = candidates.keep(scored.rows)
     if scored.n_learned:
         _messages.say(
-            f"{path} has learned from {scored.n_learned} of the {int(rows.target.sum())} targets: "
-            "they are not held out, and its measures come out too high."
+            f"{path} was trained on {scored.n_learned} of the {int(rows.target.sum())} targets. "
+            "They are not held out, so that its measures are too high."
         )
     return rows, scored.scores

@@ -23,18 +23,18 @@ class Model:
         str,
         typer.Option(
             metavar="MODEL",
-            help="linear, neural, lightgbm or xgboost; or to compare with: "
-            "rankboost, logistic-regression, svm-pauc, sgd-at-k, greedy-pap or select-pap.",
+            help="Model: linear, neural, lightgbm or xgboost; or one of the baselines "
+            "rankboost, logistic-regression, svm-pauc, sgd-at-k, greedy-pap and select-pap.",
         ),
     ] = "linear"
     loss: Annotated[
         str | None,
         typer.Option(
             metavar="LOSS",
-            help="pap-logistic, group-logistic, logistic, pap-ramp, …; from grades listmle, "
-            "listnet, rankcosine, softmax, pairwise-hinge, …; with its cutoff as pap-ramp@30, and "
-            "its parameters as 'listmle(head=relevant)@10'. Without it: pap-logistic, and for "
-            "trees group-logistic.",
+            help="Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, "
+            "listnet, rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such "
+            "as pap-ramp@30, and parameters, such as 'listmle(head=relevant)@10'. Default: "
+            "pap-logistic, or group-logistic for trees.",
         ),
     ] = None
     k: Annotated[
@@ -42,53 +42,54 @@ class Model:
         typer.Option(
             "-k",
             metavar="K",
-            help=f"Cutoff of the measure, and of a loss that needs one and has none in its name; "
-            f"{DEFAULT_K} without it. Also where listmle, listnet and rankcosine cut the head "
-            "off a list; without it they learn from whole lists.",
+            help=f"Cutoff of the measure, and of a loss that needs a cutoff and has none in its "
+            f"text. Default: {DEFAULT_K}. If given, it is also the cutoff of listmle, listnet and "
+            "rankcosine, which otherwise learn from whole lists.",
         ),
     ] = None
     min_relevance: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Relevance from which a row is positive; 1 without it."),
+        typer.Option(metavar="X", help="Lowest relevance of a positive row. Default: 1."),
     ] = None
     clip: Annotated[
         bool,
         typer.Option(
-            "--clip", help="With a pap loss: also train on groups with fewer than K negatives."
+            "--clip", help="With a pap loss, also train on groups with fewer than K negatives."
         ),
     ] = False
     l2: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            help="Penalty on a linear model's coefficients; 0.0001 without it. Of trees: on their "
-            "leaves.",
+            help="Penalty on the coefficients of a linear model (default: 0.0001), or on the "
+            "leaves of trees.",
         ),
     ] = None
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Learn no intercept.")] = (
-        False
-    )
+    no_intercept: Annotated[
+        bool, typer.Option("--no-intercept", help="Train without an intercept.")
+    ] = False
     no_scale: Annotated[
         bool,
         typer.Option(
             "--no-scale",
-            help="Learn from the features as they are. Without it, a linear or neural model "
-            "learns from standardised ones; a linear one's coefficients are brought back to yours.",
+            help="Train on the original features. By default, linear and neural models are "
+            "trained on standardised features, and the coefficients of a linear model are "
+            "converted back to the original units.",
         ),
     ] = False
     query_norm: Annotated[
         bool,
         typer.Option(
             "--query-norm",
-            help="First bring each feature to [0, 1] within each query (or user), of all rows that "
-            "are read; podium rank then does the same.",
+            help="First scale each feature to [0, 1] within each query or user, over all rows that "
+            "are read. podium rank then does the same.",
         ),
     ] = False
     set: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Any other parameter of the model's class, as n_trees=300; may be repeated.",
+            help="Another parameter of the model's class, such as n_trees=300. May be repeated.",
         ),
     ] = None
 
@@ -103,37 +104,45 @@ class Solver:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Of a linear model: auto, subgradient, stochastic, bundle or lbfgs.",
+            help="Solver of a linear model: auto, subgradient, stochastic, bundle or lbfgs. "
+            "Default: auto.",
         ),
     ] = None
     start: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where it begins: zero, normal or logistic.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Initial coefficients: zero, normal (random numbers) or logistic (logistic "
+            "regression). Default: zero.",
+        ),
     ] = None
     learning_rate: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            help="First step length of a descent; without it 0.5, or less where a smooth loss "
-            "bends more. Of trees: their shrinkage.",
+            help="Length of the first step of a descent, or the shrinkage of trees. Default for a "
+            "linear model: 0.5, or less for a smooth loss of large curvature.",
         ),
     ] = None
     max_iter: Annotated[
-        int | None, typer.Option(metavar="N", help="Iterations at most; 500 without it.")
+        int | None, typer.Option(metavar="N", help="Maximum number of iterations. Default: 500.")
     ] = None
     tol: Annotated[
         float | None,
-        typer.Option(metavar="X", help="When a solver counts as converged; 0.0001 without it."),
+        typer.Option(
+            metavar="X", help="Tolerance at which the solver has converged. Default: 0.0001."
+        ),
     ] = None
     patience: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="With rows to validate on: stop after so many iterations without a better "
-            "value; 50 without it.",
+            help="Stop after N iterations without an improvement on the validation rows. "
+            "Default: 50.",
         ),
     ] = None
 
-    def given(self) -> dict[str, Any]:
+    def explicit_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given as options."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in parameters.items() if value is not None}
@@ -147,15 +156,21 @@ class FeatureColumns:
 
     features: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Feature columns; all numeric ones without it."),
+        typer.Option(
+            metavar="A,B,…",
+            help="Feature columns. Default: all numeric columns except times and ids.",
+        ),
     ] = None
     ignore: Annotated[
-        str | None, typer.Option(metavar="C,D,…", help="Columns that are no features.")
+        str | None, typer.Option(metavar="C,D,…", help="Columns that are not features.")
     ] = None
     user_col: UserColumn = None
     item_col: ItemColumn = None
     relevance_col: Annotated[
-        str | None, typer.Option(help="Else relevance, rating or label.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Column of relevances. Default: relevance, rating or label.", metavar="NAME"
+        ),
     ] = None
 
 
@@ -166,42 +181,50 @@ class Validation:
     panel: ClassVar[str] = "Validation"
 
     valid: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows that are never trained on.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Table of validation rows, which are not used for training."
+        ),
     ] = None
     valid_share: Annotated[
         float | None,
         typer.Option(
             metavar="P",
-            help="Or this share of DATA; the final model learns from all of it. With --tune, 0.2 "
-            "unless told otherwise.",
+            help="Share of DATA to validate on, instead of --valid. The final model is trained on "
+            "all of DATA. Default with --tune: 0.2.",
         ),
     ] = None
     split: Annotated[
         str | None,
         typer.Option(
             metavar="HOW",
-            help="The share is of users, of each user's rows (both at random), the last by time, "
-            "or the last of each user: users, rows, time or time-per-user.",
+            help="Rows of --valid-share: users (random users), rows (random rows of each user), "
+            "time (the latest rows) or time-per-user (the latest rows of each user). Default: "
+            "users.",
         ),
     ] = None
     time_col: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of times; no feature.")
+        str | None,
+        typer.Option(metavar="NAME", help="Column of times for --split. It is not a feature."),
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Or every user of DATA once, in N folds of users."),
+        typer.Option(
+            metavar="N",
+            help="Number of folds for cross-validation, instead of --valid. Each user of DATA is "
+            "in one fold.",
+        ),
     ] = None
     eval_metric: Annotated[
         str | None,
         typer.Option(
             metavar="MEASURE",
-            help="What these rows are measured by; without it pap@K, and ndcg@K for a loss that "
-            "learns from grades.",
+            help="Measure on the validation rows. Default: pap@K, or ndcg@K for a loss on grades.",
         ),
     ] = None
 
     @property
-    def of_data(self) -> bool:
+    def holds_out_data(self) -> bool:
         """Whether rows of DATA itself are held out."""
         return not (self.valid_share is None and self.split is None and self.folds is None)
 
@@ -216,29 +239,38 @@ class Tuning:
         bool,
         typer.Option(
             "--tune",
-            help="Choose parameters by what is validated: the penalty, step lengths or leaves, "
-            "and the k of the loss at 1, 3 and 10 times K (clipped).",
+            help="Choose the parameters that are best on the validation rows: the penalty, the "
+            "step lengths or the leaves of trees, and the k of the loss (1, 3 and 10 times K, "
+            "with --clip).",
         ),
     ] = False
     grid: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUES",
-            help="Instead, try these: l2=1e-4,1e-2 or loss=logistic,pap-ramp or, with --budget, "
-            "l2='log(1e-6,1)'; may be repeated.",
+            help="Values to try instead of the default ones, such as l2=1e-4,1e-2, "
+            "loss=logistic,pap-ramp or, with --budget, l2='log(1e-6,1)'. May be repeated.",
         ),
     ] = None
     budget: Annotated[
-        int | None, typer.Option(metavar="N", help="Try N at random instead of all.")
+        int | None,
+        typer.Option(metavar="N", help="Number of random candidates to try. Default: all of them."),
     ] = None
     tune_table: Annotated[
         Path | None,
         WRITTEN,
         typer.Option(
-            metavar="FILE", help="Write everything tried, by suffix (.parquet, .csv, .tsv, .arrow)."
+            metavar="FILE",
+            help="File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, "
+            ".arrow).",
         ),
     ] = None
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Fits at a time, 1 without it; -1: one a core.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Number of fits at a time; -1 for one per core. Default: 1."
+        ),
     ] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Of splits, draws and random solvers.")] = 0
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers.")
+    ] = 0

@@ -61,7 +61,7 @@ def _check_rows(validation: Validation) -> None:
     if len(given_options) > 1:
         share_name = "--valid-share" if validation.split is None else "--split"
         names = " and ".join(share_name if name == "a share" else name for name in given_options)
-        raise ArgumentError(f"{names} were given. Keep one: each says which rows to validate on.")
+        raise ArgumentError(f"{names} were given, and each selects the validation rows. Keep one.")
     if validation.valid_share is not None:
         _check.open_fraction(validation.valid_share, "--valid-share")
     if validation.folds is not None and _check.cutoff(validation.folds, name="--folds") < 2:
@@ -77,7 +77,7 @@ def _check_rows(validation: Validation) -> None:
 
 def is_validated(validation: Validation, tuning: Tuning) -> bool:
     """Return whether there are validation rows."""
-    return validation.valid is not None or validation.of_data or tuning.tune
+    return validation.valid is not None or validation.holds_out_data or tuning.tune
 
 
 def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> Any:
@@ -98,9 +98,9 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     if not tuning.tune:
         return {}
     if tuning.grid is not None:
-        grid = _asked(model, tuning.grid, estimator)
+        grid = _parse_grid(model, tuning.grid, estimator)
     else:
-        fixed = {*solver.given(), *({"l2"} if model.l2 is not None else ())}
+        fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}
         fixed |= {text.partition("=")[0].strip() for text in model.set or []}
         grid = {
             name: values for name, values in default_grid(estimator).items() if name not in fixed
@@ -126,7 +126,7 @@ def describe(search: Search) -> str:
     best_values = ", ".join(
         f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
     )
-    return f"{tried_text}; best {best_values or 'as given'}: {value_of(search, best)}"
+    return f"{tried_text}; best {best_values or 'with the given options'}: {value_of(search, best)}"
 
 
 def value_of(search: Search, trial: Trial) -> str:
@@ -151,8 +151,8 @@ def left_out(rows: Features) -> Iterator[str]:
     """Yield the columns that are not used as features because of their names."""
     if rows.left_out:
         yield (
-            f"no features: {', '.join(rows.left_out)}. Times and ids are none unless --features "
-            "names them."
+            f"not used as features: {', '.join(rows.left_out)}. Columns of times and ids are "
+            "features only if --features names them."
         )
 
 
@@ -170,7 +170,7 @@ def head_drawn(loss: Any, rows: Features) -> str:
     return _messages.as_options(loss.remark(labels("DATA", rows), groups))
 
 
-def _asked(model: Model, grid: list[str], estimator: Any) -> Any:
+def _parse_grid(model: Model, grid: list[str], estimator: Any) -> Any:
     """Parse ``--grid name=values``; a loss without a cutoff gets none."""
     from podium.errors import ArgumentError
     from podium.tuning import parse_values
@@ -211,12 +211,12 @@ def _loss_names(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
 
 
-def _with_loss(model: Model, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[str, Any]:
     """Return the grid of one loss, without parameters that this loss does not have."""
     loss = loss_of(model, name)
     loss_grid = {
         parameter: values
-        for parameter, values in wanted.items()
+        for parameter, values in values_by_name.items()
         if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in loss.parameters()
     }
     if f"{_PREFIX}k" not in loss_grid:
@@ -237,5 +237,5 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -13,20 +13,27 @@ from podium.cli.measure import Columns, Output, Scoring, evaluate, read_run, rea
 
 def compare(
     truth: Annotated[
-        Path, typer.Argument(help="What is relevant: user, item, relevance.", metavar="TRUTH")
+        Path,
+        typer.Argument(
+            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+        ),
     ],
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Two or more; the first is the baseline.", metavar="RUN_A RUN_B…"),
+        typer.Argument(
+            help="Two or more runs, tables of ranked items: user, item, and score or rank. The "
+            "first run is the baseline.",
+            metavar="RUN_A RUN_B…",
+        ),
     ],
     scoring: Scoring,
     output: Output,
     columns: Columns,
 ) -> None:
-    """Compare runs with the first one, user by user: differences, intervals and paired tests.
+    """Compare runs with the first one on the same users: differences, intervals, paired tests.
 
-    Runs are named after their files. p values: paired t test, paired randomisation test, and the
-    latter after Holm's correction for all the tests of the comparison.
+    Runs are named after their files. The p values are of the paired t test and of the paired
+    randomisation test, before and after Holm's correction for all tests of the comparison.
     """
     output.check()
     scoring.check()
@@ -37,7 +44,9 @@ def compare(
     from podium.metrics import parse_all
 
     if len(runs) < 2:
-        raise ArgumentError("RUN_A RUN_B… must be at least two runs, got 1. See 'podium measure'.")
+        raise ArgumentError(
+            "RUN_A RUN_B… must be at least two runs, got 1. For one run, use podium measure."
+        )
     measures = parse_all(scoring.names)
     truth_data = read_truth(truth, columns)
     comparison = compare_evaluations(

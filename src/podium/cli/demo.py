@@ -14,12 +14,17 @@ from podium.cli._messages import progress
 def demo(
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder to write the HTML report into."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder to write an HTML report, the truth and the runs to. Default: no files.",
+        ),
     ] = None,
 ) -> None:
-    """Rank products for the customers of a shop, and compare what was learned with baselines.
+    """Rank products for the customers of a shop, and compare learned models with baselines.
 
-    Real data (Online Retail), bundled: nothing is downloaded. Takes about a minute.
+    The data (Online Retail) are bundled: nothing is downloaded. It takes about a minute.
     """
     from podium.cli import _render
     from podium.demo import run

@@ -20,9 +20,10 @@ def estimate(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Each target's rank among its sampled items: rank, and user if there are several "
-            "targets a user. Or scores of targets and sampled items. Several files are models on "
-            "the same users, compared with the first.",
+            help="Table of the rank of each target (held-out item) among its sampled items: rank, "
+            "and user if users have several targets. Or table of the scores of targets and sampled "
+            "items: user, item, score, target. Pass several files to compare models on the same "
+            "users with the first one.",
             metavar="RANKS|SCORES",
         ),
     ],
@@ -34,60 +35,62 @@ def estimate(
             "--measure",
             "-m",
             metavar="MEASURE",
-            help="That the target's rank determines, as ndcg@10; may be repeated. "
-            f"Without it: {', '.join(_DEFAULT)}.",
+            help="Measure that is determined by the rank of the target, such as ndcg@10. May be "
+            f"repeated. Default: {', '.join(_DEFAULT)}.",
         ),
     ] = None,
     method: Annotated[
         str,
         typer.Option(
             metavar="METHOD",
-            help="auto (smooth), or another as mle or 'bv(gamma=0.1)'; naive is the measure of "
-            "the sample itself.",
+            help="Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is "
+            "the measure of the sample itself.",
         ),
     ] = "auto",
     scores: Annotated[
         bool,
         typer.Option(
             "--scores",
-            help="The file is a scorer's: user, item, score, target. So is one without ranks.",
+            help="Use the scores of a file that also has a column of ranks.",
         ),
     ] = False,
     ties: Annotated[
         str | None,
         typer.Option(
             metavar="RULE",
-            help="A target among equal scores: worst (without this option), best, average or "
-            "random.",
+            help="Rank of a target among equal scores: worst, best, average or random. Default: "
+            "worst.",
         ),
     ] = None,
     bounds: Annotated[
         bool,
         typer.Option(
             "--bounds/--no-bounds",
-            help="Also all values that the observed ranks allow, whatever the method.",
+            help="Also show the range of all values that the observed ranks allow, whatever the "
+            "method.",
         ),
     ] = True,
     level: Annotated[
         float,
-        typer.Option("--level", "--confidence", metavar="P", help="Of intervals and bounds."),
+        typer.Option("--level", "--confidence", metavar="P", help="Level of intervals and bounds."),
     ] = _LEVEL,
     resamples: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Fits to users drawn again, for methods that need them to know their error.",
+            help="Number of resamples of users, for methods whose standard error needs them. "
+            "Default: 200.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of users drawn again and of ties.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of resamples and random ties.")] = 0,
     format: Format = "table",
 ) -> None:
-    """Estimate measures of ranking all items from ranks among sampled ones.
+    """Estimate measures of a ranking of all items from ranks among sampled items.
 
-    Recall at 10 among 100 sampled items is no recall at 10 of the catalogue:
-    this is, with its interval, and the values that the sample leaves possible.
-    Several models are compared with the first: differences, their intervals,
-    and how likely it is that their signs are right.
+    Recall at 10 among 100 sampled items is not recall at 10 in the catalogue. This command
+    estimates recall in the catalogue, with an interval and the range of values that the sampled
+    ranks allow. Several models are compared with the first one: differences, their intervals,
+    and the probability that their signs are right.
     """
     from podium import _check
 
@@ -98,7 +101,7 @@ def estimate(
     from podium.cli import _estimates
     from podium.cli._samples import read_all, reader
 
-    with _messages.own_words():
+    with _messages.naming_options():
         estimator = sampled.get(method)
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
@@ -114,7 +117,7 @@ def estimate(
             with _messages.progress("comparing") as show:
                 comparison = sampled.compare_all(models, names, progress=show, **options)
             result = comparison.to_dict()
-    given_options = _estimates.Given(samples, ties, None if level == _LEVEL else level)
+    given_options = _estimates.EstimateOptions(samples, ties, None if level == _LEVEL else level)
     if len(files) == 1:
         _estimates.show(result, format, given_options)
     else:

@@ -32,8 +32,8 @@ def factorize(
     interactions: Annotated[
         Path,
         typer.Argument(
-            help="A row for each event: user, item, and its weight where it has one (value, "
-            "rating, …). Rows of the same pair add up.",
+            help="Table with one row per event: user, item and, optionally, a value (value, "
+            "rating, …). The values of rows with the same pair are added.",
             metavar="INTERACTIONS",
         ),
     ],
@@ -48,9 +48,9 @@ def factorize(
     work: Work,
     columns: PairColumns,
 ) -> None:
-    """Learn what each user likes from what users did, for podium recommend.
+    """Fit vectors of users and items to interactions, for podium recommend.
 
-    Ctrl-C keeps the last whole pass, and --resume then goes on from there.
+    After Ctrl-C, MODEL contains the last complete pass, and --resume continues from there.
     """
     from podium.data.events import read_events
 
@@ -60,22 +60,24 @@ def factorize(
     model = make(objective, passes, held_out)
     with executor(work) as fit_executor:
         min_relevance = objective.min_relevance
-        all_events = read_events(interactions, **columns.given(), gain=objective.gain)
+        all_events = read_events(interactions, **columns.names_by_role(), gain=objective.gain)
         events, not_positive = all_events.positives(min_relevance)
         _check_memory(events, objective.n_factors)
         valid = _read_valid(held_out.valid, columns, events, min_relevance)
         seen = None if not_positive is None else not_positive.seen_in(events)
         if checkpoint is not None and checkpoint.exists() and not work.resume:
-            _messages.say(f"beginning anew; --resume would have gone on from {checkpoint}.")
+            _messages.say(f"starting a new fit; --resume would have continued from {checkpoint}.")
         data = {"user_items": events, "seen": seen, "eval_set": valid}
         seconds, n_passes = _fit(model, data, fit_executor, out, checkpoint, resume=work.resume)
     _save(model, out, checkpoint)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    if note := _weighs(events, all_events.n_rows, objective):
+    if note := _weight_note(events, all_events.n_rows, objective):
         _messages.say(note)
-    _messages.say(f"{_counts(model)}; {_course(model, seconds, n_passes, objective.n_negatives)}")
-    _messages.say(f"{_reached(model, held_out.valid)}; wrote {out}")
+    _messages.say(
+        f"{_counts(model)}; {_fit_summary(model, seconds, n_passes, objective.n_negatives)}"
+    )
+    _messages.say(f"{_cost_summary(model, held_out.valid)}; wrote {out}")
 
 
 def _check_files(interactions: Path, valid: Path | None, out: Path) -> None:
@@ -97,8 +99,8 @@ def _checkpoint(out: Path, *, resume: bool) -> Path | None:
         return out.with_name(f"{out.name}.checkpoint")
     if resume:
         raise ArgumentError(
-            f"--resume needs a checkpoint, which lies beside --out, and {out} is no file. Name a "
-            "file by --out."
+            f"--resume needs a checkpoint beside --out, but {out} is not a file. Pass a file as "
+            "--out."
         )
     return None
 
@@ -115,8 +117,8 @@ def _check_memory(events: Events, n_factors: int) -> None:
     needed = (n_users + n_items) * bytes_per_vector
     if needed > memory:
         raise ArgumentError(
-            f"--factors {n_factors} take {needed / 1e9:.3g} GB for the vectors of {n_users} users "
-            f"and {n_items} items, and this machine has {memory / 1e9:.3g} GB of memory. Lower it."
+            f"--factors {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} users "
+            f"and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. Lower it."
         )
 
 
@@ -129,23 +131,25 @@ def _memory() -> int:
 
 
 def _read_valid(
-    path: Path | None, columns: PairColumns, learned: Events, low: float | None
+    path: Path | None, columns: PairColumns, training_events: Events, low: float | None
 ) -> Events | None:
     from podium.data.columns import is_rating
     from podium.data.events import read_events
 
     if path is None:
         return None
-    events = read_events(path, **columns.given(), gain="one")
+    events = read_events(path, **columns.names_by_role(), gain="one")
     if events.value is not None:
         if low is None and is_rating(events.value_name):
-            _messages.say(f"{path}: each rating is a positive; --min-relevance X takes those >= X")
+            _messages.say(
+                f"{path}: every rating is a positive. Pass --min-relevance X to keep those >= X."
+            )
         events, _ = events.positives(low)
-    known_events, n_left_out = events.known_to(learned)
+    known_events, n_left_out = events.known_to(training_events)
     if n_left_out:
         _messages.say(
-            f"{path}: {n_left_out} of {events.n_rows} rows left out, of users or items that "
-            "INTERACTIONS lacks."
+            f"{path}: {n_left_out} of {events.n_rows} rows left out, because INTERACTIONS lacks "
+            "their user or item."
         )
     return known_events
 
@@ -182,10 +186,12 @@ def _fit(
                 resume=resume,
             )
     except KeyboardInterrupt:
-        _keep(model, out, checkpoint)
+        _save_interrupted(model, out, checkpoint)
         raise
     except MemoryError as error:
-        raise ArgumentError(f"memory does not hold the fit ({error}). Lower --factors.") from error
+        raise ArgumentError(
+            f"there is not enough memory for the fit ({error}). Lower --factors."
+        ) from error
     return time.perf_counter() - start, n_passes
 
 
@@ -196,26 +202,26 @@ def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
     try:
         model.save(out)
     except OSError as error:
-        remedy = f" What was learned is in {checkpoint}: pass --resume once there is room."
+        remedy = f" The fit is in {checkpoint}. Free some space, and pass --resume."
         raise DataError(
             f"{out} can't be written: {error.strerror or error}."
             f"{'' if checkpoint is None else remedy}"
         ) from error
 
 
-def _keep(model: Any, out: Path, checkpoint: Path | None) -> None:
+def _save_interrupted(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write the model of an interrupted fit, and print how to continue."""
     is_kept = checkpoint is not None and checkpoint.exists()
-    continuation = f"--resume goes on from {checkpoint}" if is_kept else ""
+    continuation = f"--resume continues from {checkpoint}" if is_kept else ""
     if not model.is_fitted:
-        _messages.say("interrupted before the first pass was whole: no model was written.")
+        _messages.say("interrupted before the first pass was complete: no model was written.")
         return
     _save(model, out, checkpoint)
-    status = f"interrupted after pass {_n_made(model)} of {model.n_epochs}{_kept(model)}"
+    status = f"interrupted after pass {_n_passes(model)} of {model.n_epochs}{_kept_pass(model)}"
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
 
 
-def _weighs(events: Events, n_rows: int, objective: Objective) -> str:
+def _weight_note(events: Events, n_rows: int, objective: Objective) -> str:
     """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
     Without --min-relevance, the text is empty if there are no values or if all are equal.
@@ -224,12 +230,12 @@ def _weighs(events: Events, n_rows: int, objective: Objective) -> str:
     weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[objective.gain]
     if low is not None:
         rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
-        return f"{rows_text}; a pair weighs {weight}"
+        return f"{rows_text}; the weight of a pair is {weight}"
     if events.value is None or events.value.min() == events.value.max():
         return ""
     return (
-        f"a pair weighs {weight}, with {name} from {events.value.min():g} to "
-        f"{events.value.max():g} (--min-relevance X learns from those >= X alone)"
+        f"the weight of a pair is {weight}, with {name} from {events.value.min():g} to "
+        f"{events.value.max():g}; --min-relevance X trains on the rows >= X only"
     )
 
 
@@ -245,26 +251,26 @@ def _n_pairs(model: Any) -> int:
     return int((model.seen_weights_ > 0).sum())
 
 
-def _course(model: Any, seconds: float, n_passes: int, n_negatives: int) -> str:
+def _fit_summary(model: Any, seconds: float, n_passes: int, n_negatives: int) -> str:
     """Return the number of passes, their speed, and the reason for stopping, as text."""
     speed = n_passes * n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
     validation = ", validation included" if "validation" in model.history_ else ""
     passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
     progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
     reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
-    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{_kept(model)}"
+    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{_kept_pass(model)}"
 
 
-def _n_made(model: Any) -> int:
+def _n_passes(model: Any) -> int:
     return len(model.history_["cost"])
 
 
-def _kept(model: Any) -> str:
+def _kept_pass(model: Any) -> str:
     """Return which pass was kept, if it is not the last one, as text."""
-    return f", kept {model.n_epochs_}" if model.n_epochs_ < _n_made(model) else ""
+    return f", kept pass {model.n_epochs_}" if model.n_epochs_ < _n_passes(model) else ""
 
 
-def _reached(model: Any, valid: Path | None) -> str:
+def _cost_summary(model: Any, valid: Path | None) -> str:
     """Return the cost of the pass that was kept, and its measure on validation pairs, as text."""
     from podium.metrics import parse
 

@@ -30,14 +30,16 @@ class Output:
         Path | None,
         WRITTEN,
         typer.Option(
-            help="Also write a report: one HTML file that needs no network.", metavar="FILE.html"
+            help="File to write an HTML report to. The report needs no network.",
+            metavar="FILE.html",
         ),
     ] = None
     per_user: Annotated[
         Path | None,
         WRITTEN,
         typer.Option(
-            help="Also write every user's values, by suffix (.parquet, .csv, .tsv, .arrow).",
+            help="File to write the values of every user to; its suffix gives the format "
+            "(.parquet, .csv, .tsv, .arrow).",
             metavar="FILE",
         ),
     ] = None
@@ -58,22 +60,34 @@ class Columns(ColumnNames):
     user_col: Annotated[
         str | None,
         typer.Option(
-            help="In all tables; else user, user_id, qid, query_id or q_id.", metavar="NAME"
+            help="Column of users in all tables. Default: user, user_id, qid, query_id or q_id.",
+            metavar="NAME",
         ),
     ] = None
     item_col: Annotated[
         str | None,
-        typer.Option(help="In all tables; else item, item_id or doc_id.", metavar="NAME"),
+        typer.Option(
+            help="Column of items in all tables. Default: item, item_id or doc_id.", metavar="NAME"
+        ),
     ] = None
     score_col: Annotated[
-        str | None, typer.Option(help="In a run; else score or prediction.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Column of scores in a run. Default: score or prediction.", metavar="NAME"
+        ),
     ] = None
     rank_col: Annotated[
-        str | None, typer.Option(help="In a run, best is 1; else rank.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Column of ranks in a run; the best rank is 1. Default: rank.", metavar="NAME"
+        ),
     ] = None
     relevance_col: Annotated[
         str | None,
-        typer.Option(help="In the truth; else relevance, rating or label.", metavar="NAME"),
+        typer.Option(
+            help="Column of relevances in the truth. Default: relevance, rating or label.",
+            metavar="NAME",
+        ),
     ] = None
 
 
@@ -89,8 +103,8 @@ class Scoring:
             "--measure",
             "-m",
             metavar="MEASURE",
-            help="As ndcg@10 or ap(norm=min)@10; may be repeated. "
-            f"Without it: {', '.join(DEFAULT_MEASURES)}.",
+            help="Measure, such as ndcg@10 or ap(norm=min)@10. May be repeated. "
+            f"Default: {', '.join(DEFAULT_MEASURES)}.",
             rich_help_panel="Options",
         ),
     ] = None
@@ -98,47 +112,54 @@ class Scoring:
         float | None,
         typer.Option(
             metavar="X",
-            help="Relevance from which an item is positive: 1, but a column named rating needs it.",
+            help="Lowest relevance of a positive item. Default: 1. Required if the column "
+            "is named rating.",
         ),
     ] = None
     ties: Annotated[
         str,
         typer.Option(
-            metavar="RULE", help="Order of equal scores: worst, best, average, id or random."
+            metavar="RULE",
+            help="Rule for items with equal scores: worst, best, average, id or random.",
         ),
     ] = "worst"
     undefined: Annotated[
         str,
         typer.Option(
             metavar="RULE",
-            help="What a user counts where a measure is undefined: skip, zero, one or error.",
+            help="Rule for users for whom a measure is undefined: skip, zero, one or error.",
         ),
     ] = "skip"
     missing: Annotated[
         str,
         typer.Option(
-            metavar="RULE", help="Users whom the run lacks: error, zero (the worst value) or skip."
+            metavar="RULE",
+            help="Rule for users that the run lacks: error, zero (the worst value) or skip.",
         ),
     ] = "error"
     unjudged: Annotated[
         str,
         typer.Option(
-            metavar="RULE", help="Items of the run that the truth lacks: negative, skip or error."
+            metavar="RULE",
+            help="Rule for items of the run that the truth lacks: negative, skip or error.",
         ),
     ] = "negative"
     n_items: Annotated[
-        int | None, typer.Option(metavar="N", help="Items that each user could have been shown.")
+        int | None,
+        typer.Option(metavar="N", help="Number of items that could have been shown to each user."),
     ] = None
-    level: Annotated[float, typer.Option(metavar="P", help="Coverage of the intervals.")] = 0.95
+    level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95
     bootstrap: Annotated[
         bool,
         typer.Option(
-            "--bootstrap", help="Bootstrap the intervals of means (BCa) instead of taking t."
+            "--bootstrap", help="Compute bootstrap intervals (BCa) of means instead of t intervals."
         ),
     ] = False
     seed: Annotated[
         int,
-        typer.Option(metavar="N", help="Of random ties, the bootstrap and the randomisation test."),
+        typer.Option(
+            metavar="N", help="Seed of random ties, the bootstrap and the randomisation test."
+        ),
     ] = 0
 
     def check(self) -> None:
@@ -177,10 +198,16 @@ class Scoring:
 
 def measure(
     truth: Annotated[
-        Path, typer.Argument(help="What is relevant: user, item, relevance.", metavar="TRUTH")
+        Path,
+        typer.Argument(
+            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+        ),
     ],
     run: Annotated[
-        Path, typer.Argument(help="What was listed: user, item, score or rank.", metavar="RUN")
+        Path,
+        typer.Argument(
+            help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
+        ),
     ],
     scoring: Scoring,
     output: Output,
@@ -189,30 +216,31 @@ def measure(
         list[str] | None,
         typer.Option(
             metavar="SEGMENTS",
-            help="engagement (n_pos <= k against > k), n_pos (quarters), or a column of --users; "
-            "may be repeated.",
+            help="Segments of users: engagement (n_pos <= k and n_pos > k), n_pos (quarters), or "
+            "a column of --users. May be repeated.",
         ),
     ] = None,
     users: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A table of users, with the columns that --by names."),
+        typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
     ] = None,
     pooled: Annotated[
         bool,
         typer.Option(
-            "--pooled", help="Also the mean over pairs instead of users, where a measure has one."
+            "--pooled",
+            help="Also show the mean over pairs instead of users, for measures that have one.",
         ),
     ] = False,
     catalogue: Annotated[
         Path | None,
         typer.Option(
             metavar="INTERACTIONS",
-            help="Past user and item pairs; adds coverage@k and novelty@k of the run, "
-            "k as in the measures.",
+            help="Table of past interactions: user, item. It adds coverage@k and novelty@k of the "
+            "run, with the cutoffs of the measures.",
         ),
     ] = None,
 ) -> None:
-    """Measure a run against a truth: means over users with intervals, by segment if asked.
+    """Measure a run against a truth: means over users with intervals, optionally by segment.
 
     Files are parquet, CSV, TSV (also .gz), Arrow, or TREC run and qrels.
     """
@@ -288,15 +316,15 @@ def _check_request(
     if pooled and all(measure.metric.weights is None for measure in measures):
         raise ArgumentError(
             f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "
-            "Drop it, or add a measure that has one, as pap@10."
+            "Drop it, or add a measure that has one, such as pap@10."
         )
     if catalogue is not None and not has_cutoff:
-        raise ArgumentError("--catalogue needs a measure with a cutoff, as ndcg@10.")
+        raise ArgumentError("--catalogue needs a measure with a cutoff, such as ndcg@10.")
     if "engagement" in by and not has_cutoff:
-        raise ArgumentError("--by engagement needs a measure with a cutoff, as pap@10.")
+        raise ArgumentError("--by engagement needs a measure with a cutoff, such as pap@10.")
     for name in by:
         if users is None and name not in BUILT_IN:
             raise ArgumentError(
-                f"--by {name} needs --users, a table with that column."
+                f"--by {name} needs --users, a table with this column."
                 f"{_check.nearest(name, BUILT_IN)}"
             )

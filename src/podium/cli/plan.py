@@ -21,25 +21,25 @@ _FLAT = (
     *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
     *("std_error", "bias", "error", "reaches"),
 )
-_WORTH = {
-    "median": ": where ranks were known, errors were planned as .55 to 4.7 times the true ones"
+_ERROR_ACCURACY = {
+    "median": "; where ranks were known, planned errors were .55 to 4.7 times the true errors"
 }
 _DIGITS = 6  # decimals of numbers of items
-_EXPECTED = "What ranks are expected"
+_EXPECTED = "Expected ranks"
 
 
 def plan(
     samples: Samples,
     columns: SampleColumns,
     users: Annotated[
-        int, typer.Option(metavar="M", help="Users whose held-out items will be ranked.")
+        int, typer.Option(metavar="M", help="Number of users whose held-out items will be ranked.")
     ],
     error: Annotated[
         float,
         typer.Option(
             metavar="X",
-            help="What the estimate may be off: root mean square error (standard error and bias "
-            "together), in units of the measure.",
+            help="Largest acceptable error of the estimate: the root mean square error, which "
+            "combines standard error and bias, in units of the measure.",
         ),
     ],
     measure: Annotated[
@@ -49,29 +49,32 @@ def plan(
             "--metric",
             "-m",
             metavar="MEASURE",
-            help="That the target's rank determines.",
+            help="Measure that is determined by the rank of the target.",
         ),
     ] = "ndcg@10",
     relative: Annotated[
-        bool, typer.Option("--relative", help="The error is a share of the measure's value.")
+        bool,
+        typer.Option("--relative", help="Take X of --error as a share of the measure's value."),
     ] = False,
     ignore_bias: Annotated[
         bool,
-        typer.Option("--ignore-bias", help="Hold the standard error alone to X, without bias."),
+        typer.Option(
+            "--ignore-bias", help="Apply --error to the standard error only, without bias."
+        ),
     ] = False,
     method: Annotated[
         str,
         typer.Option(
             metavar="METHOD",
-            help="That podium estimate will use: auto (smooth), or another as mle or "
-            "'bv(gamma=0.1)'.",
+            help="Method that podium estimate will use: auto (smooth), or another one such as mle "
+            "or 'bv(gamma=0.1)'.",
         ),
     ] = "auto",
     pilot: Annotated[
         Path | None,
         typer.Option(
             metavar="RANKS",
-            help="Sampled ranks of some users, as podium estimate reads them.",
+            help="Table of the sampled ranks of some users, as for podium estimate.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
@@ -79,8 +82,8 @@ def plan(
         float | None,
         typer.Option(
             metavar="VALUE",
-            help="Without a pilot: the value of the measure that is expected. Else recall@k is "
-            "taken to be the square root of k / N.",
+            help="Expected value of the measure, without a pilot. Default: the value for which "
+            "recall@k is the square root of k / N.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
@@ -88,26 +91,26 @@ def plan(
         str | None,
         typer.Option(
             metavar="N,N,…",
-            help="Sizes of samples to look at, the last ones if they grow; else from 25, doubled "
-            "until X is reached.",
+            help="Sizes of samples to compare; for growing samples, their last sizes. Default: "
+            "from 25, doubled until the error X is reached.",
         ),
     ] = None,
     repeats: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Draws from what a pilot leaves open, and simulations for methods that need "
-            "them: 16 without this option.",
+            help="Number of draws from the posterior of the pilot, and of simulations for methods "
+            "that need them. Default: 16.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of these.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of draws and simulations.")] = 0,
     format: Format = "table",
 ) -> None:
-    """Find how many items to sample for an error, and the cost of ranking all.
+    """Compute how many items to sample for a given error, and the cost of ranking all items.
 
-    For samples of a fixed size, and for samples that grow while the target
-    comes first. Ranks are expected to be as those of a pilot; without one, of
-    three shapes that have one value of the measure.
+    The plan compares samples of a fixed size with samples that grow while the target ranks first.
+    The expected ranks follow from a pilot. Without a pilot, the plan assumes three distributions of
+    ranks with the same value of the measure.
     """
     from podium import _check
 
@@ -116,7 +119,7 @@ def plan(
     from podium import sampled
     from podium.cli._samples import read_numbers
 
-    with _messages.own_words(_messages.of_plan):
+    with _messages.naming_options(_messages.of_plan):
         options: dict[str, Any] = {} if repeats is None else {"n_repeats": repeats}
         options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
         options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
@@ -149,7 +152,7 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
     for name, value in options.items():
         if name not in ("items", "no_replacement") and value not in (None, False):
             raise ArgumentError(
-                f"--{name.replace('_', '-')} tells how to read a pilot, and there is none. Pass "
+                f"--{name.replace('_', '-')} is an option of the pilot, and there is none. Pass "
                 "--pilot RANKS, or leave it out."
             )
 
@@ -160,8 +163,8 @@ def _refuse_repeats(method: Estimator) -> None:
 
     if isinstance(method, Smooth | LinearEstimator):
         raise ArgumentError(
-            "--repeats is for draws from a pilot and for methods whose error is simulated, and "
-            f"there is no pilot and {method.name}'s is computed. Leave it out."
+            "--repeats is for plans with a pilot and for methods whose error is simulated. There "
+            f"is no pilot, and the error of {method.name} is computed. Leave it out."
         )
 
 
@@ -172,7 +175,9 @@ def _show(plan: Plan, format: str, *, assumed: bool) -> None:
     """
     note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan, assumed))])
     result = _as_json(plan)
-    _render.either(result, format, shown=[_shown(plan)], flat=_flat(plan, result), note=note)
+    _render.print_result(
+        result, format, tables=[_design_table(plan)], flat=_flat_table(plan, result), note=note
+    )
 
 
 def _as_json(plan: Plan) -> dict[str, Any]:
@@ -188,8 +193,8 @@ def _as_json(plan: Plan) -> dict[str, Any]:
     return {**content, "designs": rounded}
 
 
-def _shown(plan: Plan) -> Table:
-    columns = ["sampled", "scored", "in all", "of all", "std error", "bias", "error"]
+def _design_table(plan: Plan) -> Table:
+    columns = ["sampled", "scored", "total", "share", "std error", "bias", "error"]
     has_several_errors = len(plan.everything.errors) > 1
     rows = [
         [
@@ -203,10 +208,10 @@ def _shown(plan: Plan) -> Table:
         ]
         for design in plan.designs
     ]
-    return {"columns": [*columns, *(["or only"] if has_several_errors else []), "ok"], "rows": rows}
+    return {"columns": [*columns, *(["at best"] if has_several_errors else []), "ok"], "rows": rows}
 
 
-def _flat(plan: Plan, result: dict[str, Any]) -> Table:
+def _flat_table(plan: Plan, result: dict[str, Any]) -> Table:
     designs: list[dict[str, Any]] = result["designs"]
     names = list(plan.everything.errors)
     rows = [
@@ -231,74 +236,77 @@ def _conclusions(plan: Plan) -> Iterator[str]:
     elif not largest:
         yield f"{plan.n_items} items are too few to sample from: rank all of them."
     elif plan.best is plan.everything:
-        yield f"No sample of up to {largest} items has {goal}: rank all items, or see --sizes."
+        yield f"No sample of up to {largest} items gives {goal}."
+        yield "Rank all items, or pass larger --sizes."
     else:
         yield f"For {goal}: {_choice('fixed sample', plan.fixed)};"
-        yield f"{_choice('sample that doubles while the target comes first', plan.growing)}."
+        yield f"{_choice('sample that doubles while the target ranks first', plan.growing)}."
         yield from _nearer_than_all(plan)
-    yield from _held(plan)
+    yield from _compared_error(plan)
 
 
 def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
     yield (
         f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
-        f"{_number(plan.everything.error)}, which comes from having no others"
-        + (f", and no sample of up to {largest} items is near enough." if largest else ".")
+        f"{_number(plan.everything.error)}, because the users are a sample"
+        + (f", and no sample of up to {largest} items reaches the goal." if largest else ".")
     )
-    yield f"Ranking all items takes {plan.n_users_needed} users."
+    yield f"Ranking all items reaches the goal with {plan.n_users_needed} users."
 
 
 def _nearer_than_all(plan: Plan) -> Iterator[str]:
     """Yield a note if a sample has less error than all ranks: its estimate varies less."""
     if not plan.everything.reaches:
         yield (
-            f"Ranking all items has an error of {_number(plan.everything.error)}, which comes from "
-            f"having no other users, and takes {plan.n_users_needed} users to reach it: an "
-            "estimate from a sample varies less, as it is drawn to what its method assumes."
+            f"Ranking all items has an error of {_number(plan.everything.error)}, because the "
+            f"users are a sample. It reaches the goal with {plan.n_users_needed} users. The "
+            "estimate from sampled items varies less, because it is shrunk towards the assumptions "
+            "of its method."
         )
 
 
-def _held(plan: Plan) -> Iterator[str]:
+def _compared_error(plan: Plan) -> Iterator[str]:
     """Yield which error was compared with the goal, and the result of the other choice."""
     if plan.conventions["ignore_bias"]:
-        yield "Held to the goal: the standard error alone. Bias was left out."
+        yield "Compared with the goal: the standard error only, without the bias."
         return
-    yield "Held to the goal: the root mean square error, standard error and bias together"
-    yield f"({_alone(plan)}--ignore-bias holds the standard error alone)."
+    yield "Compared with the goal: the root mean square error of standard error and bias together"
+    yield f"({_bias_note(plan)}--ignore-bias compares the standard error only)."
 
 
-def _alone(plan: Plan) -> str:
+def _bias_note(plan: Plan) -> str:
     design = next(
         (candidate for candidate in plan.designs if candidate.std_error <= plan.goal), None
     )
     if design is None or design is plan.best:
         return ""
-    return f"{design.text} has a standard error within it, but a bias that takes it beyond; "
+    return f"a sample of {design.text} has a small enough standard error, but too much bias; "
 
 
-def _choice(what: str, found: PlannedDesign | None) -> str:
-    if found is None:
-        return f"no {what} is enough"
-    return f"{what}, {found.text} items: {_percent(found.share)} of the cost of ranking all"
+def _choice(kind: str, design: PlannedDesign | None) -> str:
+    if design is None:
+        return f"no {kind} is enough"
+    return f"{kind} ({design.text} items, {_percent(design.share)} of the cost of ranking all)"
 
 
 def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
     if plan.conventions["expected_from"] == "pilot":
         yield (
-            f"Expected: ranks as a smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
-            f"users leaves them open, {plan.measure} about {_number(plan.value)}. Bias: the "
-            f"{plan.conventions['bias_is']} of what is left open, not what will be found"
-            f"{_WORTH.get(plan.conventions['bias_is'], '')}."
+            f"Expected ranks: the smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
+            f"users, with its uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: "
+            f"the {plan.conventions['bias_is']} over this uncertainty, not the true bias"
+            f"{_ERROR_ACCURACY.get(plan.conventions['bias_is'], '')}."
         )
     else:
-        why = "as where recall@k is the square root of k / N, see --expect" if assumed else "given"
+        why = "so that recall@k is the square root of k / N, see --expect" if assumed else "given"
         yield (
-            f"Expected, without a pilot: {plan.measure} of {_number(plan.value)} ({why}), and "
-            f"ranks of one of three shapes ({', '.join(plan.everything.errors)}). Errors are those "
-            "of the worst shape, 'or only' those of the best."
+            "Expected ranks, without a pilot: one of three shapes "
+            f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
+            f"({why}). The errors are those of the worst shape; 'at best' is that of the best one."
         )
     yield (
-        f"Scored: items a user on average, the target too. Method: {plan.conventions['method']}."
+        "Scored: the mean number of items per user, including the target. Share: of the cost of "
+        f"ranking all. Method: {plan.conventions['method']}."
     )
 
 

@@ -27,36 +27,48 @@ RunFile: TypeAlias = Annotated[
         "--out",
         "-o",
         metavar="RUN",
-        help="File to write, by suffix (.parquet, .csv, .tsv, .arrow, .trec); CSV to stdout "
-        "without it.",
+        help="File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, "
+        ".arrow, .trec). Default: CSV to stdout.",
     ),
 ]
-UserColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of users.")]
-ItemColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of items.")]
+UserColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Column of users. Default: user, user_id, qid, query_id or q_id."
+    ),
+]
+ItemColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of items. Default: item, item_id or doc_id."),
+]
 
 
 def rank(
-    model: Annotated[Path, typer.Argument(help="What podium train wrote.", metavar="MODEL")],
+    model: Annotated[
+        Path, typer.Argument(help="Model file that podium train has written.", metavar="MODEL")
+    ],
     data: Annotated[
         Path,
         typer.Argument(
-            help="A row per user and item: user (or qid), item, and the model's features. Also "
-            "svmlight with qid (LETOR), of any size where each query's rows lie together.",
+            help="Table with one row per user and item: user (or qid), item, and the features of "
+            "the model. Or an svmlight file with qid (LETOR), which can be larger than memory if "
+            "the rows of each query are adjacent.",
             metavar="DATA",
         ),
     ],
     out: RunFile = None,
     k: Annotated[
         int | None,
-        typer.Option("-k", metavar="K", help="Keep the K best items of each user."),
+        typer.Option("-k", metavar="K", help="Number of items to keep per user. Default: all."),
     ] = None,
     user_col: UserColumn = None,
     item_col: ItemColumn = None,
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
-    Where DATA names no items, an item is the row's position within its user, from 0. Of svmlight
-    the first column is qid, and queries whose rows lie together stay in the order of the file.
+    If DATA has no items, an item is the position of the row within its user, starting at 0. For
+    svmlight files, the first column of the run is qid, and queries whose rows are adjacent keep
+    the order of the file.
     """
     check_target(out, "--out", RUNS)
     from podium import _check, rankers
@@ -97,7 +109,7 @@ def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
 
     check_numbered(_names(ranker), str(path))
     for rows in data.stream_features(path, ranker.n_features_in_):
-        yield _as_learned(rows, path, ranker)
+        yield _on_training_scale(rows, path, ranker)
 
 
 def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -> Features:
@@ -113,10 +125,10 @@ def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -
     )
     if not missing_allowed(ranker):
         check_finite(path, rows)
-    return _as_learned(rows, path, ranker)
+    return _on_training_scale(rows, path, ranker)
 
 
-def _as_learned(rows: Features, path: Path, ranker: Any) -> Features:
+def _on_training_scale(rows: Features, path: Path, ranker: Any) -> Features:
     """Return rows on the scale on which the model was trained."""
     from podium.data.feature_checks import normalized
 

@@ -21,31 +21,39 @@ _MOST_USERS = 2**14
 
 
 def recommend(
-    model: Annotated[Path, typer.Argument(help="What podium factorize wrote.", metavar="MODEL")],
+    model: Annotated[
+        Path, typer.Argument(help="Model file that podium factorize has written.", metavar="MODEL")
+    ],
     out: RunFile = None,
     k: Annotated[
         int,
-        typer.Option("-k", metavar="K", help="Items of each user; pap@10 wants 19 to be measured."),
+        typer.Option("-k", metavar="K", help="Number of items per user. pap@10 needs at least 19."),
     ] = 20,
     users: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="For whom: a table with a column of users, as the truth of podium measure, or a "
-            ".txt file with one a line. All users of the model without it.",
+            help="Users to recommend to: a table with a column of users, such as the truth of "
+            "podium measure, or a .txt file with one user per line. Default: all users of the "
+            "model.",
         ),
     ] = None,
     allow: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Items that alone may be shown, in such a file."),
+        typer.Option(
+            metavar="FILE",
+            help="The only items to recommend: a table with a column of items, or a .txt file with "
+            "one item per line. Default: all items.",
+        ),
     ] = None,
     deny: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Items that may not be shown.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Items not to recommend, in a file as for --allow."),
     ] = None,
     include_seen: Annotated[
         bool,
         typer.Option(
-            "--include-seen", help="Also show items that the user has in INTERACTIONS already."
+            "--include-seen", help="Also recommend items that the user has in INTERACTIONS."
         ),
     ] = False,
     user_col: UserColumn = None,
@@ -53,7 +61,7 @@ def recommend(
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
-    Items that a user has in INTERACTIONS are left out.
+    Items that a user has in the INTERACTIONS of podium factorize are left out.
     """
     check_target(out, "--out", RUNS)
     from podium import _check
@@ -73,9 +81,9 @@ def recommend(
         for users_of_piece in _pieces(user_ids, options["k"], show):
             items, scores = fitted.recommend(users_of_piece, **options)
             append(_rows(users_of_piece, items, scores))
-            n_empty_lists += int((~_shown(scores)).all(axis=1).sum())
+            n_empty_lists += int((~_has_item(scores)).all(axis=1).sum())
     if n_empty_lists:
-        _messages.say(f"{n_empty_lists} of {user_ids.size} users have no item left to show.")
+        _messages.say(f"{n_empty_lists} of {user_ids.size} users have no item left to recommend.")
 
 
 def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
@@ -90,7 +98,7 @@ def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dic
     """Return the lists as rows, without empty places."""
     import numpy as np
 
-    is_item = _shown(scores)
+    is_item = _has_item(scores)
     return {
         "user": np.repeat(users, is_item.sum(axis=1)),
         "item": items[is_item],
@@ -98,7 +106,7 @@ def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dic
     }
 
 
-def _shown(scores: NDArray[Any]) -> NDArray[Any]:
+def _has_item(scores: NDArray[Any]) -> NDArray[Any]:
     import numpy as np
 
     return scores > -np.inf
@@ -116,13 +124,13 @@ def _users(fitted: Any, path: Path | None, column: str | None, model: Path) -> N
     known, unknown = match(read_ids(path, "user", column), labels)
     if not known.size:
         raise DataError(
-            f"{path}: {model} knows none of its users, such as {_check.label(unknown[0])}; it "
-            f"knows such as {_check.label(labels[0])}."
+            f"{path}: {model} contains none of its users, such as {_check.label(unknown[0])}. The "
+            f"model has users such as {_check.label(labels[0])}."
         )
     if unknown.size:
         _messages.say(
-            f"{path}: {unknown.size} of {known.size + unknown.size} users left out, whom {model} "
-            "does not know."
+            f"{path}: {unknown.size} of {known.size + unknown.size} users left out, because "
+            f"{model} does not contain them."
         )
     return known
 
@@ -139,13 +147,13 @@ def _items(fitted: Any, path: Path | None, option: str, column: str | None) -> A
     known, unknown = match(read_ids(path, "item", column), labels)
     if not known.size and option == "--allow":
         raise DataError(
-            f"{option} {path}: none of its items is known to the model, whose items are such as "
-            f"{_check.label(labels[0])}: first {_check.label(unknown[0])}."
+            f"{option} {path}: the model contains none of its items, such as "
+            f"{_check.label(unknown[0])}. The model has items such as {_check.label(labels[0])}."
         )
     if unknown.size:
         _messages.say(
-            f"{option} {path}: {unknown.size} of {unknown.size + known.size} items are unknown to "
-            f"the model and left aside, first {_check.label(unknown[0])}."
+            f"{option} {path}: {unknown.size} of {unknown.size + known.size} items left out, "
+            f"because the model does not contain them, first {_check.label(unknown[0])}."
         )
     return known
 

@@ -20,7 +20,7 @@ _OUTPUT = "Output"
 
 def reproduce(
     recipe: Annotated[
-        str, typer.Argument(metavar="NAME|list", help="A recipe; list shows them all.")
+        str, typer.Argument(metavar="NAME|list", help="Name of a recipe, or list to show all.")
     ] = "list",
     out: Annotated[
         Path,
@@ -28,7 +28,7 @@ def reproduce(
             "--out",
             "-o",
             metavar="DIR",
-            help="Results go into DIR/NAME; list reads them there.",
+            help="Folder to write the results to, in DIR/NAME. list reads the progress from it.",
             rich_help_panel=_OUTPUT,
         ),
     ] = Path("reproduce"),
@@ -36,8 +36,8 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="The data set that the recipe needs, or the folder that it is in: "
-            "a folder, an archive or the file.",
+            help="Data set of the recipe: a folder, an archive or a file. Or the folder that "
+            "contains it.",
         ),
     ] = None,
     repeats: Annotated[
@@ -46,19 +46,18 @@ def reproduce(
             "--repeats",
             "--seeds",
             metavar="N",
-            help="Seeded repeats, instead of the recipe's number: few for a quick look.",
+            help="Number of repeats with different seeds. Use few for a quick look. Default: the "
+            "number of the recipe.",
         ),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Processes side by side, for those with cores.")
-    ] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Number of parallel processes.")] = 1,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin again instead of resuming.")
+        bool, typer.Option("--fresh", help="Start from the beginning instead of continuing.")
     ] = False,
 ) -> None:
-    """Make a table or figure of a paper again, and compare it with what was printed.
+    """Reproduce a table or figure of a paper, and compare it with the printed values.
 
-    Finished work is kept: after an interrupt the same command goes on from there.
+    Finished parts are kept: after an interrupt, the same command continues.
     """
     from podium.errors import ArgumentError
     from podium.papers import runner
@@ -75,7 +74,7 @@ def reproduce(
                 study, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=show
             )
         except KeyboardInterrupt:
-            _kept(out / study.name)
+            _print_progress(out / study.name)
             raise
     _print(outcome)
 
@@ -108,9 +107,9 @@ def _print(outcome: Outcome) -> None:
 
     verdict, recipe = outcome.verdict, outcome.done.recipe
     if outcome.resumed:
-        _messages.say(f"{outcome.resumed} of {len(outcome.cells)} cells were there already.")
+        _messages.say(f"{outcome.resumed} of {len(outcome.cells)} cells were already done.")
     if outcome.others:
-        _messages.say(f"{outcome.others} cells of other settings or another version left aside.")
+        _messages.say(f"{outcome.others} cells of other settings or another version ignored.")
     claims = [
         f"{status}: {claim.text} Found {_signed(value)}." for claim, value, status in verdict.claims
     ]
@@ -119,12 +118,12 @@ def _print(outcome: Outcome) -> None:
     table = figure_table(verdict, printed_only=bool(recipe.printed))
     n_more = len(verdict.lines) - len(table["rows"])
     if n_more:
-        sentences.append(f"{n_more} more figures of podium's are on the page.")
+        sentences.append(f"The page has {n_more} more figures of podium.")
     _render.table(_nested({**table}), note="\n".join(sentences))
     _messages.say(f"wrote {outcome.page}")
 
 
-def _kept(folder: Path) -> None:
+def _print_progress(folder: Path) -> None:
     """Print how many cells an interrupted run has finished, and how to continue."""
     from podium.papers import checkpoint
 
@@ -133,7 +132,7 @@ def _kept(folder: Path) -> None:
         header, n_done = state
         _messages.say(
             f"{n_done} of {header.cells} cells are kept in {folder / checkpoint.FILE}: "
-            "the same command goes on from there."
+            "the same command continues from there."
         )
 
 
@@ -149,9 +148,9 @@ def _nested(table: dict[str, Any]) -> dict[str, Any]:
     return {"columns": table["columns"], "rows": rows}
 
 
-def _signed(found: Measured) -> str:
-    error = "" if math.isnan(found.std_error) else f" ± {found.std_error:.2g}"
-    return f"{found.value:+.4g}{error}"
+def _signed(measured: Measured) -> str:
+    error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.2g}"
+    return f"{measured.value:+.4g}{error}"
 
 
 def _time(minutes: float) -> str:

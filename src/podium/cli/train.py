@@ -27,8 +27,8 @@ def train(
     data: Annotated[
         list[Path],
         typer.Argument(
-            help="A row per user and item: user (or qid), relevance (or label), features. "
-            "Also svmlight with qid (LETOR), of which several files are read as one.",
+            help="Table with one row per user and item: user (or qid), relevance (or label), "
+            "features. Or svmlight files with qid (LETOR); several of them are read as one.",
             metavar="DATA",
         ),
     ],
@@ -43,9 +43,10 @@ def train(
         typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
     ],
 ) -> None:
-    """Train a model for the top of the list, and with --tune choose its parameters.
+    """Train a model for the top of the list; --tune also chooses its parameters.
 
-    Rows to validate on decide when to stop; without them the objective does.
+    The measure on the validation rows determines when training stops. Without such rows, the
+    objective does.
     """
     from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
@@ -69,13 +70,13 @@ def train(
     eval_set = None
     if validation.valid is not None:
         valid_rows = read([validation.valid], columns, like=rows, missing=missing)
-        valid_rows = _brought_to_scale(valid_rows, validation.valid, model)
+        valid_rows = _normalized_rows(valid_rows, validation.valid, model)
         eval_set = (
-            _alike(valid_rows.X, rows.X),
+            _dense_like(valid_rows.X, rows.X),
             labels(validation.valid, valid_rows),
             valid_rows.qid,
         )
-    rows = _brought_to_scale(rows, data[0], model)
+    rows = _normalized_rows(rows, data[0], model)
     unscaled, estimator = estimator, estimator if model.no_scale else scaled(estimator, rows.X)
     if estimator is not unscaled:
         check_scalable(data, rows)
@@ -83,7 +84,7 @@ def train(
     item = rows.item if last_step(estimator).pools_items and rows.names_items else None
     for note in notes:
         _messages.say(note)
-    if tuning.tune or validation.of_data:
+    if tuning.tune or validation.holds_out_data:
         search_result = _search(
             estimator, data_to_fit, item, grid, model, validation, tuning, eval_set, times
         )
@@ -91,7 +92,7 @@ def train(
         fitted, summary = search_result.estimator, _tuning.describe(search_result)
     else:
         fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
-    fitted = _finished(fitted, rows, query_norm=model.query_norm)
+    fitted = _final_model(fitted, rows, query_norm=model.query_norm)
     _finish(fitted, rows, validation.valid, summary, out, pooled=item is not None)
 
 
@@ -123,18 +124,18 @@ def read(
     return rows
 
 
-def _brought_to_scale(rows: Features, path: Path, model: Model) -> Features:
+def _normalized_rows(rows: Features, path: Path, model: Model) -> Features:
     """Return rows with their features normalised by query, with --query-norm."""
     from podium.data.feature_checks import normalized
 
     return normalized(rows, path) if model.query_norm else rows
 
 
-def _alike(features: Any, to: Any) -> Any:
+def _dense_like(features: Any, reference: Any) -> Any:
     """Return dense features if the others are dense: a file with few values is read as sparse."""
     from podium._check import is_sparse
 
-    return features.toarray() if is_sparse(features) and not is_sparse(to) else features
+    return features.toarray() if is_sparse(features) and not is_sparse(reference) else features
 
 
 def read_times(path: Path, column: str | None) -> Any:
@@ -154,7 +155,7 @@ def read_times(path: Path, column: str | None) -> Any:
     return to_times(table.fetch({column: "any"})[column], column, table)
 
 
-def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
+def _final_model(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
     """Return the model for unscaled features, with the feature names and normalisation."""
     import numpy as np
 
@@ -167,16 +168,16 @@ def _finished(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
     return fitted
 
 
-def _fit(estimator: Any, given: tuple[Any, ...], item: Any, eval_set: Any) -> Any:
+def _fit(estimator: Any, data_to_fit: tuple[Any, ...], item: Any, eval_set: Any) -> Any:
     from podium import tuning as library
 
     with progress("training") as show:
-        return library.fit(estimator, *given, item=item, eval_set=eval_set, progress=show)
+        return library.fit(estimator, *data_to_fit, item=item, eval_set=eval_set, progress=show)
 
 
 def _search(
     estimator: Any,
-    given: tuple[Any, ...],
+    data_to_fit: tuple[Any, ...],
     item: Any,
     grid: Any,
     model: Model,
@@ -193,7 +194,7 @@ def _search(
         with progress("tuning" if tuning.tune else "validating") as show:
             return library.search(
                 estimator,
-                *given,
+                *data_to_fit,
                 item=item,
                 grid=grid,
                 n_trials=tuning.budget,
@@ -215,20 +216,20 @@ def _search(
 
 
 def _finish(
-    model: Any, rows: Features, valid: Path | None, said: str, out: Path, *, pooled: bool
+    model: Any, rows: Features, valid: Path | None, summary: str, out: Path, *, pooled: bool
 ) -> None:
     """Write the model, and print the data, the course of the fit and its result."""
     from podium import rankers
 
     rankers.save(model, out)
-    course = _course(model, chosen=bool(said) and valid is None)
+    course = _fit_summary(model, chosen=bool(summary) and valid is None)
     _messages.say(f"{_counts(rows)}{_pooling(model, rows) if pooled else ''}{course}")
     remark = head_drawn(model.loss_in_use(), rows)
     if remark:
         _messages.say(remark)
-    if said:
-        _messages.say(said)
-    _messages.say(f"{_value(model, valid)}wrote {out}")
+    if summary:
+        _messages.say(summary)
+    _messages.say(f"{_result_summary(model, valid)}wrote {out}")
 
 
 def _counts(rows: Features) -> str:
@@ -247,24 +248,24 @@ def _pooling(model: Any, rows: Features) -> str:
     return f"; labels pooled over {n_items} items" if model.pool_share else ""
 
 
-def _course(model: Ranker, *, chosen: bool) -> str:
+def _fit_summary(model: Ranker, *, chosen: bool) -> str:
     """Return the number of iterations and the reason for stopping, as text."""
     report, trees = model.fit_report(), model.grows_trees
     if report.best_iteration is None:
         return ""
     if chosen:
         unit = "trees" if trees else "iterations"
-        return f"; learned for {report.n_iter} {unit}, as validation chose"
+        return f"; trained for {report.n_iter} {unit}, as chosen by validation"
     n_kept = report.best_iteration + 1
     if trees:
         return f"; grew {report.n_iter} tree{'' if report.n_iter == 1 else 's'}, kept {n_kept}"
     reason = _STOPPED.get(report.stop_reason, report.stop_reason)
     if not math.isnan(report.gap):
         reason += f", duality gap {report.gap:.2g}"
-    return f"; stopped after iteration {report.n_iter} ({reason}), kept {n_kept}"
+    return f"; stopped after iteration {report.n_iter} ({reason}), kept iteration {n_kept}"
 
 
-def _value(model: Ranker, valid: Path | None) -> str:
+def _result_summary(model: Ranker, valid: Path | None) -> str:
     """Return the objective and the validation measure, as text."""
     report = model.fit_report()
     value = [] if math.isnan(report.objective) else [f"objective {report.objective:.6g}"]
