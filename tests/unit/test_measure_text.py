@@ -146,7 +146,7 @@ def test_several_measures_parse_in_order() -> None:
     ("measures", "message"),
     [
         ({"ndcg": 10, "rr": 5}, r"list of texts, .*got \{'ndcg': 10.*Write \['ndcg@10', 'rr@5'\]"),
-        ({"ndcg": {"k": 10}}, r"A cutoff is part of the text"),
+        ({"ndcg": {"k": 10}}, r"Write the cutoff into the text"),
         (10, r"as \['ndcg@10'\], got 10"),
         (None, "got None"),
     ],
