@@ -125,19 +125,19 @@ def test_json_lists_every_difference() -> None:
 
 
 def test_runs_that_share_no_group_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="runs share no user"):
+    with pytest.raises(ArgumentError, match="runs have no user in common"):
         compare_evaluations({"a": run(1.0), "b": run(1.0, labels=np.arange(100, 100 + N))})
 
 
 def test_one_run_is_not_a_comparison() -> None:
     for runs in ({}, {"a": run(1.0)}):
-        with pytest.raises(ArgumentError, match=f"must hold at least two, got {len(runs)}"):
+        with pytest.raises(ArgumentError, match=f"must hold at least two runs, got {len(runs)}"):
             compare_evaluations(runs)
 
 
 def test_runs_must_be_evaluated_by_the_same_measures() -> None:
     other = evaluate(Ranking.from_scores([1.0], [1]), "rr")
     with pytest.raises(
-        ArgumentError, match=r"must be of the same measures, got rr, ndcg@3, .* of a "
+        ArgumentError, match=r"must have the same measures, got rr, ndcg@3, .* in a "
     ):
         compare_evaluations({"a": run(1.0), "b": other})
