@@ -74,10 +74,10 @@ def test_fit_that_had_ended_is_there_again(tmp_path: Path) -> None:
 
 
 def test_resume_without_a_file_begins_anew_and_says_so(tmp_path: Path) -> None:
-    with pytest.warns(PodiumWarning, match=r"no checkpoint .*none: the fit begins anew"):
+    with pytest.warns(PodiumWarning, match=r"no checkpoint .*none\. The fit starts from the first"):
         model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
     assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
-    with pytest.raises(ArgumentError, match="resume wants a checkpoint"):
+    with pytest.raises(ArgumentError, match="resume=True requires a checkpoint"):
         _model().fit(_likes(), resume=True)
 
 
@@ -90,14 +90,14 @@ def test_checkpoint_of_another_fit_is_refused(
     def resume(model: Factorization, likes: Any, **options: Any) -> Factorization:
         return model.fit(likes, executor=ONE, checkpoint=path, resume=True, **options)
 
-    with pytest.raises(DataError, match="is of other interactions"):
+    with pytest.raises(DataError, match="belongs to a fit with other interactions"):
         resume(_model(), _likes(seed=1))
     with pytest.raises(DataError, match=r"other settings: l2 was 0\.025, is 0\.1\."):
         resume(_model(l2=0.1), _likes())
     with pytest.raises(DataError, match="another eval_set"):
         resume(_model(), _likes(), eval_set=_held_out())
     monkeypatch.setattr(podium, "__version__", "99.0")
-    with pytest.raises(DataError, match=r"is by podium .*, and this is 99\.0"):
+    with pytest.raises(DataError, match=r"was written by podium .*, and this is podium 99\.0"):
         resume(_model(), _likes())
 
 
@@ -137,7 +137,7 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("bias", lambda a: a[:, None]), "bias has shape"),
         (_swap("mean_costs", lambda a: a[:1]), "mean_costs has shape"),
         (_swap("mean_costs", lambda a: a * np.inf), "mean_costs is not finite"),
-        (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes of 6"),
+        (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes, but the fit has 6"),
         (_swap("costs", lambda a: a[:0]), "costs has 0 passes"),
         (_swap("costs", lambda a: a.reshape(2, 3)), "costs has shape"),
         (_swap("validation", lambda a: a[:2]), "validation has shape"),
@@ -157,7 +157,7 @@ def test_checkpoint_of_other_arrays_is_refused(tmp_path: Path, change: Any, mess
     again = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
     assert again.n_epochs_ < 6  # so that the file holds the factors of the best pass too
     _rewrite(path, change)
-    with pytest.raises(DataError, match=rf"is none of this fit \(.*({message})"):
+    with pytest.raises(DataError, match=rf"does not belong to this fit \(.*({message})"):
         _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
 
 

@@ -184,10 +184,10 @@ def test_a_model_of_ones_own_is_ranked_too() -> None:
     assert model.recommend(k=1)[0].tolist() == [[1], [2]]
     assert model.score_pairs([1, 0], [2, 1]).tolist() == [3.0, 2.0]
     with pytest.raises(
-        ArgumentError, match=r"1 of 2 pairs that the model was fitted to.*_seen=Fal"
+        ArgumentError, match=r"was fitted to 1 of the 2 pairs in held_out.*_seen=Fal"
     ):
         model.ranks(sparse.csr_array([[1, 0, 1], [0, 0, 0]]))
-    with pytest.raises(ArgumentError, match="a Mine can't be saved"):
+    with pytest.raises(ArgumentError, match="Mine can't be saved"):
         model.save("never")
 
 
