@@ -175,7 +175,7 @@ def test_model_of_another_catalogue_is_pointed_out(
     found, said = estimated("other", *LISTED[:2], "--items", "400", "--no-replacement", *RR)
     assert found["conventions"]["n_users"] == 10
     warned = [line.removeprefix("podium: warning: ") for line in said if "warning" in line]
-    assert [line.split(":")[0] for line in warned] == [
+    assert [line.split(". ")[0] for line in warned] == [
         "other has only 10 of the 30 users in test.negative",
         "other has only 11 of the 41 items in test.negative",
     ]

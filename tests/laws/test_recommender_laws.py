@@ -254,7 +254,7 @@ class TestAnswers:
             (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
             (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
             (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to recommend"),
-            (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, as user_items"),
+            (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, like user_items"),
             (lambda model: model.ranks(LIKES), "held_out"),
             (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the shape of the model"),
             (lambda model: model.recommend([0], k=41), "k must be at most 40, the number of items"),
