@@ -224,7 +224,7 @@ def test_checkpoint_that_is_not_gone_on_from_is_told(podium: Run) -> None:
     assert SUMMARY.fullmatch(rest)
 
 
-def test_resume_without_a_checkpoint_is_told(podium: Run) -> None:
+def test_resume_without_a_checkpoint_warns(podium: Run) -> None:
     first, rest = podium(*FIT, "--resume").err.split("\n", 1)
     assert first == (
         "podium: warning: There is no checkpoint model.checkpoint. "

@@ -155,7 +155,7 @@ class TestFit:
             (sparse.csr_array([[1, 0], [np.nan, 1]]), "got nan for user 1 and item 0"),
         ],
     )
-    def test_pairs_that_are_none_are_refused(self, name: str, pairs: Any, text: str) -> None:
+    def test_invalid_pairs_raise(self, name: str, pairs: Any, text: str) -> None:
         with pytest.raises(ArgumentError, match=text):
             make(name).fit(pairs)
 
@@ -262,13 +262,13 @@ class TestAnswers:
             (lambda model: model.score_pairs([0.5], [2]), "user must hold integers or text as ids"),
         ],
     )
-    def test_what_may_not_be_asked_is_told(
+    def test_invalid_requests_raise(
         self, name: str, ask: Callable[[Recommender], Any], text: str
     ) -> None:
         with pytest.raises(ArgumentError, match=text):
             ask(fitted(name))
 
-    def test_model_that_is_not_fitted_says_so(self, name: str, tmp_path: Path) -> None:
+    def test_unfitted_model_raises(self, name: str, tmp_path: Path) -> None:
         model = make(name)
         calls = (model.scores, model.recommend, model.as_scores, lambda: model.ranks(LIKES))
         others = (lambda: model.score_pairs([0], [0]), lambda: model.save(tmp_path / "m"))

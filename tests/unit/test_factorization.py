@@ -33,12 +33,12 @@ def _fitted(**changes: Any) -> Factorization:
 
 
 @pytest.mark.parametrize("loss", ["robirank", "identity", "bpr"])
-def test_unseen_items_of_the_own_taste_come_first(loss: str) -> None:
+def test_unseen_items_of_the_users_taste_come_first(loss: str) -> None:
     items, scores = _fitted(loss=loss, learning_rate=0.3).recommend(k=2)
-    left = 12 - np.diff(_tastes().indptr)  # unseen items of the own taste
+    left = 12 - np.diff(_tastes().indptr)  # unseen items of the taste of each user
     assert (left > 1).sum() > 30
-    own = items % 2 == np.arange(40)[:, None] % 2
-    assert own[left > 1].mean() > 0.98
+    is_of_taste = items % 2 == np.arange(40)[:, None] % 2
+    assert is_of_taste[left > 1].mean() > 0.98
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
@@ -47,7 +47,7 @@ def test_type2_lowers_its_cost_with_a_longer_step() -> None:
     assert cost[-1] < 0.7 * cost[0]
 
 
-def test_seen_items_are_left_out_unless_they_are_asked_for() -> None:
+def test_seen_items_are_left_out_by_default() -> None:
     model, likes = _fitted(), _tastes().toarray() > 0
     shown, _ = model.recommend([0, 5], k=24)
     for row, user in zip(shown, (0, 5), strict=True):
@@ -120,7 +120,7 @@ def test_folding_in_leaves_the_items_alone() -> None:
     assert (model.item_factors_.tobytes(), model.item_bias_.tobytes()) == before
 
 
-def test_table_is_spoken_to_in_its_ids() -> None:
+def test_model_of_a_table_uses_its_ids() -> None:
     table = {"user": ["b", "b", "a", "a"], "item": [30, 10, 20, 10]}
     model = Factorization(3, n_epochs=5).fit(table, executor=ONE)
     assert model.user_labels_ is not None
@@ -176,7 +176,7 @@ def test_input_is_left_as_it_was() -> None:
     assert likes.data.tolist() == [1.0, 0.0, 2.0]
 
 
-def test_progress_hears_of_every_pass() -> None:
+def test_progress_is_called_after_every_pass() -> None:
     heard: list[tuple[int, int, str]] = []
     Factorization(2, n_epochs=3).fit(
         _tastes(), executor=ONE, progress=lambda *each: heard.append(each)
@@ -198,8 +198,8 @@ def test_best_pass_on_held_out_pairs_is_kept() -> None:
     validation = model.history_["validation"]
     assert validation.size == 20
     assert model.n_epochs_ == int(np.argmax(validation)) + 1
-    again = Factorization(n_epochs=model.n_epochs_, **plain).fit(train, executor=ONE)
-    assert again.user_factors_.tobytes() == model.user_factors_.tobytes()
+    refitted = Factorization(n_epochs=model.n_epochs_, **plain).fit(train, executor=ONE)
+    assert refitted.user_factors_.tobytes() == model.user_factors_.tobytes()
 
 
 def test_patience_ends_a_fit_that_gets_no_better() -> None:
@@ -243,7 +243,7 @@ def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) ->
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
 
-def test_steps_that_go_wild_stop_and_keep_the_pass_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_divergence_stops_and_keeps_the_pass_before(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Part.step
 
     def wild(self: Part, block_number: int, block: Block) -> Block:
@@ -336,7 +336,7 @@ def test_parameters_are_those_of_scikit_learn() -> None:
     assert not hasattr(copy, "user_factors_")
 
 
-def test_folding_in_knows_of_exact_sums() -> None:
+def test_folding_in_uses_exact_sums() -> None:
     model = _fitted(xi="exact", xi_rate=0.0, learning_rate=0.02)
     exact = model.fold_in(_tastes(), executor=ONE)
     plain = model.set_params(loss="identity").fold_in(_tastes(), executor=ONE)
@@ -408,7 +408,7 @@ def test_more_items_than_there_are_are_refused() -> None:
 
 
 @pytest.mark.parametrize("executor", ["ray", 2, Threads])
-def test_executor_that_is_none_is_refused(executor: Any) -> None:
+def test_invalid_executor_is_refused(executor: Any) -> None:
     with pytest.raises(ArgumentError, match=r"executor must be one such as Threads\(2\)"):
         Factorization(2).fit(_tastes(), executor=executor)
 

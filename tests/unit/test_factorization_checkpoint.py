@@ -1,4 +1,4 @@
-"""A fit that stops goes on from its checkpoint to the same bits, or says why it can't."""
+"""A fit that stops resumes from its checkpoint with the same bits, or raises with the reason."""
 
 from __future__ import annotations
 
@@ -63,17 +63,19 @@ def test_resumed_fit_ends_with_the_same_bits(
     assert resumed.history_.keys() == straight.history_.keys()
 
 
-def test_fit_that_had_ended_is_there_again(tmp_path: Path) -> None:
+def test_resumed_fit_that_had_ended_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "fit.checkpoint"
     options: dict[str, Any] = {"eval_set": _held_out(), "executor": ONE, "checkpoint": path}
     ended = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options)
     assert ended.stop_reason_ == "patience"
-    again = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options, resume=True)
-    assert _bits(again) == _bits(ended)
-    assert (again.stop_reason_, again.n_epochs_) == ("patience", ended.n_epochs_)
+    resumed = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(
+        _likes(), **options, resume=True
+    )
+    assert _bits(resumed) == _bits(ended)
+    assert (resumed.stop_reason_, resumed.n_epochs_) == ("patience", ended.n_epochs_)
 
 
-def test_resume_without_a_file_begins_anew_and_says_so(tmp_path: Path) -> None:
+def test_resume_without_a_file_warns_and_starts_from_the_first_pass(tmp_path: Path) -> None:
     with pytest.warns(PodiumWarning, match=r"no checkpoint .*none\. The fit starts from the first"):
         model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
     assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
@@ -154,8 +156,8 @@ def test_checkpoint_of_other_arrays_is_refused(tmp_path: Path, change: Any, mess
     options: dict[str, Any] = {"executor": ONE, "checkpoint": path, "eval_set": _held_out()}
     _model(learning_rate=2.0).fit(_likes(), **options)
     _rewrite(path, lambda arrays: None)
-    again = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
-    assert again.n_epochs_ < 6  # so that the file holds the factors of the best pass too
+    resumed = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
+    assert resumed.n_epochs_ < 6  # so that the file holds the factors of the best pass too
     _rewrite(path, change)
     with pytest.raises(DataError, match=rf"does not belong to this fit \(.*({message})"):
         _model(learning_rate=2.0).fit(_likes(), **options, resume=True)

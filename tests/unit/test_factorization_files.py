@@ -1,4 +1,4 @@
-"""Saved factorizations: the same model again, and every file that is none."""
+"""Saved factorizations: a loaded model equals the saved one, and invalid files are refused."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def _fitted(source: Any = TABLE, **changes: Any) -> Factorization:
 def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
     model = _fitted(source, eval_metric=parse("ndcg@5"), loss="type2")
     model.save(tmp_path / "model.safetensors")
-    again = Factorization.load(tmp_path / "model.safetensors")
-    assert again.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
+    loaded = Factorization.load(tmp_path / "model.safetensors")
+    assert loaded.get_params() == {**model.get_params(), "eval_metric": "ndcg@5"}
     users = None if model.user_labels_ is None else ["é", "b"]
-    for ours, theirs in zip(model.recommend(users, 2), again.recommend(users, 2), strict=True):
-        assert np.array_equal(ours, theirs)
+    for expected, result in zip(model.recommend(users, 2), loaded.recommend(users, 2), strict=True):
+        assert np.array_equal(expected, result)
     new = {"user": ["z"], "item": [3]} if users else csr_array(np.eye(4))
-    assert model.fold_in(new).tobytes() == again.fold_in(new).tobytes()
+    assert model.fold_in(new).tobytes() == loaded.fold_in(new).tobytes()
     for name in ("n_blocks_", "n_epochs_", "stop_reason_"):
-        assert getattr(again, name) == getattr(model, name)
-    assert again.history_["cost"].tolist() == model.history_["cost"].tolist()
+        assert getattr(loaded, name) == getattr(model, name)
+    assert loaded.history_["cost"].tolist() == model.history_["cost"].tolist()
 
 
 def test_unfitted_model_is_not_saved(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_offsets_that_lead_out_of_memory_are_refused(tmp_path: Path, offsets: li
         ("stop_reason_", None),
     ],
 )
-def test_numbers_that_are_none_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+def test_fitted_values_of_a_wrong_type_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     model = _fitted()
     setattr(model, name, value)
     model.save(tmp_path / "model")
@@ -155,7 +155,7 @@ def test_numbers_that_are_none_are_refused(name: str, value: Any, tmp_path: Path
         Factorization.load(tmp_path / "model")
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_detected(tmp_path: Path) -> None:
     _fitted().save(tmp_path / "model")
     changed = bytearray((tmp_path / "model").read_bytes())
     changed[-1] ^= 1

@@ -93,9 +93,9 @@ def test_metric_by_hand(text: str, relevance: list[float], expected: float) -> N
     ],
 )
 def test_one_positive_among_three_equal_scores(text: str, expected: dict[Any, float]) -> None:
-    for ties, wanted in expected.items():
+    for ties, expected_value in expected.items():
         ranking = Ranking.from_scores([1.0, 1.0, 1.0], [0, 1, 0], ties=ties)
-        assert value(text, ranking) == pytest.approx(wanted, rel=1e-15), ties
+        assert value(text, ranking) == pytest.approx(expected_value, rel=1e-15), ties
 
 
 # --- Undefined groups ---------------------------------------------------------------------------
