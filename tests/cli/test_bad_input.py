@@ -151,7 +151,7 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
     Path("a.csv").write_text(RUN + "".join(f"{u},0,1\n" for u in range(4)))
     refused(
         podium("measure", "truth.csv", "a.csv", "-m", "auc"),
-        r"4 of 4 groups are unsettled.* pass --n-items ",
+        r"does not hold for 4 of 4 groups.* pass --n-items ",
     )
 
 

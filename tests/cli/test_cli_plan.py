@@ -183,7 +183,7 @@ def test_other_forms_have_the_same_numbers(
         ((*ASKED[:4], "--error", "0"), "--error must be a number > 0, got 0"),
         (("--items", "1", *ASKED[2:]), "--items must be >= 2, the target and others, got 1."),
         ((*ASKED[:2], "--users", "0", *ASKED[4:]), "--users must be an integer >= 1, got 0."),
-        ((*ASKED, "-m", "topk_loss@10"), "it is 1 where the only relevant item has rank 11"),
+        ((*ASKED, "-m", "topk_loss@10"), "its value is 1 if the only relevant item has rank 11"),
         ((*ASKED, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
         ((*ASKED, "-m", "recall@2000"), "recall@2000 is 1 for every ranking of 2000 items"),
         ((*ASKED, "--method", "mel"), "Did you mean 'mle'?"),

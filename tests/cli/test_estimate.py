@@ -235,7 +235,7 @@ def test_other_forms_have_the_same_numbers(
         (("ranks.csv", *DESIGN, "--method", "bv(gama=1)"), "Did you mean 'gamma'?"),
         (
             ("ranks.csv", *DESIGN, "-m", "topk_loss@10"),
-            "it is 1 where the only relevant item has rank 11",
+            "its value is 1 if the only relevant item has rank 11",
         ),
         (("ranks.csv", *DESIGN, "-m", "ndgc@10"), "Did you mean 'ndcg'?"),
         (("ranks.csv", *DESIGN, "--ties", "best"), "--ties is for scores"),

@@ -177,9 +177,9 @@ def test_model_of_another_catalogue_is_pointed_out(
     found, said = estimated("other", *LISTED[:2], "--items", "400", "--no-replacement", *RR)
     assert found["conventions"]["n_users"] == 10
     warned = [line.removeprefix("podium: warning: ") for line in said if "warning" in line]
-    assert [line.split(":")[0] for line in warned] == [
-        "other knows only 10 of the 30 users in test.negative",
-        "other knows only 11 of the 41 items in test.negative",
+    assert [line.split(". ")[0] for line in warned] == [
+        "other has only 10 of the 30 users in test.negative",
+        "other has only 11 of the 41 items in test.negative",
     ]
     write_listed(files / "test.negative", [[u, u + 1] for u in range(9)])
     (last,) = estimated("other", *LISTED, *RR)[1][-1:]
@@ -187,7 +187,7 @@ def test_model_of_another_catalogue_is_pointed_out(
     write_listed(files / "test.negative", [[100 + u, u + 1] for u in range(9)])
     done = podium("estimate", "other", *LISTED)
     assert done.status == 2
-    assert "other knows none of the targets in test.negative, such as 100" in done.message
+    assert "other has none of the targets in test.negative, such as 100" in done.message
 
 
 def test_several_lines_of_a_user_stay_apart(estimated: Callable[..., Any], files: Path) -> None:
@@ -411,8 +411,8 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("head.csv", *LISTED), "head.csv has no score of 300 of the 300 pairs"),
         (("text.csv", *LISTED), "user must hold the numbers that the file of negatives has, got"),
         (("unlike.csv", *LISTED), "unlike.csv has several scores of user"),
-        (("strange", *LISTED), "strange knows none of the users in test.negative, such as 0; it"),
-        (("items", *LISTED), "items knows none of the items in test.negative, such as"),
+        (("strange", *LISTED), "strange has none of the users in test.negative, such as 0. Its"),
+        (("items", *LISTED), "items has none of the items in test.negative, such as"),
         (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
         (
             ("scores.csv", *LISTED, "--seen", "others.csv"),

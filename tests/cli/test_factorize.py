@@ -226,9 +226,12 @@ def test_checkpoint_that_is_not_gone_on_from_is_told(podium: Run) -> None:
     assert SUMMARY.fullmatch(rest)
 
 
-def test_resume_without_a_checkpoint_is_told(podium: Run) -> None:
+def test_resume_without_a_checkpoint_warns(podium: Run) -> None:
     first, rest = podium(*FIT, "--resume").err.split("\n", 1)
-    assert first == "podium: warning: There is no checkpoint model.checkpoint: the fit begins anew."
+    assert first == (
+        "podium: warning: There is no checkpoint model.checkpoint. "
+        "The fit starts from the first pass."
+    )
     assert SUMMARY.fullmatch(rest)
 
 
@@ -241,8 +244,8 @@ def test_resume_without_a_checkpoint_is_told(podium: Run) -> None:
             r"settings: --learning-rate was 0\.1, is 0\.3\. ",
         ),
         (("--epochs", "9", "--blocks", "2"), r"--epochs was 6, is 9, --blocks was \d, is 2\."),
-        (("--gain", "one"), r"^checkpoint model\.checkpoint is of other interactions\."),
-        (("--valid", "valid.csv"), r"is of another --valid,"),
+        (("--gain", "one"), r"^checkpoint model\.checkpoint belongs to a fit with other int"),
+        (("--valid", "valid.csv"), r"belongs to a fit with another --valid,"),
     ],
 )
 def test_checkpoint_of_another_fit_is_refused(
@@ -378,7 +381,7 @@ BAD_OPTIONS = {
     "patience": (("--patience", "3"), r"^--patience needs --valid"),
     "measure": (("--eval-metric", "rr"), r"^--eval-metric needs --valid"),
     "no measure": (("--valid", "valid.csv", "--eval-metric", "ndgc"), r"Did you mean 'ndcg'\?"),
-    "seen": (("--valid", "pairs.csv"), r"^--valid has no user on whom .* that INTERACTIONS does"),
+    "seen": (("--valid", "pairs.csv"), r"^--valid has no user for .* not in INTERACTIONS, or"),
     "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no pair whose"),
     "one column": (("--user-col", "item"), r"column 'item' can't be both the user and the item"),
     "memory": (("--factors", f"{10**12}"), r"^--factors 10{12} needs 4e\+05 GB for .* of 60 users"),
@@ -460,7 +463,7 @@ def test_steps_that_diverge_later_leave_the_pass_before(
     monkeypatch.setattr(Descent, "epoch", wild)
     done = podium(*FIT)
     warning, _, course, _ = done.err.splitlines()
-    assert warning.startswith("podium: warning: Factorization diverged in pass 4; ")
+    assert warning.startswith("podium: warning: Factorization diverged in pass 4. ")
     assert warning.endswith(" Try --learning-rate 0.025.")
     assert "; 3 passes in " in course
     assert course.endswith(", then it diverged")

@@ -243,7 +243,7 @@ BAD = {
     ),
     "nothing left": (
         ("--allow", "items.csv", "--deny", "items.csv"),
-        r"^--allow and --deny leave no item to show",
+        r"^--allow and --deny leave no item to recommend",
     ),
     "k": (("-k", "0"), r"^-k must be an integer >= 1, got 0\."),
     "suffix": (("-o", "run.xls"), r"^--out must end in '\.parquet'.*'\.trec\.gz', got 'run\.xls'"),

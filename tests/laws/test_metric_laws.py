@@ -384,7 +384,7 @@ def test_pap_needs_only_the_top_2k_minus_1_items(ties: str, case: Case, k: int) 
 def test_pap_of_a_list_of_2k_minus_2_items_can_be_unsettled() -> None:
     complete = Ranking.from_scores([5.0, 4.0, 3.0, 2.0, 1.0], [1, 0, 1, 0, 1])
     assert parse("pap@2")(truncated(complete, 3)).tolist() == parse("pap@2")(complete).tolist()
-    with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
+    with pytest.raises(UnsettledError, match="does not hold for 1 of 1 groups"):
         parse("pap@2")(truncated(complete, 2))
 
 

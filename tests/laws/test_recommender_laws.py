@@ -159,7 +159,7 @@ class TestFit:
             (sparse.csr_array([[1, 0], [np.nan, 1]]), "got nan for user 1 and item 0"),
         ],
     )
-    def test_pairs_that_are_none_are_refused(self, name: str, pairs: Any, text: str) -> None:
+    def test_invalid_pairs_raise(self, name: str, pairs: Any, text: str) -> None:
         with pytest.raises(ArgumentError, match=text):
             make(name).fit(pairs)
 
@@ -235,7 +235,7 @@ class TestAnswers:
     def test_saved_model_is_the_same(self, name: str, pairs: Any, tmp_path: Path) -> None:
         model = fit(name, pairs)
         if name in WITHOUT_FILES:
-            with pytest.raises(ArgumentError, match="can't be saved: it declares no arrays"):
+            with pytest.raises(ArgumentError, match="can't be saved, because it declares no"):
                 model.save(tmp_path / "m")
             return
         try:
@@ -257,22 +257,22 @@ class TestAnswers:
             (lambda model: model.recommend([0], k=0), "k must be an integer >= 1"),
             (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
             (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
-            (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to show"),
-            (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, as user_items"),
+            (lambda model: model.recommend([0], allow=[3], deny=[3]), "leave no item to recommend"),
+            (lambda model: model.ranks(PAIRS), "held_out must be a sparse matrix, like user_items"),
             (lambda model: model.ranks(LIKES), "held_out"),
-            (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the model's users and"),
-            (lambda model: model.recommend([0], k=41), "k must be at most the model's 40 items"),
+            (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the shape of the model"),
+            (lambda model: model.recommend([0], k=41), "k must be at most 40, the number of items"),
             (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),
-            (lambda model: model.score_pairs([0.5], [2]), "user must hold ids, integers or text"),
+            (lambda model: model.score_pairs([0.5], [2]), "user must hold integers or text as ids"),
         ],
     )
-    def test_what_may_not_be_asked_is_told(
+    def test_invalid_requests_raise(
         self, name: str, ask: Callable[[Recommender], Any], text: str
     ) -> None:
         with pytest.raises(ArgumentError, match=text):
             ask(fitted(name))
 
-    def test_model_that_is_not_fitted_says_so(self, name: str, tmp_path: Path) -> None:
+    def test_unfitted_model_raises(self, name: str, tmp_path: Path) -> None:
         model = make(name)
         calls = (model.scores, model.recommend, model.as_scores, lambda: model.ranks(LIKES))
         others = (lambda: model.score_pairs([0], [0]), lambda: model.save(tmp_path / "m"))

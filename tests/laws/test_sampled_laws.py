@@ -148,7 +148,7 @@ def test_growing_samples_are_read_or_refused(name: str) -> None:
 @each_estimator
 def test_measure_of_more_than_ranks_is_refused(name: str) -> None:
     ranks = SampledRanks([1, 2], 5, N_ITEMS)
-    with pytest.raises(ArgumentError, match="it is undefined where the only relevant item has"):
+    with pytest.raises(ArgumentError, match="its value is undefined if the only relevant item has"):
         estimate(get(name), ranks, "auc@10")
 
 

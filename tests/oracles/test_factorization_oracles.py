@@ -126,7 +126,7 @@ def _moves(
     pairs: Pairs, factors: Factors, settings: Settings, costs: Doubles, rate: float, seed: int
 ) -> tuple[Factors, NDArray[np.float32]]:
     """Take the steps of all positives inside one block that holds all items."""
-    cells = Cells.lay_out(Blocks.whole(N_ITEMS), pairs.offsets, pairs.items)
+    cells = Cells.lay_out(Blocks.single(N_ITEMS), pairs.offsets, pairs.items)
     moved, mean = factors.copy(), costs.astype(np.float32)
     bits = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     block = Block(moved.items, moved.bias)

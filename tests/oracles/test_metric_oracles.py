@@ -41,13 +41,13 @@ def expected(measure: Measure, case: Case, ties: str) -> list[float] | None:
 def check(name: str, case: Case, ties: str) -> None:
     ranking = case.ranking(ties)
     for measure in MEASURES[name]:
-        wanted = expected(measure, case, ties)
-        if wanted is None:
+        expected_values = expected(measure, case, ties)
+        if expected_values is None:
             with pytest.raises(UnsettledError):
                 measure(ranking)
         else:
             np.testing.assert_allclose(
-                measure(ranking), wanted, rtol=1e-12, atol=1e-15, err_msg=str(measure)
+                measure(ranking), expected_values, rtol=1e-12, atol=1e-15, err_msg=str(measure)
             )
 
 

@@ -28,11 +28,11 @@ def test_t_interval_is_scipys(pair: tuple[np.ndarray, np.ndarray]) -> None:
 def test_paired_t_test_is_scipys(pair: tuple[np.ndarray, np.ndarray]) -> None:
     a, b = pair
     expected = scipy.stats.ttest_rel(b, a)
-    found = stats.paired(a, b, level=0.9)
-    assert found.t_statistic == pytest.approx(expected.statistic)
-    assert found.t_p_value == pytest.approx(expected.pvalue)
+    result = stats.paired(a, b, level=0.9)
+    assert result.t_statistic == pytest.approx(expected.statistic)
+    assert result.t_p_value == pytest.approx(expected.pvalue)
     bounds = expected.confidence_interval(0.9)
-    assert found.interval == pytest.approx((bounds.low, bounds.high))
+    assert result.interval == pytest.approx((bounds.low, bounds.high))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -71,9 +71,9 @@ def test_drawn_sign_flips_estimate_the_exact_share(
 def test_drawn_sign_flips_of_many_groups_follow_the_t_test() -> None:
     rng = np.random.default_rng(2)
     a = rng.random(2003)
-    found = stats.paired(a, a + rng.normal(0.001, 0.1, 2003), n_permutations=20_000)
-    assert 0.02 < found.t_p_value < 0.9
-    assert found.randomisation_p_value == pytest.approx(found.t_p_value, abs=0.02)
+    result = stats.paired(a, a + rng.normal(0.001, 0.1, 2003), n_permutations=20_000)
+    assert 0.02 < result.t_p_value < 0.9
+    assert result.randomisation_p_value == pytest.approx(result.t_p_value, abs=0.02)
 
 
 @pytest.mark.parametrize("rounded", [False, True])
@@ -86,11 +86,11 @@ def test_bootstrap_interval_is_scipys_bca(rounded: bool) -> None:
     expected = scipy.stats.bootstrap(
         (values,), np.mean, n_resamples=n_resamples, method="BCa", rng=np.random.default_rng(0)
     ).confidence_interval
-    found = stats.summarize(values, method="bootstrap", n_resamples=n_resamples).interval
+    result = stats.summarize(values, method="bootstrap", n_resamples=n_resamples).interval
     std_error = stats.summarize(values).std_error
-    assert found.low == pytest.approx(expected.low, abs=0.06 * std_error)
-    assert found.high == pytest.approx(expected.high, abs=0.06 * std_error)
-    middle = (found.low + found.high) / 2
+    assert result.low == pytest.approx(expected.low, abs=0.06 * std_error)
+    assert result.high == pytest.approx(expected.high, abs=0.06 * std_error)
+    middle = (result.low + result.high) / 2
     assert (
         middle > values.mean()
     )  # the interval leans towards the long tail, as a t interval cannot

@@ -36,27 +36,27 @@ def test_ease_has_cornacs_scores(l2: float) -> None:
     data = cornac_set()
     from cornac import models
 
-    theirs = models.EASE(lamb=l2, posB=False, verbose=False).fit(data)
-    mine = EASE(l2=l2).fit(LIKES).scores()
-    wanted = np.array([np.ravel(theirs.score(user)) for user in range(70)])
-    np.testing.assert_allclose(mine, wanted, rtol=1e-4, atol=1e-6)
+    peer = models.EASE(lamb=l2, posB=False, verbose=False).fit(data)
+    scores = EASE(l2=l2).fit(LIKES).scores()
+    expected = np.array([np.ravel(peer.score(user)) for user in range(70)])
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 7, 45])
 def test_itemknn_has_implicits_cosines(k: int) -> None:
     package = pytest.importorskip("implicit.nearest_neighbours", reason="implicit is not installed")
-    theirs = package.CosineRecommender(K=k + 1, num_threads=1)  # it counts the item itself
+    peer = package.CosineRecommender(K=k + 1, num_threads=1)  # it counts the item itself
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a conversion of its own making
-        theirs.fit(sparse.csr_matrix(PAIRS), show_progress=False)
-    wanted = theirs.similarity.toarray()
-    np.fill_diagonal(wanted, 0.0)
-    mine = ItemKNN(k=k).fit(LIKES).weights_.toarray()
-    np.testing.assert_allclose(mine.sum(axis=1), wanted.sum(axis=1), rtol=1e-5)
+        warnings.simplefilter("ignore")  # of a conversion inside implicit
+        peer.fit(sparse.csr_matrix(PAIRS), show_progress=False)
+    expected = peer.similarity.toarray()
+    np.fill_diagonal(expected, 0.0)
+    cosines = ItemKNN(k=k).fit(LIKES).weights_.toarray()
+    np.testing.assert_allclose(cosines.sum(axis=1), expected.sum(axis=1), rtol=1e-5)
     full = ItemKNN(k=45).fit(LIKES).weights_.toarray()
     at_edge = np.sort(full, axis=1)[:, ::-1][:, min(k, 44) - 1]
     inside = full > at_edge[:, None] * (1 + 1e-6)  # of equal cosines at the edge, any may be kept
-    np.testing.assert_allclose(mine[inside], wanted[inside], rtol=1e-5)
+    np.testing.assert_allclose(cosines[inside], expected[inside], rtol=1e-5)
 
 
 def test_known_difference_cornacs_itemknn_divides_by_the_weights() -> None:
@@ -64,8 +64,8 @@ def test_known_difference_cornacs_itemknn_divides_by_the_weights() -> None:
     data = cornac_set()
     from cornac import models
 
-    theirs = models.ItemKNN(k=45, similarity="cosine", verbose=False).fit(data)
-    scores = np.asarray(theirs.score(3))
+    peer = models.ItemKNN(k=45, similarity="cosine", verbose=False).fit(data)
+    scores = np.asarray(peer.score(3))
     assert np.ptp(scores) < 1e-6
     assert np.ptp(ItemKNN(k=45).fit(LIKES).scores([3])) > 1e-2
 
@@ -73,17 +73,17 @@ def test_known_difference_cornacs_itemknn_divides_by_the_weights() -> None:
 @pytest.mark.parametrize("weights", [1.0, 4.0])
 def test_als_is_implicits(weights: float) -> None:
     package = pytest.importorskip("implicit.cpu.als", reason="implicit is not installed")
-    given = sparse.csr_matrix(PAIRS * weights, dtype=np.float32)
+    pairs = sparse.csr_matrix(PAIRS * weights, dtype=np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of BLAS's threads
-        theirs = package.AlternatingLeastSquares(
+        peer = package.AlternatingLeastSquares(
             factors=6, regularization=2.0, alpha=3.0, iterations=4, random_state=9, num_threads=1
         )
-    theirs.fit(given, show_progress=False)
-    mine = ALS(6, l2=2.0, alpha=3.0, n_epochs=4, random_state=9).fit(given)
-    np.testing.assert_allclose(mine.user_factors_, theirs.user_factors, rtol=1e-3, atol=1e-5)
-    np.testing.assert_allclose(mine.item_factors_, theirs.item_factors, rtol=1e-3, atol=1e-5)
-    assert not mine.item_bias_.any()
+    peer.fit(pairs, show_progress=False)
+    model = ALS(6, l2=2.0, alpha=3.0, n_epochs=4, random_state=9).fit(pairs)
+    np.testing.assert_allclose(model.user_factors_, peer.user_factors, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(model.item_factors_, peer.item_factors, rtol=1e-3, atol=1e-5)
+    assert not model.item_bias_.any()
 
 
 def test_als_does_not_depend_on_threads() -> None:
@@ -95,36 +95,38 @@ def test_als_does_not_depend_on_threads() -> None:
 
 def test_bpr_is_implicits_with_its_bias_apart() -> None:
     package = pytest.importorskip("implicit.cpu.bpr", reason="implicit is not installed")
-    given = sparse.csr_matrix(PAIRS, dtype=np.float32)
-    theirs = package.BayesianPersonalizedRanking(
+    pairs = sparse.csr_matrix(PAIRS, dtype=np.float32)
+    peer = package.BayesianPersonalizedRanking(
         factors=5, learning_rate=0.05, regularization=0.02, iterations=20, random_state=3,
         num_threads=1,
     )  # fmt: skip
-    theirs.fit(given, show_progress=False)
-    mine = BPR(5, learning_rate=0.05, l2=0.02, n_epochs=20, random_state=3).fit(LIKES)
-    assert mine.item_factors_.shape == (45, 5)
-    assert mine.item_bias_.any()
-    wanted = theirs.user_factors @ theirs.item_factors.T
-    np.testing.assert_allclose(mine.scores(), wanted, rtol=1e-4, atol=1e-5)
-    items, best = theirs.recommend(np.arange(70), given, N=3)
-    found, scores = mine.recommend(k=3)
+    peer.fit(pairs, show_progress=False)
+    model = BPR(5, learning_rate=0.05, l2=0.02, n_epochs=20, random_state=3).fit(LIKES)
+    assert model.item_factors_.shape == (45, 5)
+    assert model.item_bias_.any()
+    expected = peer.user_factors @ peer.item_factors.T
+    np.testing.assert_allclose(model.scores(), expected, rtol=1e-4, atol=1e-5)
+    items, best = peer.recommend(np.arange(70), pairs, N=3)
+    model_items, scores = model.recommend(k=3)
     np.testing.assert_allclose(scores, best, rtol=1e-4, atol=1e-5)
-    assert (found == items).mean() > 0.95  # all but near ties
+    assert (model_items == items).mean() > 0.95  # all but near ties
 
 
 def test_warp_ranks_as_lightfm_does() -> None:
     package = pytest.importorskip("lightfm", reason="lightfm-next is not installed")
-    theirs = package.LightFM(
+    peer = package.LightFM(
         no_components=5, loss="warp", learning_rate=0.1, user_alpha=1e-4, item_alpha=1e-4,
         max_sampled=7, random_state=np.random.RandomState(4),
     )  # fmt: skip
-    theirs.fit(sparse.coo_matrix(PAIRS, dtype=np.float32), epochs=6, num_threads=1)
-    mine = WARP(5, learning_rate=0.1, l2=1e-4, max_sampled=7, n_epochs=6, random_state=4).fit(LIKES)
+    peer.fit(sparse.coo_matrix(PAIRS, dtype=np.float32), epochs=6, num_threads=1)
+    model = WARP(5, learning_rate=0.1, l2=1e-4, max_sampled=7, n_epochs=6, random_state=4).fit(
+        LIKES
+    )
     user, item = np.divmod(np.arange(70 * 45), 45)
-    wanted = theirs.predict(user, item).reshape(70, 45)
-    gap = wanted - mine.scores()  # LightFM's bias of the user, which is left out
-    np.testing.assert_allclose(gap, np.repeat(theirs.user_biases[:, None], 45, 1), atol=1e-5)
+    expected = peer.predict(user, item).reshape(70, 45)
+    gap = expected - model.scores()  # LightFM's bias of the user, which is left out
+    np.testing.assert_allclose(gap, np.repeat(peer.user_biases[:, None], 45, 1), atol=1e-5)
     held_out = sparse.csr_matrix((np.ones(1), ([3], [0])), shape=PAIRS.shape)
     held_out[3, 0] = 1.0
-    rank = theirs.predict_rank(held_out.astype(np.float32)).toarray()[3, 0] + 1.0
-    assert mine.ranks(held_out, exclude_seen=False, ties="best").tolist() == [rank]
+    rank = peer.predict_rank(held_out.astype(np.float32)).toarray()[3, 0] + 1.0
+    assert model.ranks(held_out, exclude_seen=False, ties="best").tolist() == [rank]

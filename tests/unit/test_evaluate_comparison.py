@@ -30,16 +30,16 @@ def run(noise: float, *, labels: Any = None, seed: int = 0, **options: Any) -> E
 
 def test_tests_are_paired_by_group_against_the_first_run() -> None:
     a, b, c = run(2.0), run(1.0, seed=1), run(0.1, seed=2)
-    found = compare_evaluations({"a": a, "b": b, "c": c})
-    assert found.baseline == "a"
-    assert set(found.tests) == set(MEASURES)
-    assert found.tests["rr"]["b"] == stats.paired(a.values["rr"], b.values["rr"])
-    assert found.tests["rr"]["c"].difference == pytest.approx(c.means["rr"] - a.means["rr"])
+    comparison = compare_evaluations({"a": a, "b": b, "c": c})
+    assert comparison.baseline == "a"
+    assert set(comparison.tests) == set(MEASURES)
+    assert comparison.tests["rr"]["b"] == stats.paired(a.values["rr"], b.values["rr"])
+    assert comparison.tests["rr"]["c"].difference == pytest.approx(c.means["rr"] - a.means["rr"])
 
 
 def test_a_win_is_a_better_value_also_for_a_loss() -> None:
-    found = compare_evaluations({"noisy": run(5.0), "clear": run(0.01, seed=1)})
-    gain, loss = found.tests["rr"]["clear"], found.tests["topk_loss@1"]["clear"]
+    comparison = compare_evaluations({"noisy": run(5.0), "clear": run(0.01, seed=1)})
+    gain, loss = comparison.tests["rr"]["clear"], comparison.tests["topk_loss@1"]["clear"]
     assert gain.difference > 0 > loss.difference
     assert gain.wins == loss.wins > 0
     assert gain.losses == loss.losses == 0
@@ -48,12 +48,12 @@ def test_a_win_is_a_better_value_also_for_a_loss() -> None:
 
 def test_groups_that_only_some_runs_hold_are_left_out() -> None:
     a, b = run(2.0), run(1.0, labels=np.arange(10, 10 + N), seed=1)
-    found = compare_evaluations({"a": a, "b": b})
+    comparison = compare_evaluations({"a": a, "b": b})
     shared = np.arange(10, N)
-    for e in found.evaluations.values():
+    for e in comparison.evaluations.values():
         assert e.labels.tolist() == shared.tolist()
     expected = stats.paired(a.values["rr"][10:], b.values["rr"][: N - 10])
-    assert found.tests["rr"]["b"] == expected
+    assert comparison.tests["rr"]["b"] == expected
 
 
 def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
@@ -65,16 +65,16 @@ def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
         Ranking.from_scores(scores[6 * i : 6 * i + 6], relevance[:6], np.full(6, i))
         for i in reversed(range(1, N))
     ]
-    found = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
-    test = found.tests["rr"]["stream"]
+    comparison = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
+    test = comparison.tests["rr"]["stream"]
     assert (test.wins, test.losses, test.equal) == (0, 0, N - 1)
 
 
 def test_segments_follow_their_groups() -> None:
     a = run(2.0).segmented("odd", np.arange(N) % 2)
     b = run(1.0, labels=np.arange(5, 5 + N), seed=1)
-    kept = compare_evaluations({"a": a, "b": b}).evaluations["a"]
-    assert [s.mask.tolist() for s in kept.segments] == [
+    aligned = compare_evaluations({"a": a, "b": b}).evaluations["a"]
+    assert [s.mask.tolist() for s in aligned.segments] == [
         (np.arange(5, N) % 2 == 0).tolist(),
         (np.arange(5, N) % 2 == 1).tolist(),
     ]
@@ -82,20 +82,20 @@ def test_segments_follow_their_groups() -> None:
 
 def test_holm_corrects_over_all_measures_and_runs() -> None:
     runs = {"a": run(2.0), "b": run(1.0, seed=1), "c": run(0.3, seed=2)}
-    found = compare_evaluations(runs)
+    comparison = compare_evaluations(runs)
     cells = [(m, r) for m in MEASURES for r in ("b", "c")]
-    raw = [found.tests[m][r].randomisation_p_value for m, r in cells]
-    np.testing.assert_allclose([found.holm[m][r] for m, r in cells], stats.holm(raw))
+    raw = [comparison.tests[m][r].randomisation_p_value for m, r in cells]
+    np.testing.assert_allclose([comparison.holm[m][r] for m, r in cells], stats.holm(raw))
     smallest = int(np.argmin(raw))
     m, r = cells[smallest]
-    assert found.holm[m][r] == pytest.approx(min(1, len(cells) * raw[smallest]))
+    assert comparison.holm[m][r] == pytest.approx(min(1, len(cells) * raw[smallest]))
 
 
 def test_equal_runs_differ_by_nothing() -> None:
-    found = compare_evaluations({"a": run(1.0), "b": run(1.0)})
-    test = found.tests["rr"]["b"]
+    comparison = compare_evaluations({"a": run(1.0), "b": run(1.0)})
+    test = comparison.tests["rr"]["b"]
     assert (test.difference, test.randomisation_p_value, test.equal) == (0, 1, N)
-    assert found.holm["rr"]["b"] == 1
+    assert comparison.holm["rr"]["b"] == 1
 
 
 @pytest.mark.parametrize(("undefined", "n_groups"), [("skip", 1), ("zero", 2), ("one", 2)])
@@ -112,32 +112,32 @@ def test_undefined_groups_follow_the_policy(undefined: Any, n_groups: int) -> No
 
 
 def test_json_lists_every_difference() -> None:
-    found = compare_evaluations({"a": run(2.0), "b": run(0.5, seed=1)})
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    comparison = compare_evaluations({"a": run(2.0), "b": run(0.5, seed=1)})
+    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert (plain["runs"], plain["baseline"]) == (["a", "b"], "a")
     entry = plain["measures"]["rr"]
     assert set(entry["means"]) == {"a", "b"}
     (difference,) = entry["differences"]
     assert (difference["run"], difference["baseline"]) == ("b", "a")
-    assert difference["holm_p_value"] == found.holm["rr"]["b"]
-    assert difference["difference"] == found.tests["rr"]["b"].difference
+    assert difference["holm_p_value"] == comparison.holm["rr"]["b"]
+    assert difference["difference"] == comparison.tests["rr"]["b"].difference
     assert plain["conventions"]["ties"] == "worst"
 
 
 def test_runs_that_share_no_group_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="runs share no user"):
+    with pytest.raises(ArgumentError, match="runs have no user in common"):
         compare_evaluations({"a": run(1.0), "b": run(1.0, labels=np.arange(100, 100 + N))})
 
 
 def test_one_run_is_not_a_comparison() -> None:
     for runs in ({}, {"a": run(1.0)}):
-        with pytest.raises(ArgumentError, match=f"must hold at least two, got {len(runs)}"):
+        with pytest.raises(ArgumentError, match=f"must hold at least two runs, got {len(runs)}"):
             compare_evaluations(runs)
 
 
 def test_runs_must_be_evaluated_by_the_same_measures() -> None:
     other = evaluate(Ranking.from_scores([1.0], [1]), "rr")
     with pytest.raises(
-        ArgumentError, match=r"must be of the same measures, got rr, ndcg@3, .* of a "
+        ArgumentError, match=r"must have the same measures, got rr, ndcg@3, .* in a "
     ):
         compare_evaluations({"a": run(1.0), "b": other})

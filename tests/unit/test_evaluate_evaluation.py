@@ -18,7 +18,7 @@ from podium.testing import oracles
 from podium.testing.strategies import Case, cases
 
 NOTHING_TO_FIND = pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-"""Of tests whose drawn lists may leave a measure undefined everywhere."""
+"""Ignores warnings of tests in which a measure may be undefined for all drawn lists."""
 
 # Group 1 has both positives first, group 2 its one positive last, group 3 nothing to find.
 SCORES = [9.0, 8.0, 7.0, 6.0, 9.0, 8.0, 7.0, 9.0, 8.0]
@@ -132,11 +132,11 @@ def test_pooled_forms_weigh_groups_by_what_they_divide_by(
     assert evaluate(ranking, text).pooled(text).mean == pytest.approx(expected, rel=1e-15)
 
 
-def test_measures_without_a_pooled_form_say_which_have_one(ranking: Ranking) -> None:
+def test_measures_without_a_pooled_form_raise_and_list_those_with_one(ranking: Ranking) -> None:
     e = evaluate(ranking, ["rr", "pap@2"])
     with pytest.raises(ArgumentError, match=r"rr has no pooled form\. .*: pap@2"):
         e.pooled("rr")
-    with pytest.raises(ArgumentError, match="have one here: none"):
+    with pytest.raises(ArgumentError, match="that have one: none"):
         evaluate(ranking, "rr").pooled("rr")
 
 
@@ -208,18 +208,18 @@ def test_an_unknown_division_suggests_the_nearest(ranking: Ranking) -> None:
 
 def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
     e = evaluate(ranking, ["pap@2", "rr"]).segmented("engagement")
-    found = json.loads(json.dumps(e.to_dict(pooled=True), allow_nan=False))
-    assert set(found) == {"measures", "segments", "conventions"}
-    assert found["measures"]["pap@2"]["mean"] == 1 / 2
-    assert found["measures"]["pap@2"]["pooled"]["mean"] == 4 / 6
-    assert "pooled" not in found["measures"]["rr"]
-    assert found["measures"]["rr"]["n_undefined"] == 1
-    assert len(found["measures"]["rr"]["interval"]) == 2
-    first = found["segments"][0]
+    result = json.loads(json.dumps(e.to_dict(pooled=True), allow_nan=False))
+    assert set(result) == {"measures", "segments", "conventions"}
+    assert result["measures"]["pap@2"]["mean"] == 1 / 2
+    assert result["measures"]["pap@2"]["pooled"]["mean"] == 4 / 6
+    assert "pooled" not in result["measures"]["rr"]
+    assert result["measures"]["rr"]["n_undefined"] == 1
+    assert len(result["measures"]["rr"]["interval"]) == 2
+    first = result["segments"][0]
     assert (first["by"], first["name"], first["n_groups"]) == ("engagement", "n_pos <= 2", 3)
     assert set(first["measures"]) == {"pap@2", "rr"}
-    assert found["segments"][1]["measures"]["rr"]["mean"] is None
-    assert found["conventions"] == {
+    assert result["segments"][1]["measures"]["rr"]["mean"] is None
+    assert result["conventions"] == {
         "ties": "worst",
         "min_relevance": 1.0,
         "undefined": "skip",
@@ -322,11 +322,11 @@ def test_values_are_found_by_any_text_of_a_measure(ranking: Ranking) -> None:
         (1.0, {"min_relevance": 6}, ["rr", "ap@2"], r"reaches min_relevance=6: the largest is 1, "),
         (0.25, {}, ["rr", "ndcg@2"], r"largest is 0.25, so rr is undefined\. Pass min_relevance=0"),
         (0.0, {}, ["ndcg@2"], r"No relevance is above 0, so ndcg@2 is undefined"),
-        (1.0, {}, ["pap@9"], r"pap@9 is undefined everywhere \(3 groups\): none has k = 9 neg"),
-        (1.0, {}, ["err@2"], r"worth 0\.0625\. Write err\(max_grade=1\)@2 if relevance is 0 or 1"),
+        (1.0, {}, ["pap@9"], r"pap@9 is undefined for all groups \(3 groups\): none has k = 9 neg"),
+        (1.0, {}, ["err@2"], r"adds only 0\.0625\. Write err\(max_grade=1\)@2 if relevance is 0"),
     ],
 )
-def test_the_reason_is_told_where_values_are_undefined_or_small(
+def test_undefined_or_small_values_warn_with_the_reason(
     relevance: float, options: Any, measures: list[str], message: str
 ) -> None:
     grades = [relevance * g for g in RELEVANCE]
@@ -338,13 +338,13 @@ def test_the_reason_is_told_where_values_are_undefined_or_small(
 
 
 def test_a_measure_that_was_not_evaluated_is_named(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match=r"ndcg@3 was not evaluated\. There are: rr"):
+    with pytest.raises(ArgumentError, match=r"ndcg@3 was not evaluated\. Evaluated measures: rr"):
         evaluate(ranking, "rr").summary("ndcg@3")
 
 
 def test_unsettled_lists_stop_an_evaluation() -> None:
     short = Ranking.from_scores([1.0], [0], unretrieved=([1], [0]))
-    with pytest.raises(UnsettledError, match="1 of 1 groups are unsettled"):
+    with pytest.raises(UnsettledError, match="does not hold for 1 of 1 groups"):
         evaluate(short, "pap@2")
 
 
@@ -354,7 +354,7 @@ def test_engagement_divides_at_the_k_of_pap() -> None:
     assert names == ["n_pos <= 2", "n_pos > 2"]
     names = [s.name for s in evaluate(r, ["rr@3", "rr@1"]).segmented("engagement").segments]
     assert names == ["n_pos <= 3", "n_pos > 3"]
-    with pytest.raises(ArgumentError, match="k divides by 'engagement' only"):
+    with pytest.raises(ArgumentError, match="k requires by='engagement'"):
         evaluate(r, "rr").segmented("n_pos", k=3)
 
 

@@ -52,8 +52,8 @@ def test_conventions_are_kept_for_the_record() -> None:
 
 def test_segments_by_column_of_users_and_built_in_together() -> None:
     e = measure(TRUTH, RUN, "recall@1", missing="zero", by=["engagement", "country"], users=USERS)
-    found = {(s.by, s.name): s.mask.tolist() for s in e.segments}
-    assert found == {
+    masks = {(s.by, s.name): s.mask.tolist() for s in e.segments}
+    assert masks == {
         ("engagement", "n_pos <= 1"): [False, True, True],
         ("engagement", "n_pos > 1"): [True, False, False],
         ("country", "x"): [True, False, True],
@@ -70,7 +70,7 @@ def test_one_division_may_be_given_as_a_text() -> None:
 
 
 def test_a_column_needs_a_table_of_users() -> None:
-    with pytest.raises(ArgumentError, match=r"got 'country'.* Pass users to divide by a column"):
+    with pytest.raises(ArgumentError, match=r"got 'country'.* Pass users to use one of its col"):
         measure(TRUTH, RUN, "rr", missing="zero", by="country")
 
 
@@ -88,21 +88,21 @@ def test_ratings_need_a_threshold() -> None:
     assert measure(truth, run, "rr", min_relevance=4).means == {"rr": 1 / 2}
 
 
-def test_lists_that_are_too_short_say_how_many() -> None:
+def test_lists_that_are_too_short_are_counted() -> None:
     truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
     run = {"user": [1, 2], "item": ["a", "a"], "score": [1.0, 1.0]}
     with pytest.raises(
-        UnsettledError, match="1 of 2 groups are unsettled, first qid 1, a list of length 1"
+        UnsettledError, match=r"for 1 of 2 groups, first qid 1 \(a list of length 1\)"
     ):
         measure(truth, run, "pap@2")
 
 
 def test_tables_of_two_runs_are_compared_by_user() -> None:
-    found = compare(TRUTH, {"run": RUN, "other": OTHER}, ["rr", "recall@2"], missing="skip")
-    test = found.tests["recall@2"]["other"]
+    comparison = compare(TRUTH, {"run": RUN, "other": OTHER}, ["rr", "recall@2"], missing="skip")
+    test = comparison.tests["recall@2"]["other"]
     assert test.difference == ((2 / 2 + 1 / 1) - (1 / 2 + 0 / 1)) / 2
     assert (test.wins, test.losses, test.equal) == (2, 0, 0)
-    assert json.loads(json.dumps(found.to_dict()))["runs"] == ["run", "other"]
+    assert json.loads(json.dumps(comparison.to_dict()))["runs"] == ["run", "other"]
 
 
 @pytest.mark.parametrize("runs", [{}, {"only": RUN}])
@@ -125,7 +125,7 @@ def test_random_ties_follow_the_seed() -> None:
 
 def test_users_that_nothing_divides_by_are_refused() -> None:
     for by in ((), "engagement"):
-        with pytest.raises(ArgumentError, match="users is a table to divide by"):
+        with pytest.raises(ArgumentError, match="users has no effect, because by names none"):
             measure(TRUTH, RUN, "recall@1", missing="zero", by=by, users=USERS)
 
 

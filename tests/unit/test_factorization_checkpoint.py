@@ -1,4 +1,4 @@
-"""A fit that stops goes on from its checkpoint to the same bits, or says why it can't."""
+"""A fit that stops resumes from its checkpoint with the same bits, or raises with the reason."""
 
 from __future__ import annotations
 
@@ -63,21 +63,23 @@ def test_resumed_fit_ends_with_the_same_bits(
     assert resumed.history_.keys() == straight.history_.keys()
 
 
-def test_fit_that_had_ended_is_there_again(tmp_path: Path) -> None:
+def test_resumed_fit_that_had_ended_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "fit.checkpoint"
     options: dict[str, Any] = {"eval_set": _held_out(), "executor": ONE, "checkpoint": path}
     ended = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options)
     assert ended.stop_reason_ == "patience"
-    again = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(_likes(), **options, resume=True)
-    assert _bits(again) == _bits(ended)
-    assert (again.stop_reason_, again.n_epochs_) == ("patience", ended.n_epochs_)
+    resumed = _model(patience=1, n_epochs=40, learning_rate=0.5).fit(
+        _likes(), **options, resume=True
+    )
+    assert _bits(resumed) == _bits(ended)
+    assert (resumed.stop_reason_, resumed.n_epochs_) == ("patience", ended.n_epochs_)
 
 
-def test_resume_without_a_file_begins_anew_and_says_so(tmp_path: Path) -> None:
-    with pytest.warns(PodiumWarning, match=r"no checkpoint .*none: the fit begins anew"):
+def test_resume_without_a_file_warns_and_starts_from_the_first_pass(tmp_path: Path) -> None:
+    with pytest.warns(PodiumWarning, match=r"no checkpoint .*none\. The fit starts from the first"):
         model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
     assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
-    with pytest.raises(ArgumentError, match="resume wants a checkpoint"):
+    with pytest.raises(ArgumentError, match="resume=True requires a checkpoint"):
         _model().fit(_likes(), resume=True)
 
 
@@ -90,14 +92,14 @@ def test_checkpoint_of_another_fit_is_refused(
     def resume(model: Factorization, likes: Any, **options: Any) -> Factorization:
         return model.fit(likes, executor=ONE, checkpoint=path, resume=True, **options)
 
-    with pytest.raises(DataError, match="is of other interactions"):
+    with pytest.raises(DataError, match="belongs to a fit with other interactions"):
         resume(_model(), _likes(seed=1))
     with pytest.raises(DataError, match=r"other settings: l2 was 0\.025, is 0\.1\."):
         resume(_model(l2=0.1), _likes())
     with pytest.raises(DataError, match="another eval_set"):
         resume(_model(), _likes(), eval_set=_held_out())
     monkeypatch.setattr(podium, "__version__", "99.0")
-    with pytest.raises(DataError, match=r"is by podium .*, and this is 99\.0"):
+    with pytest.raises(DataError, match=r"was written by podium .*, and this is podium 99\.0"):
         resume(_model(), _likes())
 
 
@@ -137,7 +139,7 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("bias", lambda a: a[:, None]), "bias has shape"),
         (_swap("mean_costs", lambda a: a[:1]), "mean_costs has shape"),
         (_swap("mean_costs", lambda a: a * np.inf), "mean_costs is not finite"),
-        (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes of 6"),
+        (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes, but the fit has 6"),
         (_swap("costs", lambda a: a[:0]), "costs has 0 passes"),
         (_swap("costs", lambda a: a.reshape(2, 3)), "costs has shape"),
         (_swap("validation", lambda a: a[:2]), "validation has shape"),
@@ -154,10 +156,10 @@ def test_checkpoint_of_other_arrays_is_refused(tmp_path: Path, change: Any, mess
     options: dict[str, Any] = {"executor": ONE, "checkpoint": path, "eval_set": _held_out()}
     _model(learning_rate=2.0).fit(_likes(), **options)
     _rewrite(path, lambda arrays: None)
-    again = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
-    assert again.n_epochs_ < 6  # so that the file holds the factors of the best pass too
+    resumed = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
+    assert resumed.n_epochs_ < 6  # so that the file holds the factors of the best pass too
     _rewrite(path, change)
-    with pytest.raises(DataError, match=rf"is none of this fit \(.*({message})"):
+    with pytest.raises(DataError, match=rf"does not belong to this fit \(.*({message})"):
         _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
 
 

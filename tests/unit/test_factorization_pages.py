@@ -24,7 +24,7 @@ def _blocks(page: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_python_of_the_page_gives_what_it_says(
+def test_python_of_the_page_gives_the_documented_values(
     podium_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "u.data.gz").symlink_to(podium_data("ml-100k/u.data.gz").resolve())

@@ -163,10 +163,10 @@ def test_what_does_not_fit_the_model_is_refused() -> None:
     model = _model().fit(csr_array(likes), executor=ONE)
     with pytest.raises(ArgumentError, match="at least one new pair, got none"):
         model.partial_fit(csr_array(likes.shape), executor=ONE)
-    with pytest.raises(ArgumentError, match="must be a matrix, as it was in fit, got a table"):
+    with pytest.raises(ArgumentError, match="must be a matrix, as in fit, got a table"):
         model.partial_fit(_table(likes), executor=ONE)
     named = _model().fit(_table(likes), executor=ONE)
-    with pytest.raises(ArgumentError, match="must be a table, as it was in fit, got a matrix"):
+    with pytest.raises(ArgumentError, match="must be a table, as in fit, got a matrix"):
         named.partial_fit(csr_array(likes), executor=ONE)
     with pytest.raises(ArgumentError, match="must hold ids such as"):
         named.partial_fit({"user": [1], "item": [2]}, executor=ONE)

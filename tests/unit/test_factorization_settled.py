@@ -35,10 +35,10 @@ def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
 def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
     users, items = drawn(40, n_items)
     seen = seen_by(40, n_items, 0.1)
-    found, best = best_products(users, items, 10, seen)
+    ranked, best = best_products(users, items, 10, seen)
     for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
         alone = best_products(users[part], items, 10, seen[part])
-        assert same(alone, (found[part], best[part]))
+        assert same(alone, (ranked[part], best[part]))
 
 
 def test_matrix_product_alone_depends_on_who_else_is_there() -> None:
@@ -61,26 +61,26 @@ def test_threads_of_the_matrix_product_change_nothing() -> None:
 
 def test_scores_are_the_products() -> None:
     users, items = drawn(30, 500)
-    found, best = best_products(users, items, 20, None)
+    ranked, best = best_products(users, items, 20, None)
     exact = users.astype(np.float64) @ items.T.astype(np.float64)
-    np.testing.assert_allclose(best, np.take_along_axis(exact, found, 1), rtol=0, atol=1e-5)
-    np.testing.assert_array_equal(found, np.argsort(-exact, axis=1)[:, :20])
+    np.testing.assert_allclose(best, np.take_along_axis(exact, ranked, 1), rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(ranked, np.argsort(-exact, axis=1)[:, :20])
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 60, 61])
 def test_equal_items_stand_by_number_wherever_they_lie(k: int) -> None:
     users, items = drawn(9, 6)
     copies = np.tile(items, (10, 1))  # item i equals item i - 6: more equal ones than are proposed
-    found, best = best_products(users, copies, k, None)
+    ranked, best = best_products(users, copies, k, None)
     order = best_products(users, items, 6, None)[0]
     for u in range(9):
         expected = [int(i) + 6 * n for i in order[u] for n in range(10)][:k]
-        assert found[u, :60].tolist() == expected
-        assert (found[u, 60:] == -1).all()
+        assert ranked[u, :60].tolist() == expected
+        assert (ranked[u, 60:] == -1).all()
         assert (best[u, 60:] == -np.inf).all()
 
 
-def test_items_that_rounding_cannot_tell_apart_are_all_looked_at() -> None:
+def test_items_whose_scores_differ_by_rounding_are_all_scored() -> None:
     users, items = drawn(1, 1)
     rng = np.random.default_rng(3)
     close = (items + 1e-7 * rng.standard_normal((3_000, 33))).astype(np.float32)
@@ -99,32 +99,32 @@ def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.Mon
 
 
 def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    widths: list[int] = []
 
     def count(*args: Any, **named: Any) -> Any:
-        asked.append(args[2])
+        widths.append(args[2])
         return top_k_factors(*args, **named)
 
     monkeypatch.setattr("podium.recommenders._best.top_k_factors", count)
     _, items = drawn(1, 5_000)
-    found, best = best_products(np.zeros((4, 33), np.float32), items, 3, None)
-    assert found.tolist() == [[0, 1, 2]] * 4
+    ranked, best = best_products(np.zeros((4, 33), np.float32), items, 3, None)
+    assert ranked.tolist() == [[0, 1, 2]] * 4
     assert np.unique(best).tolist() == [0.0]
-    assert asked == [5]
+    assert widths == [5]
 
 
 def test_seen_items_are_left_out_and_short_lists_filled_up() -> None:
     users, items = drawn(3, 4)
     seen = csr_array(np.array([[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]], np.int8))
-    found, best = best_products(users, items, 2, seen)
-    assert found[:2].tolist() == [[-1, -1], [0, -1]]
+    ranked, best = best_products(users, items, 2, seen)
+    assert ranked[:2].tolist() == [[-1, -1], [0, -1]]
     assert np.isneginf(best[0]).all()
-    assert (found[2] >= 0).all()
+    assert (ranked[2] >= 0).all()
 
 
 @pytest.mark.parametrize(("n_users", "n_items"), [(0, 5), (3, 0)])
 def test_no_users_or_no_items_is_no_error(n_users: int, n_items: int) -> None:
     users, items = drawn(n_users, n_items)
-    found, best = best_products(users, items, 2, None)
-    assert found.shape == best.shape == (n_users, 2)
-    assert found.tolist() == [[-1, -1]] * n_users
+    ranked, best = best_products(users, items, 2, None)
+    assert ranked.shape == best.shape == (n_users, 2)
+    assert ranked.tolist() == [[-1, -1]] * n_users

@@ -1,4 +1,4 @@
-"""Measures as text: what parses, what it parses to, and what each mistake is told."""
+"""Measures as text: which texts parse, to which measures, and the message of each error."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_aliases_stand_for_metrics_and_hide_none() -> None:
         (None, "measure None is not of the form"),
     ],
 )
-def test_wrong_text_is_told_what_to_write(text: Any, message: str) -> None:
+def test_wrong_text_raises_with_advice(text: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         parse(text)
 
@@ -146,12 +146,12 @@ def test_several_measures_parse_in_order() -> None:
     ("measures", "message"),
     [
         ({"ndcg": 10, "rr": 5}, r"list of texts, .*got \{'ndcg': 10.*Write \['ndcg@10', 'rr@5'\]"),
-        ({"ndcg": {"k": 10}}, r"A cutoff is part of the text"),
+        ({"ndcg": {"k": 10}}, r"Write the cutoff into the text"),
         (10, r"as \['ndcg@10'\], got 10"),
         (None, "got None"),
     ],
 )
-def test_what_is_no_list_of_measures_is_shown_one(measures: Any, message: str) -> None:
+def test_invalid_lists_of_measures_raise_with_advice(measures: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         parse_all(measures)
 

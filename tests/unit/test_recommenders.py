@@ -145,18 +145,18 @@ def test_itemknn_is_what_its_definition_says(
     X = PAIRS * (1 + np.arange(N_ITEMS) % 2)
     lengths = np.sqrt((X**2).sum(axis=0))
     cosine = (X.T @ X) / np.outer(*[np.where(lengths > 0, lengths, 1.0)] * 2)
-    wanted = np.zeros_like(cosine)
+    expected = np.zeros_like(cosine)
     for item in range(N_ITEMS):
         others = [other for other in range(N_ITEMS) if other != item and cosine[item, other] > 0]
         for other in sorted(others, key=lambda o: (-round(cosine[item, o], 12), o))[:k]:
-            wanted[item, other] = cosine[item, other]
+            expected[item, other] = cosine[item, other]
     model = ItemKNN(k=k).fit(sparse.csr_array(X))
     ties = np.diff(np.sort(np.round(cosine, 12), axis=1), axis=1) == 0
     assert ties.any()
-    np.testing.assert_allclose(model.weights_.sum(axis=1), wanted.sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(model.weights_.sum(axis=1), expected.sum(axis=1), rtol=1e-6)
     if k >= N_ITEMS:
-        np.testing.assert_allclose(model.weights_.toarray(), wanted, rtol=1e-6)
-        np.testing.assert_allclose(model.scores(), X @ wanted, rtol=1e-5)
+        np.testing.assert_allclose(model.weights_.toarray(), expected, rtol=1e-6)
+        np.testing.assert_allclose(model.scores(), X @ expected, rtol=1e-5)
 
 
 def test_factors_are_read_as_factors() -> None:
@@ -176,7 +176,7 @@ class Mine(MatrixRecommender):
         return self.table_[users]
 
 
-def test_a_model_of_ones_own_is_ranked_too() -> None:
+def test_a_users_recommender_is_ranked_too() -> None:
     model = Mine().fit(sparse.csr_array([[1, 0, 0], [1, 0, 0]]))
     held_out = sparse.csr_array([[0, 0, 1], [0, 1, 0]])
     assert model.ranks(held_out, exclude_seen=False).tolist() == [3.0, 2.0]
@@ -184,17 +184,17 @@ def test_a_model_of_ones_own_is_ranked_too() -> None:
     assert model.recommend(k=1)[0].tolist() == [[1], [2]]
     assert model.score_pairs([1, 0], [2, 1]).tolist() == [3.0, 2.0]
     with pytest.raises(
-        ArgumentError, match=r"1 of 2 pairs that the model was fitted to.*_seen=Fal"
+        ArgumentError, match=r"was fitted to 1 of the 2 pairs in held_out.*_seen=Fal"
     ):
         model.ranks(sparse.csr_array([[1, 0, 1], [0, 0, 0]]))
-    with pytest.raises(ArgumentError, match="a Mine can't be saved"):
+    with pytest.raises(ArgumentError, match="Mine can't be saved"):
         model.save("never")
 
 
 def test_ids_of_a_pair_may_be_numbers_where_the_model_has_text() -> None:
     model = Popularity().fit({"user": ["9", "10", "10"], "item": [3, 3, 4]})
-    found = model.score_pairs([10, 9, 8], ["3", "4", "3"])
-    np.testing.assert_array_equal(found, [2.0, 1.0, np.nan])
+    scores = model.score_pairs([10, 9, 8], ["3", "4", "3"])
+    np.testing.assert_array_equal(scores, [2.0, 1.0, np.nan])
 
 
 def test_file_of_another_model_is_refused(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_file_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 class Favourite(Popularity):
-    """Of no registry."""
+    """A recommender that is not registered."""
 
 
 def test_file_of_a_class_that_is_not_registered_is_refused(tmp_path: Path) -> None:

@@ -98,5 +98,5 @@ def test_population_bounds_refuse_what_is_no_distribution_of_users() -> None:
     flat = RankDistribution([0.5, 0.5])
     with pytest.raises(ArgumentError, match="n_negatives must be below n_items"):
         population_bounds(flat, "recall@1", n_negatives=2)
-    with pytest.raises(ArgumentError, match="it is 1 where the only relevant item has rank 2"):
+    with pytest.raises(ArgumentError, match="its value is 1 if the only relevant item has rank 2"):
         population_bounds(flat, "topk_loss@1", n_negatives=1)

@@ -280,7 +280,7 @@ def test_seed_is_all_that_decides() -> None:
 @pytest.mark.parametrize(
     ("measures", "options", "message"),
     [
-        ("topk_loss@10", {}, "it is 1 where the only relevant item has rank 11"),
+        ("topk_loss@10", {}, "its value is 1 if the only relevant item has rank 11"),
         ([], {}, "at least one measure"),
         (["rr", "mrr"], {}, "names rr twice"),
         ("pap@60", {}, "undefined in a catalogue of 60 items"),

@@ -395,7 +395,7 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
         ({"error": float("nan")}, "error must be a number > 0"),
         ({"n_users": 0}, "n_users must be an integer >= 1"),
         ({"n_items": 1}, "n_items must be >= 2"),
-        ({"measure": "topk_loss@10"}, "it is 1 where the only relevant item has rank 11"),
+        ({"measure": "topk_loss@10"}, "its value is 1 if the only relevant item has rank 11"),
         ({"measure": "recall@50"}, "recall@50 is 1 for every ranking of 50 items"),
         ({"measure": "pap@60"}, "undefined in a catalogue of 50 items"),
         ({"method": "mel"}, "Did you mean 'mle'"),

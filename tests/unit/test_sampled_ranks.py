@@ -175,7 +175,7 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
         ("ndgc@10", None, "measure 'ndgc' is not known. Did you mean 'ndcg'"),
         ("ndcg@10", 5, "k is given twice"),
         ("recall", 0, "k must be an integer >= 1"),
-        ("auc@10", None, "auc@10 cannot be estimated from sampled ranks: it is undefined"),
+        ("auc@10", None, "auc@10 cannot be estimated from sampled ranks: its value is undefined"),
         ("rank_auc@0", None, "k must be an integer >= 1"),
     ],
 )

@@ -66,11 +66,11 @@ def test_summary_as_dict_is_the_json_form() -> None:
 
 def test_bootstrap_repeats_with_its_seed_only() -> None:
     values = np.random.default_rng(0).random(40)
-    first, again, other = (
+    first, second, other = (
         stats.summarize(values, method="bootstrap", n_resamples=500, seed=seed).interval
         for seed in (1, 1, 2)
     )
-    assert first == again
+    assert first == second
     assert first != other
 
 
@@ -110,10 +110,10 @@ def test_pooled_std_error_is_the_delta_method() -> None:
 
 def test_pooled_with_equal_weights_is_summarize() -> None:
     values = [0.1, 0.7, 0.4, NAN]
-    expected, found = stats.summarize(values), stats.pooled(values, [3.0] * 4)
-    assert found.mean == pytest.approx(expected.mean)
-    assert found.std_error == pytest.approx(expected.std_error)
-    assert found.interval == pytest.approx(expected.interval)
+    expected, pooled = stats.summarize(values), stats.pooled(values, [3.0] * 4)
+    assert pooled.mean == pytest.approx(expected.mean)
+    assert pooled.std_error == pytest.approx(expected.std_error)
+    assert pooled.interval == pytest.approx(expected.interval)
 
 
 @pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
@@ -169,9 +169,9 @@ def test_sign_flips_count_equal_sums_despite_rounding() -> None:
 
 def test_drawn_sign_flips_are_never_zero_and_repeat() -> None:
     a, b = np.zeros(40), np.linspace(0.5, 1.0, 40)
-    first, again = (stats.paired(a, b, n_permutations=999, seed=4) for _ in range(2))
+    first, second = (stats.paired(a, b, n_permutations=999, seed=4) for _ in range(2))
     assert first.randomisation_p_value == 1 / (1 + 999)
-    assert first == again
+    assert first == second
 
 
 def test_detectable_adds_the_quantiles_of_size_and_power() -> None:
@@ -186,8 +186,8 @@ def test_a_true_difference_of_the_detectable_size_is_found_with_that_power() -> 
     true = stats.detectable(sd / math.sqrt(n), n)
     d = rng.normal(true, sd, (tries, n))
     t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(n))
-    found = (np.abs(t) > 2.0010).mean()  # t quantile of 0.975 with 59 degrees of freedom
-    assert found == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / tries))
+    power = (np.abs(t) > 2.0010).mean()  # t quantile of 0.975 with 59 degrees of freedom
+    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / tries))
 
 
 def test_holm_by_hand() -> None:
@@ -225,6 +225,6 @@ def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("std_error", "n_groups"), [([0.1, 0.2], 9), ("a", 9), (0.1, [9]), (1, -1)]
 )
-def test_detectable_refuses_what_is_no_number(std_error: Any, n_groups: Any) -> None:
+def test_detectable_refuses_invalid_numbers(std_error: Any, n_groups: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^(std_error|n_groups) must"):
         stats.detectable(std_error, n_groups)

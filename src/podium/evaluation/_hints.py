@@ -39,7 +39,7 @@ def warn_of_undefined(
         m for m in all_undefined if highest == 0 or not (m.metric.graded or any_positive)
     ]
     if without_positive:
-        names = _listed(without_positive)
+        names = _names_with_verb(without_positive)
         _warn(
             f"No relevance is above 0, so {names} undefined. Check the relevance column."
             if highest == 0
@@ -48,9 +48,9 @@ def warn_of_undefined(
         )
     for m in all_undefined:
         if m not in without_positive:
-            needed = m.metric.needs.format(name=m.name, k=m.k) or "what it compares"
+            needed = m.metric.needs.format(name=m.name, k=m.k) or "the items that it needs"
             n = values[str(m)].size
-            _warn(f"{m} is undefined everywhere ({n} group{'s'[: n > 1]}): none has {needed}.")
+            _warn(f"{m} is undefined for all groups ({n} group{'s'[: n > 1]}): none has {needed}.")
 
 
 def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
@@ -60,8 +60,8 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
             max_grade = m.metric.options["max_grade"]
             binary_measure = Measure(m.name, m.k, (("max_grade", 1.0),))
             _warn(
-                f"{m} takes grades from 0 to max_grade={max_grade:g}, and the largest relevance is "
-                f"{highest:g}: a single perfect hit is worth "
+                f"{m} assumes grades from 0 to max_grade={max_grade:g}, but the largest relevance "
+                f"is {highest:g}. An item of this relevance at rank 1 adds only "
                 f"{(2**highest - 1) / 2**max_grade:.3g}. "
                 f"Write {binary_measure} if relevance is 0 or 1."
             )
@@ -75,11 +75,11 @@ def warn_of_fractions(ranking: Ranking, measures: Sequence[Measure]) -> None:
         _warn(
             f"{n_below} of {ranking.ideal.size} relevances above 0 are below "
             f"min_relevance={ranking.min_relevance:g} and count as not relevant in "
-            f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to say what is relevant."
+            f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to set the threshold."
         )
 
 
-def _listed(measures: Sequence[Measure]) -> str:
+def _names_with_verb(measures: Sequence[Measure]) -> str:
     return f"{', '.join(map(str, measures))} {'is' if len(measures) == 1 else 'are'}"
 
 

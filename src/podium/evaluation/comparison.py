@@ -149,22 +149,24 @@ def compare_evaluations(
 def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Return the evaluations on the groups that all of them have."""
     if len(evaluations) < 2:
-        raise ArgumentError(f"evaluations must hold at least two, got {len(evaluations)}.")
+        raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
     (baseline, first), *others = evaluations.items()
     common = first.labels
     for name, compared in others:
         if compared.values.keys() != first.values.keys():
             raise ArgumentError(
-                f"evaluations must be of the same measures, got {', '.join(first.values)} of "
-                f"{baseline} and {', '.join(compared.values)} of {name}."
+                f"evaluations must have the same measures, got {', '.join(first.values)} in "
+                f"{baseline} and {', '.join(compared.values)} in {name}."
             )
         common = np.intersect1d(common, compared.labels, assume_unique=True)
     if not common.size:
-        raise ArgumentError("runs share no user. Check that their ids are of the same kind.")
-    return {name: _take(evaluation, common) for name, evaluation in evaluations.items()}
+        raise ArgumentError(
+            "runs have no user in common. Check that their ids are of the same kind."
+        )
+    return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
 
 
-def _take(evaluation: Evaluation, labels: Labels) -> Evaluation:
+def _select(evaluation: Evaluation, labels: Labels) -> Evaluation:
     if np.array_equal(evaluation.labels, labels):
         return evaluation
     rows = np.searchsorted(evaluation.labels, labels)

@@ -76,7 +76,7 @@ class Evaluation:
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask."""
-        values = self._of(self.values, measure)
+        values = self._lookup(self.values, measure)
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())
         result = stats.summarize(
@@ -100,11 +100,11 @@ class Evaluation:
         ArgumentError
             If the measure has no pooled form.
         """
-        values = self._of(self.values, measure)
+        values = self._lookup(self.values, measure)
         name = str(parse(measure))
         if name not in self.weights:
             raise ArgumentError(
-                f"{name} has no pooled form. Measures that have one here: "
+                f"{name} has no pooled form. Evaluated measures that have one: "
                 f"{', '.join(self.weights) or 'none'}."
             )
         bounds = parse(measure).metric.bounds
@@ -127,7 +127,9 @@ class Evaluation:
             has one.
         """
         if k is not None and (key is not None or by != "engagement"):
-            raise ArgumentError(f"k divides by 'engagement' only, got k={k} with by={by!r}.")
+            raise ArgumentError(
+                f"k requires by='engagement' without key, got k={k} with by={by!r}."
+            )
         if key is not None:
             new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
@@ -137,7 +139,7 @@ class Evaluation:
         else:
             raise ArgumentError(
                 f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
-                f"{_check.nearest(by, BUILT_IN)} Pass users to divide by a column."
+                f"{_check.nearest(by, BUILT_IN)} Pass users to use one of its columns."
             )
         return replace(self, segments=self.segments + new_segments)
 
@@ -182,11 +184,11 @@ class Evaluation:
             raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")
         return cutoff
 
-    def _of(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:
+    def _lookup(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:
         name = str(parse(measure))
         if name not in table:
             raise ArgumentError(
-                f"{name} was not evaluated. There are: {', '.join(table) or 'none'}."
+                f"{name} was not evaluated. Evaluated measures: {', '.join(table) or 'none'}."
             )
         return table[name]
 

@@ -69,7 +69,7 @@ def evaluate(
     blocks: list[Evaluation] = []
     highest = 0.0
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(_block(ranking, parsed))
+        blocks.append(_evaluate_ranking(ranking, parsed))
         highest = max(highest, float(ranking.ideal.max(initial=0.0)))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
@@ -190,7 +190,10 @@ def divide(
     if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
     if users is not None and all(name in BUILT_IN for name in by):
-        raise ArgumentError("users is a table to divide by: name one of its columns in by.")
+        raise ArgumentError(
+            "users has no effect, because by names none of its columns. Add a column of users to "
+            "by, or leave out users."
+        )
     for name in by:
         has_no_column = users is None or name in BUILT_IN
         key = None if has_no_column else data.user_column(users, name, evaluation.labels, user=user)
@@ -198,7 +201,7 @@ def divide(
     return evaluation
 
 
-def _block(ranking: Ranking, measures: list[Measure]) -> Evaluation:
+def _evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
     weights = {str(m): m.weights(ranking) for m in measures}
     return Evaluation(
         labels=ranking.groups.labels,
@@ -217,7 +220,7 @@ def _join(blocks: Sequence[Evaluation]) -> Evaluation:
     if repeated.size:
         raise ArgumentError(
             f"rankings hold group {_check.label(repeated[0])} twice. Put all rows of a group into "
-            "one Ranking."
+            "a single Ranking."
         )
     first = blocks[0]
     return replace(

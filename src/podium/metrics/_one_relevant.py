@@ -73,11 +73,11 @@ def _derived(measure: Measure, n_items: int) -> PerRow:
         is below the cutoff.
     """
     if measure.k is None or measure.k > _DEEPEST:
-        cutoff = "without a cutoff" if measure.k is None else f"beyond a cutoff of {_DEEPEST}"
+        cutoff = "without a cutoff" if measure.k is None else f"for a cutoff above {_DEEPEST}"
         raise ArgumentError(
             f"{measure} cannot be estimated from sampled ranks: its metric declares no "
-            f"rank_weights, and {cutoff} these cannot be derived from it. Use a cutoff of at most "
-            f"{_DEEPEST}, or declare them."
+            f"rank_weights, and they cannot be derived {cutoff}. Use a cutoff of at most "
+            f"{_DEEPEST}, or declare rank_weights."
         )
     values = _values(measure, measure.metric.function, n_items)
     _refuse_values_below(measure, values)
@@ -85,8 +85,8 @@ def _derived(measure: Measure, n_items: int) -> PerRow:
 
 
 @lru_cache(maxsize=64)
-def _values(measure: Measure, _of: object, n_items: int) -> PerRow:
-    """Measure one list per rank of the item; `_of` is the metric's function, for the cache key."""
+def _values(measure: Measure, _function: object, n_items: int) -> PerRow:
+    """Measure one list per rank of the item; `_function` is only part of the cache key."""
     k = _check.cutoff(measure.k)
     n_ranks = min(2 * k, n_items)
     lists = Ranking.from_grouped(
@@ -111,6 +111,6 @@ def _refuse_values_below(measure: Measure, values: PerRow) -> None:
         if i >= k or (np.isnan(values[i]) and values.size > k):
             value = "undefined" if np.isnan(values[i]) else f"{values[i]:g}"
             raise ArgumentError(
-                f"{measure} cannot be estimated from sampled ranks: it is {value} where the only "
-                f"relevant item has rank {i + 1}, and estimates need 0 below the cutoff."
+                f"{measure} cannot be estimated from sampled ranks: its value is {value} if the "
+                f"only relevant item has rank {i + 1}, but it must be 0 below the cutoff."
             )

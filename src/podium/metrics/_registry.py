@@ -109,13 +109,13 @@ class Metric:
 
 
 REGISTRY: Registry[Metric] = Registry(
-    "measure", "name@k or name(option=value)@k, as ndcg@10", suffix="@k"
+    "measure", "name@k or name(option=value)@k, such as ndcg@10", suffix="@k"
 )
 """Every metric by its name. "auc@k" and "auc" are different metrics."""
 
 
 def register(
-    name: str, *, aliases: tuple[str, ...] = (), **declared: Any
+    name: str, *, aliases: tuple[str, ...] = (), **properties: Any
 ) -> Callable[[MetricFunction[P]], MetricFunction[P]]:
     """Return a decorator that registers a metric and adds the checks that all metrics share.
 
@@ -128,7 +128,7 @@ def register(
         The name of the metric.
     aliases : tuple of str
         Other names of the metric.
-    **declared
+    **properties
         The other attributes of `Metric`.
     """
 
@@ -139,21 +139,21 @@ def register(
                 _check.cutoff(options.get("k"), required=entry.cutoff == "required")
             if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
                 raise ArgumentError(
-                    f"ties='average' is undefined for {name}, whose mean over the orders of "
-                    "equal scores has no exact form here. Use 'worst', 'best', 'random' or 'id'."
+                    f"ties='average' is undefined for {name}, because its mean over the orders of "
+                    "equal scores has no exact form. Use 'worst', 'best', 'random' or 'id'."
                 )
             with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 gives nan: undefined
                 values = function(ranking, *args, **options)
-            return _finish(values, ranking, entry)
+            return _set_undefined(values, ranking, entry)
 
-        entry = Metric(name=name, function=checked, **declared)
+        entry = Metric(name=name, function=checked, **properties)
         REGISTRY.enter(name, entry, aliases)
         return checked
 
     return enter
 
 
-def _finish(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
+def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
     n_relevant = ranking.n_relevant if entry.graded else ranking.n_pos
     if ranking.absent is not None:
         # These values are undefined for every list that the group could have had.

@@ -170,8 +170,8 @@ def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> Pe
     highest = ranking.ideal.max(initial=0.0)
     if highest > top:
         raise ArgumentError(
-            f"max_grade must be at least the highest relevance, got {top:g} where a relevance is "
-            f"{highest:g}. Write err(max_grade={highest:g}), the top of your scale."
+            f"max_grade must be at least the highest relevance, got {top:g} and a relevance of "
+            f"{highest:g}. Write the top of your scale, such as err(max_grade={highest:g})."
         )
     out = np.empty(ranking.n_groups)
     _kernels.cascade(

@@ -123,7 +123,7 @@ def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure
     """
     parsed = [parse(m) for m in listed_measures(measures)]
     if not parsed:
-        raise ArgumentError("measures must name at least one measure, as ['pap@10'].")
+        raise ArgumentError("measures must name at least one measure, such as ['pap@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
             raise ArgumentError(f"measures names {measure} twice. Keep one.")
@@ -139,19 +139,19 @@ def listed_measures(
     is_not_iterable = not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ()  # pyright: ignore[reportUnnecessaryIsInstance]
     if isinstance(measures, Mapping) or is_not_iterable:
         raise ArgumentError(
-            f"measures must be a text or a list of texts, as ['ndcg@10'], got {measures!r}."
-            f"{_as_texts(measures)}"
+            f"measures must be a text or a list of texts, such as ['ndcg@10'], got {measures!r}."
+            f"{_advice_on_mapping(measures)}"
         )
     return sorted(measures, key=str) if isinstance(measures, Set) else list(measures)
 
 
-def _as_texts(measures: Any) -> str:
+def _advice_on_mapping(measures: Any) -> str:
     """Return advice on how to write a mapping of names to cutoffs, empty for other values."""
     if not isinstance(measures, Mapping):
         return ""
     pairs = cast("Mapping[Any, Any]", measures).items()
     if any(isinstance(k, bool) or not isinstance(k, int) for _, k in pairs):
-        return " A cutoff is part of the text."
+        return " Write the cutoff into the text."
     return f" Write {[f'{name}@{k}' for name, k in pairs]}."
 
 
@@ -182,13 +182,13 @@ class ByMeasure(dict[str, V]):
     """
 
     def __missing__(self, key: object) -> V:
-        name = _own_text(key)
+        name = _canonical_text(key)
         if name is None or not super().__contains__(name):
             raise KeyError(key)
         return super().__getitem__(name)
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or super().__contains__(_own_text(key))
+        return super().__contains__(key) or super().__contains__(_canonical_text(key))
 
     def get(self, key: Any, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the value of a measure, or the default if it is missing."""
@@ -198,7 +198,7 @@ class ByMeasure(dict[str, V]):
             return default
 
 
-def _own_text(key: object) -> str | None:
+def _canonical_text(key: object) -> str | None:
     """Return the text of a measure in its canonical form, or None if it cannot be parsed."""
     try:
         return str(parse(cast("str", key)))

@@ -15,7 +15,7 @@ from podium.metrics._registry import register
 from podium.ranking import Ranking
 from podium.types import Counts, Mask, PerGroup, PerRow
 
-_K_NEGATIVES = "k = {k} negatives (a smaller k, or {name}(clip=true)@{k}, takes fewer)"
+_K_NEGATIVES = "k = {k} negatives (a smaller k or {name}(clip=true)@{k} needs fewer)"
 
 
 def _top_negatives(ranking: Ranking, k: int, *, clip: bool) -> Counts:
@@ -287,6 +287,6 @@ def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) ->
     first = int(np.argmax(is_unsettled))
     label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
     raise UnsettledError(
-        f"{need}: {int(is_unsettled.sum())} of {ranking.n_groups} groups are unsettled, first qid "
-        f"{label}, a list of length {length}. {advice}"
+        f"{need}. This does not hold for {int(is_unsettled.sum())} of {ranking.n_groups} groups, "
+        f"first qid {label} (a list of length {length}). {advice}"
     )

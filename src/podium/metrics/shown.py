@@ -38,7 +38,7 @@ def coverage(items: ArrayLike, n_items: int) -> float:
     if distinct > total:
         raise ArgumentError(
             f"n_items must be at least the number of distinct items shown, got {total} "
-            f"where the run shows {distinct}."
+            f"and {distinct} distinct items."
         )
     return distinct / total
 
@@ -75,7 +75,8 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
         )
     if (shown.dtype.kind in "iu") != (past.dtype.kind in "iu") and past.size:
         raise ArgumentError(
-            f"items and interactions must be ids of one kind, got {shown.dtype} and {past.dtype}."
+            f"items and interactions must be ids of the same kind, got {shown.dtype} and "
+            f"{past.dtype}."
         )
     surprise = _surprise(shown, past)
     total = np.concatenate([[0.0], np.cumsum(surprise)])
@@ -85,7 +86,7 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
 
 def _surprise(items: NDArray[Any], interactions: NDArray[Any]) -> NDArray[np.float64]:
     if not interactions.size:
-        raise ArgumentError("interactions must name at least one past interaction, got none.")
+        raise ArgumentError("interactions must hold at least one past interaction, got none.")
     unique_items, unique_counts = np.unique(interactions, return_counts=True)
     positions = find(unique_items, items)
     item_counts = np.where(positions < 0, 0.5, unique_counts[positions])

@@ -188,7 +188,7 @@ class Recommender(Saved, BaseEstimator):
         rows = self._rows(users)
         seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
         columns, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
-        return self._named(columns), scores
+        return self._with_labels(columns), scores
 
     def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
         """Return the columns of the best items, without those in `seen`, and their scores.
@@ -243,11 +243,12 @@ class Recommender(Saved, BaseEstimator):
         check_is_fitted(self)
         excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
-            held_out = _pairs.read_same(held_out, "held_out", self._seen_pairs()).matrix()
+            held_out = _pairs.read_matching(held_out, "held_out", self._seen_pairs()).matrix()
         shape = (self.n_users_, self.n_items_)
         if held_out.shape != shape:
             raise ArgumentError(
-                f"held_out must have the model's users and items, {shape}, got {held_out.shape}."
+                f"held_out must have the shape of the model's users and items, {shape}, got "
+                f"{held_out.shape}."
             )
         targets: Any = held_out.tocsr()
         users = np.flatnonzero(np.diff(targets.indptr))
@@ -262,8 +263,8 @@ class Recommender(Saved, BaseEstimator):
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:
             raise ArgumentError(
-                f"held_out has {n_fitted} of {ranks.size} pairs that the model was fitted to. "
-                "Take them out, or pass exclude_seen=False to rank them among all items."
+                f"The model was fitted to {n_fitted} of the {ranks.size} pairs in held_out. "
+                "Remove them, or pass exclude_seen=False to rank them among all items."
             )
         return ranks
 
@@ -323,13 +324,13 @@ class Recommender(Saved, BaseEstimator):
     def _learned_pairs(self) -> Pairs:
         """Return the pairs that the model has learned from."""
         seen = self._seen_pairs()
-        return seen.chosen(seen.weights > 0)
+        return seen.select(seen.weights > 0)
 
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
         if width > self.n_items_:
             raise ArgumentError(
-                f"k must be at most the model's {self.n_items_} items, got {width}."
+                f"k must be at most {self.n_items_}, the number of items of the model, got {width}."
             )
         return width
 
@@ -350,15 +351,17 @@ class Recommender(Saved, BaseEstimator):
         if deny is not None:
             is_allowed[self._columns(deny, "deny")] = False
         if not is_allowed.any():
-            raise ArgumentError("allow and deny leave no item to show. Allow more, or deny fewer.")
+            raise ArgumentError(
+                "allow and deny leave no item to recommend. Allow more, or deny fewer."
+            )
         return np.flatnonzero(is_allowed)
 
-    def _named(self, found: Ints) -> Items:
+    def _with_labels(self, columns: Ints) -> Items:
         labels: Labels | None = self.item_labels_
         if labels is None:
-            return found
-        items: Items = labels[found]
-        items[found < 0] = "" if labels.dtype.kind == "U" else -1
+            return columns
+        items: Items = labels[columns]
+        items[columns < 0] = "" if labels.dtype.kind == "U" else -1
         return items
 
 
@@ -367,7 +370,7 @@ class MatrixRecommender(Recommender):
 
     def fit(self, user_items: Any) -> Self:
         """Learn from pairs of users and items; see `Recommender.fit`."""
-        pairs = _pairs.read(user_items, "value", as_they_are=True)
+        pairs = _pairs.read(user_items, "value", unit_scale=True)
         self._fit(pairs.matrix())
         self._hold_pairs(pairs)
         return self

@@ -29,7 +29,7 @@ _MOST = 2**22  # proposals at a time
 
 
 def best_products(
-    users: Floats, items: Floats, k: int, hidden: sparse.csr_array[Any] | None
+    users: Floats, items: Floats, k: int, excluded: sparse.csr_array[Any] | None
 ) -> tuple[Ints, Floats]:
     """Return each user's k best items and their scores; -1 and -inf if there are fewer.
 
@@ -47,7 +47,7 @@ def best_products(
         step = max(1, _MOST // width)
         for start in range(0, unsettled.size, step):
             part = unsettled[start : start + step]
-            proposed, scores = _proposals(users, items, width, hidden, part)
+            proposed, scores = _proposals(users, items, width, excluded, part)
             proposals = _best_kernels.Proposals(part, proposed, scores)
             _best_kernels.settle(factors, proposals, best, is_settled[start : start + step])
         unsettled = np.compress(~is_settled, unsettled)
@@ -57,12 +57,12 @@ def best_products(
 
 
 def _proposals(
-    users: Floats, items: Floats, width: int, hidden: sparse.csr_array[Any] | None, part: Ints
+    users: Floats, items: Floats, width: int, excluded: sparse.csr_array[Any] | None, rows: Ints
 ) -> tuple[Ints, Floats]:
     block = _BLOCK if items.shape[0] <= _FEW else None
-    if part.size < users.shape[0]:
-        users, hidden = users[part], None if hidden is None else hidden[part]
-    return top_k_factors(users, items, width, exclude=hidden, block_size=block)
+    if rows.size < users.shape[0]:
+        users, excluded = users[rows], None if excluded is None else excluded[rows]
+    return top_k_factors(users, items, width, exclude=excluded, block_size=block)
 
 
 def _slack(users: Floats, items: Floats) -> Floats:

@@ -85,52 +85,52 @@ def score_candidates(
     rows = np.flatnonzero(user_rows >= 0)
     names = (model_name, source)
     if not rows.size:
-        raise _stranger(*names, "users", users[0], model.user_labels_)
+        raise _all_unknown(*names, "users", users[0], model.user_labels_)
     scored_items, columns, is_target = items[rows], columns[rows], targets[rows]
     is_known = columns >= 0
     if not is_known.any():
-        raise _stranger(*names, "items", scored_items[0], model.item_labels_)
+        raise _all_unknown(*names, "items", scored_items[0], model.item_labels_)
     if not is_known[is_target].any():
-        raise _stranger(*names, "targets", scored_items[is_target][0], model.item_labels_)
+        raise _all_unknown(*names, "targets", scored_items[is_target][0], model.item_labels_)
     counts = {
         "users": _counts(users, user_rows >= 0),
         "items": _counts(scored_items, is_known),
         "targets": _counts(scored_items[is_target], is_known[is_target]),
     }
-    _warn_of_others(*names, counts)
+    _warn_if_few_known(*names, counts)
     scores = model.score_pairs(users[rows], scored_items)
     scores[~is_known] = scores[is_known].min() - 1.0
-    n_learned = int(_learned(model, user_rows[rows][is_target], columns[is_target]).sum())
+    n_learned = int(_is_learned(model, user_rows[rows][is_target], columns[is_target]).sum())
     return CandidateScores(rows, scores, counts["users"], counts["items"], n_learned)
 
 
-def _counts(ids: NDArray[np.generic], there: Mask) -> tuple[int, int]:
-    return np.unique(ids).size, np.unique(ids[there]).size
+def _counts(ids: NDArray[np.generic], is_known: Mask) -> tuple[int, int]:
+    return np.unique(ids).size, np.unique(ids[is_known]).size
 
 
-def _stranger(
-    model: str, source: str, what: str, first: object, labels: Labels | None
+def _all_unknown(
+    model: str, source: str, noun: str, example: object, labels: Labels | None
 ) -> DataError:
-    known_ids = "row numbers" if labels is None else f"such as {_check.label(labels[0])}"
+    known_ids = "are row numbers" if labels is None else f"look like {_check.label(labels[0])}"
     return DataError(
-        f"{model} knows none of the {what} in {source}, such as {first}; it knows {known_ids}. "
-        "Fit it to pairs that have the file's numbers."
+        f"{model} has none of the {noun} in {source}, such as {example}. Its ids {known_ids}. "
+        "Fit it to pairs with the ids of the file."
     )
 
 
-def _warn_of_others(model: str, source: str, counts: Mapping[str, tuple[int, int]]) -> None:
+def _warn_if_few_known(model: str, source: str, counts: Mapping[str, tuple[int, int]]) -> None:
     """Warn if the model has so few of the ids that they may match by accident."""
     for noun, (n, n_known) in counts.items():
         if n_known < _FEW * n:
             warnings.warn(
-                f"{model} knows only {n_known} of the {n} {noun} in {source}: it may be "
-                "another catalogue's, or have other ids.",
+                f"{model} has only {n_known} of the {n} {noun} in {source}. It may belong to "
+                "another catalogue, or have other ids.",
                 PodiumWarning,
                 stacklevel=3,
             )
 
 
-def _learned(model: Recommender, rows: Ints, columns: Ints) -> Mask:
+def _is_learned(model: Recommender, rows: Ints, columns: Ints) -> Mask:
     """Return whether the model was fitted to each pair; unknown items have column -1."""
     users = np.repeat(np.arange(model.n_users_), np.diff(model.seen_offsets_))
     pairs = (users * model.n_items_ + model.seen_items_)[model.seen_weights_ > 0]

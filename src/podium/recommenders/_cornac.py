@@ -167,6 +167,7 @@ def _layers(values: Any) -> list[int]:
     sizes = [_check.cutoff(size, name="layers") for size in values]
     if not sizes or sizes[0] % 2:
         raise ArgumentError(
-            f"layers must begin with an even number, half of it the user's, got {values!r}."
+            "layers must begin with an even number, because half of the inputs belong to the "
+            f"user, got {values!r}."
         )
     return sizes

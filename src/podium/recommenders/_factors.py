@@ -86,7 +86,7 @@ class FactorRecommender(Recommender):
         check_is_fitted(self)
         chosen = self._columns(items, "items")
         columns, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
-        return self._named(columns), cosines
+        return self._with_labels(columns), cosines
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_users, n_items = (length(arrays, name) for name in ("user_factors_", "item_factors_"))
@@ -101,7 +101,7 @@ class FactorRecommender(Recommender):
     def _n_factors(self, arrays: Arrays) -> int:
         return arrays["user_factors_"].shape[-1]
 
-    def _keep(self, users: Any, items: Any, bias: Any = None) -> None:
+    def _set_factors(self, users: Any, items: Any, bias: Any = None) -> None:
         self.user_factors_ = np.ascontiguousarray(users, dtype=np.float32)
         self.item_factors_ = np.ascontiguousarray(items, dtype=np.float32)
         zeros = np.zeros(self.item_factors_.shape[0], np.float32)
@@ -124,4 +124,4 @@ class Popularity(FactorRecommender, MatrixRecommender):
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         n_users, n_items = pairs.shape
         counts = np.bincount(pairs.indices, minlength=n_items)
-        self._keep(np.empty((n_users, 0)), np.empty((n_items, 0)), counts)
+        self._set_factors(np.empty((n_users, 0)), np.empty((n_items, 0)), counts)

@@ -51,12 +51,12 @@ class Saved(abc.ABC):
         check_is_fitted(self)
         if not self._learned:
             raise ArgumentError(
-                f"a {type(self).__name__} can't be saved: it declares no arrays to write. Fit it "
-                "anew, or save what it recommends."
+                f"{type(self).__name__} can't be saved, because it declares no arrays to write. "
+                "Fit it again, or save its recommendations."
             )
         arrays = self._arrays() | {name: getattr(self, name) for name in _SEEN}
         arrays |= {n: getattr(self, n) for n in _LABELS if getattr(self, n) is not None}
-        params = {key: _plain(value) for key, value in cast("Any", self).get_params().items()}
+        params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
         fitted = {name: getattr(self, name) for name in self._scalars}
         header = {"class": type(self).__name__, "params": params, "fitted": fitted}
         write_arrays(path, self._kind, FORMAT, arrays, header)
@@ -84,9 +84,9 @@ class Saved(abc.ABC):
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         """Return the number of users, the number of items, and the shapes of the learned arrays."""
-        raise TypeError(f"a {type(self).__name__} is in no file")
+        raise TypeError(f"{type(self).__name__} can't be read from a file")
 
-    def _take(self, arrays: Arrays) -> None:
+    def _set_arrays(self, arrays: Arrays) -> None:
         """Set the learned state from the arrays of a file."""
         for name in self._learned:
             setattr(self, name, arrays[name])
@@ -96,13 +96,13 @@ class Saved(abc.ABC):
         arrays = {"seen_weights_": ones, **arrays}  # the first files had no weights
         n_users, self.n_items_, learned = self._layout(arrays)
         check(arrays, n_users, self.n_items_, learned)
-        self._take(arrays)
+        self._set_arrays(arrays)
         for name, kind in self._scalars.items():
             if type(fitted[name]) is not kind:
-                raise ArgumentError(f"{name} is {fitted[name]!r:.80}")
+                raise ArgumentError(f"{name} has the wrong type: {fitted[name]!r:.80}")
             setattr(self, name, fitted[name])
         if not 0.0 < self.weight_scale_ < np.inf:
-            raise ArgumentError(f"weight_scale_ is {self.weight_scale_!r}")
+            raise ArgumentError(f"weight_scale_ must be a number > 0, got {self.weight_scale_!r}")
         offsets, items, weights = (arrays[name] for name in _SEEN)
         labels = (arrays.get(name) for name in _LABELS)
         self._hold_pairs(Pairs(offsets, items, weights, self.n_items_, self.weight_scale_, *labels))
@@ -144,9 +144,9 @@ def check(arrays: Arrays, n_users: int, n_items: int, learned: Shapes) -> None:
     check_arrays(arrays, learned | seen)
     offsets, items = arrays["seen_offsets_"], arrays["seen_items_"]
     if offsets[0] != 0 or offsets[-1] != n_pairs or (offsets[1:] < offsets[:-1]).any():
-        raise ArgumentError("seen_offsets_ does not rise from 0 to the number of seen_items_")
+        raise ArgumentError("seen_offsets_ does not increase from 0 to the number of seen_items_")
     if n_pairs and not 0 <= items.min() <= items.max() < n_items:
-        raise ArgumentError("seen_items_ has items that are not there")
+        raise ArgumentError("seen_items_ has items that are not in the model")
     _check_labels(arrays, "user_labels_", n_users)
     _check_labels(arrays, "item_labels_", n_items)
 
@@ -160,12 +160,15 @@ def _check_labels(arrays: Arrays, name: str, length: int) -> None:
     """Raise an ArgumentError unless the labels, if any, are ascending integers or text."""
     labels = arrays.get(name, np.arange(length))
     if labels.shape != (length,) or labels.dtype.kind not in "iU":
-        raise ArgumentError(f"{name} has shape {labels.shape} of {labels.dtype}, not ({length},)")
+        raise ArgumentError(
+            f"{name} must hold integers or text of shape ({length},), got {labels.dtype} of shape "
+            f"{labels.shape}"
+        )
     if (labels[1:] <= labels[:-1]).any():
-        raise ArgumentError(f"{name} does not rise")
+        raise ArgumentError(f"{name} is not in ascending order")
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """Return a parameter as a value that JSON can hold."""
     if isinstance(value, Measure):
         return str(value)

@@ -58,10 +58,12 @@ class ALS(FactorRecommender, MatrixRecommender):
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")
         parameters: dict[str, Any] = {
             "alpha": _check.number(self.alpha, "alpha", low=0.0, strict=True),
-            **_given(self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads),
+            **_shared_parameters(
+                self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
+            ),
         }
-        model = _fitted(package.AlternatingLeastSquares, parameters, pairs)
-        self._keep(model.user_factors, model.item_factors)
+        model = _fit_model(package.AlternatingLeastSquares, parameters, pairs)
+        self._set_factors(model.user_factors, model.item_factors)
 
 
 @dataclass(eq=False)
@@ -109,16 +111,20 @@ class BPR(FactorRecommender, MatrixRecommender):
         rate = _check.number(self.learning_rate, "learning_rate", low=0.0, strict=True)
         parameters = {
             "learning_rate": rate,
-            **_given(self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads),
+            **_shared_parameters(
+                self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
+            ),
         }
-        model = _fitted(package.BayesianPersonalizedRanking, parameters, pairs)
+        model = _fit_model(package.BayesianPersonalizedRanking, parameters, pairs)
         # implicit's last factor is the bias of an item, and 1 for every user
-        self._keep(
+        self._set_factors(
             model.user_factors[:, :-1], model.item_factors[:, :-1], model.item_factors[:, -1]
         )
 
 
-def _given(n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int) -> dict[str, Any]:
+def _shared_parameters(
+    n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int
+) -> dict[str, Any]:
     """Check the parameters that both models have, and return them under implicit's names."""
     return {
         "factors": _check.cutoff(n_factors, name="n_factors"),
@@ -129,8 +135,8 @@ def _given(n_factors: int, l2: float, n_epochs: int, seed: int, n_threads: int) 
     }
 
 
-def _fitted(make: Any, given: dict[str, Any], pairs: sparse.csr_array[Any]) -> Any:
+def _fit_model(model_class: Any, parameters: dict[str, Any], pairs: sparse.csr_array[Any]) -> Any:
     with threadpool_limits(1, "blas"):  # without this, implicit warns, and both use all cores
-        model = make(dtype=np.float32, **given)
+        model = model_class(dtype=np.float32, **parameters)
         model.fit(sparse.csr_matrix(pairs), show_progress=False)
     return model

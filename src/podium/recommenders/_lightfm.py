@@ -83,4 +83,4 @@ class WARP(FactorRecommender, MatrixRecommender):
             epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
             num_threads=_check.cutoff(self.n_threads, name="n_threads"),
         )
-        self._keep(model.user_embeddings, model.item_embeddings, model.item_biases)
+        self._set_factors(model.user_embeddings, model.item_embeddings, model.item_biases)

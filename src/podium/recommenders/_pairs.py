@@ -68,14 +68,14 @@ class Pairs:
             self.scale,
         )
 
-    def chosen(self, is_wanted: NDArray[np.bool_]) -> Pairs:
+    def select(self, is_selected: NDArray[np.bool_]) -> Pairs:
         """Return the selected pairs; the numbers of users and items stay the same."""
-        n_before = np.concatenate([[0], np.cumsum(is_wanted)])
+        n_before = np.concatenate([[0], np.cumsum(is_selected)])
         return replace(
             self,
             offsets=n_before[self.offsets].astype(np.int64),
-            items=self.items[is_wanted],
-            weights=self.weights[is_wanted],
+            items=self.items[is_selected],
+            weights=self.weights[is_selected],
         )
 
     def writeable(self) -> Pairs:
@@ -103,7 +103,7 @@ def read(
     name: str = "user_items",
     item_labels: Labels | None = None,
     scale: float | None = None,
-    as_they_are: bool = False,
+    unit_scale: bool = False,
 ) -> Pairs:
     """Read pairs from a sparse matrix, or from anything that `podium.data` reads.
 
@@ -119,7 +119,7 @@ def read(
         The ids that a table may contain; those of the table itself by default.
     scale : float, optional
         The divisor of the weights. The default is their mean; there must then be at least one pair.
-    as_they_are : bool
+    unit_scale : bool
         Whether to divide the weights by 1; there must then be at least one pair.
 
     Raises
@@ -133,32 +133,32 @@ def read(
         matrix, users, items = _canonical(source, name), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
-    pairs = _weighed(matrix, gain, name, users, items, 1.0 if as_they_are else scale)
-    if as_they_are and not pairs.items.size:
+    pairs = _with_weights(matrix, gain, name, users, items, 1.0 if unit_scale else scale)
+    if unit_scale and not pairs.items.size:
         raise _no_pair(matrix, name)
     return pairs
 
 
-def read_same(source: Any, name: str, like: Pairs) -> Pairs:
-    """Read judged pairs, for validation, of the same users and items as the pairs `like`."""
+def read_matching(source: Any, name: str, fitted: Pairs) -> Pairs:
+    """Read pairs of the same users and items as the fitted pairs, with weight 1."""
     if is_matrix(source):
-        if source.shape != like.shape:
+        if source.shape != fitted.shape:
             raise ArgumentError(
-                f"{name} must have the shape of user_items, {like.shape}, got {source.shape}."
+                f"{name} must have the shape of user_items, {fitted.shape}, got {source.shape}."
             )
         return read(source, "one", name=name)
-    if like.user_labels is None or like.item_labels is None:
-        raise ArgumentError(f"{name} must be a sparse matrix, as user_items is.")
-    matrix, users, items = _from_table(source, name, like.item_labels)
-    rows = known_codes(users, like.user_labels, f"user of {name}")
+    if fitted.user_labels is None or fitted.item_labels is None:
+        raise ArgumentError(f"{name} must be a sparse matrix, like user_items.")
+    matrix, users, items = _from_table(source, name, fitted.item_labels)
+    rows = known_codes(users, fitted.user_labels, f"user of {name}")
     coo = matrix.tocoo()
-    placed = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=like.shape)
-    return _weighed(_canonical(placed, name), "one", name, like.user_labels, items)
+    placed = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=fitted.shape)
+    return _with_weights(_canonical(placed, name), "one", name, fitted.user_labels, items)
 
 
-def together(pairs: Pairs, more: Any) -> Pairs:
-    """Return the pairs, and further pairs with weight 0 from a matrix of the same shape."""
-    old_coo, new_coo = pairs.matrix().tocoo(), more.tocoo()
+def with_seen(pairs: Pairs, seen: Any) -> Pairs:
+    """Return the pairs, and seen pairs with weight 0 from a matrix of the same shape."""
+    old_coo, new_coo = pairs.matrix().tocoo(), seen.tocoo()
     weights = np.concatenate([old_coo.data, np.zeros(new_coo.data.size, np.float32)])
     rows, columns = (
         np.concatenate([old_coo.row, new_coo.row]),
@@ -206,7 +206,7 @@ def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
         remark = f" (and {others} more)" if others else ""
         raise ArgumentError(
             f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "
-            "with it."
+            "the model to data that has it."
         )
     return positions
 
@@ -217,7 +217,7 @@ def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArr
     Numbers match their text.
     """
     if ids.size and ids.dtype.kind not in "iuU":
-        raise ArgumentError(f"{name} must hold ids, integers or text, got {ids.dtype}.")
+        raise ArgumentError(f"{name} must hold integers or text as ids, got {ids.dtype}.")
     if labels is None:
         numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids.astype(np.int64)
         return np.where((numbers >= 0) & (numbers < n), numbers, -1)
@@ -263,7 +263,7 @@ def _canonical(matrix: Any, name: str) -> Any:
     return csr
 
 
-def _weighed(
+def _with_weights(
     matrix: Any,
     gain: str,
     name: str,
@@ -272,7 +272,7 @@ def _weighed(
     scale: float | None = None,
 ) -> Pairs:
     values = np.asarray(matrix.data, np.float64)
-    _refuse_bad(values, name, lambda first: _place(matrix, first))
+    _refuse_bad(values, name, lambda first: _row_and_column(matrix, first))
     if (values == 0).any():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -289,8 +289,8 @@ def _weighed(
         mean = float(values.mean()) if scale is None else scale
     if not 0.0 < mean < np.inf:
         raise ArgumentError(
-            f"{name} must hold values whose mean is a positive number, got {mean:g}. Divide them "
-            "by the largest."
+            f"{name} must hold values with a finite mean > 0, got a mean of {mean:g}. Divide the "
+            "values by the largest one."
         )
     return Pairs(
         matrix.indptr.astype(np.int64),
@@ -314,26 +314,26 @@ def _no_pair(matrix: Any, name: str) -> ArgumentError:
 def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     if values.max(initial=0.0) > 60:
         raise ArgumentError(
-            f"gain='exp2' wants grades up to 60 in {name}, got {values.max():g}. Pass gain='value' "
+            f"gain='exp2' takes grades up to 60, got {values.max():g} in {name}. Pass gain='value' "
             "or 'one' for counts."
         )
     return np.expm1(values * np.log(2.0))
 
 
 def _refuse_bad(
-    values: NDArray[np.float64], name: str, place: Callable[[int], tuple[int, int]]
+    values: NDArray[np.float64], name: str, row_and_column: Callable[[int], tuple[int, int]]
 ) -> None:
     is_bad = ~np.isfinite(values) | (values < 0)
     if is_bad.any():
         first = int(np.argmax(is_bad))
-        user, item = place(first)
+        user, item = row_and_column(first)
         raise ArgumentError(
             f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
             f"{item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
         )
 
 
-def _place(matrix: Any, entry: int) -> tuple[int, int]:
+def _row_and_column(matrix: Any, entry: int) -> tuple[int, int]:
     """Return the row and the column of an entry of a CSR matrix."""
     row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
     return row, int(matrix.indices[entry])

@@ -10,7 +10,9 @@ from podium.registry import Models
 if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
 
-REGISTRY: Models[Recommender] = Models("recommender", "name or name(param=value), as ease(l2=500)")
+REGISTRY: Models[Recommender] = Models(
+    "recommender", "name or name(param=value), such as ease(l2=500)"
+)
 """All recommenders by name. The tests in tests/laws run on each of them."""
 
 register, register_at = REGISTRY.register, REGISTRY.register_at

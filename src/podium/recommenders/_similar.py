@@ -144,7 +144,7 @@ class ItemKNN(_ItemItem):
         }
         return arrays["seen_offsets_"].size - 1, n_items, shapes
 
-    def _take(self, arrays: Arrays) -> None:
+    def _set_arrays(self, arrays: Arrays) -> None:
         table = (arrays["cosines"], arrays["neighbours"], arrays["neighbour_offsets"])
         self.weights_ = sparse.csr_array(table, shape=(self.n_items_, self.n_items_))
         self.weights_.check_format()  # raises ValueError if an index is out of range
@@ -189,7 +189,7 @@ def _invert(matrix: NDArray[Any]) -> None:
         result, info = invert(result, lower=False, overwrite_c=True)
     if info:
         raise ArgumentError(
-            "l2 is too small for these pairs: the matrix has no inverse in this precision. Give "
+            "l2 is too small for these pairs: the matrix has no inverse in this precision. Pass "
             "a greater l2, or precision='double'."
         )
     if not np.shares_memory(result, matrix):

@@ -16,7 +16,7 @@ from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Factors, State
 from podium.recommenders.factorization._parts import Settings, aligned
-from podium.recommenders.factorization._passes import History, Judge
+from podium.recommenders.factorization._passes import History, Validation
 
 _KIND, _FORMAT = "podium_factorization_checkpoint", 1
 _FACTORS = ("users", "items", "bias")
@@ -29,7 +29,7 @@ class Checkpoint:
     ----------
     path : path
         The file.
-    pairs, settings, judge
+    pairs, settings, validation
         The pairs, settings and validation of the fit. A file of another fit is refused.
     """
 
@@ -38,15 +38,15 @@ class Checkpoint:
         path: str | os.PathLike[str],
         pairs: Pairs,
         settings: Settings,
-        judge: Judge | None,
+        validation: Validation | None,
     ) -> None:
-        self.path, self._is_judged = path, judge is not None
+        self.path, self._is_validated = path, validation is not None
         self._shape, self._n_pairs = pairs.shape, pairs.items.size
-        self._of: dict[str, Any] = {
+        self._identity: dict[str, Any] = {
             "podium": podium.__version__,
             "data": _fingerprint(pairs),
             "settings": asdict(settings),
-            "eval_set": None if judge is None else _judged(judge),
+            "eval_set": None if validation is None else _validation_identity(validation),
         }
 
     def write(self, state: State, history: History) -> None:
@@ -55,11 +55,11 @@ class Checkpoint:
             "mean_costs": state.mean_costs,
             "costs": np.array(history.costs),
             "validation": np.array(history.validation),
-            **_named("", state.factors),
+            **_with_prefix("", state.factors),
         }
         if history.best is not None and history.best_epoch < history.n_done:
-            arrays |= _named("best_", history.best)
-        write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._of})
+            arrays |= _with_prefix("best_", history.best)
+        write_arrays(self.path, _KIND, _FORMAT, arrays, {"of": self._identity})
 
     def read(self) -> tuple[State, History] | None:
         """Return the state and history in the file, or None if there is no file.
@@ -72,85 +72,89 @@ class Checkpoint:
         if not os.path.lexists(self.path):
             return None
         header, arrays = read_arrays(self.path, _KIND, _FORMAT, what="checkpoint")
-        self._refuse_other(header.get("of"))
+        self._refuse_other_fit(header.get("of"))
         try:
             return self._restored(arrays)
         except ArgumentError as error:
             raise DataError(
-                f"checkpoint {os.fspath(self.path)} is none of this fit ({error}). Give another "
-                "checkpoint, or begin anew without resume."
+                f"checkpoint {os.fspath(self.path)} does not belong to this fit ({error}). Pass "
+                "another checkpoint, or start again without resume."
             ) from None
 
     def _restored(self, arrays: Arrays) -> tuple[State, History]:
         """Return the state and the history after checking the shape and type of every array."""
         n_done = arrays["costs"].size if "costs" in arrays else 0
-        n_epochs = self._of["settings"]["n_epochs"]
+        n_epochs = self._identity["settings"]["n_epochs"]
         if not 1 <= n_done <= n_epochs:
-            raise ArgumentError(f"costs has {n_done} passes of {n_epochs}")
+            raise ArgumentError(f"costs has {n_done} passes, but the fit has {n_epochs}")
         check_arrays(
             arrays,
             {
-                **self._wanted(""),
+                **self._factor_shapes(""),
                 "mean_costs": ((self._n_pairs,), np.float32),
                 "costs": ((n_done,), np.float64),
-                "validation": ((n_done if self._is_judged else 0,), np.float64),
+                "validation": ((n_done if self._is_validated else 0,), np.float64),
             },
         )
         state = State(_factors("", arrays), arrays["mean_costs"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
             best_is_earlier = history.best_epoch < history.n_done
-            check_arrays(arrays, self._wanted("best_") if best_is_earlier else {})
+            check_arrays(arrays, self._factor_shapes("best_") if best_is_earlier else {})
             history.best = _factors("best_", arrays) if best_is_earlier else state.factors.copy()
         return state, history
 
-    def _wanted(self, prefix: str) -> dict[str, Any]:
+    def _factor_shapes(self, prefix: str) -> dict[str, Any]:
         """Return the shapes and types of the arrays of factors."""
-        n_factors = self._of["settings"]["n_factors"]
+        n_factors = self._identity["settings"]["n_factors"]
         n_users, n_items = self._shape
         shapes = ((n_users, n_factors), (n_items, n_factors), (n_items,))
         names = (prefix + name for name in _FACTORS)
         return {name: (shape, np.float32) for name, shape in zip(names, shapes, strict=True)}
 
-    def _refuse_other(self, found: Any) -> None:
-        saved = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    def _refuse_other_fit(self, saved_identity: Any) -> None:
+        saved = cast("dict[str, Any]", saved_identity) if isinstance(saved_identity, dict) else {}
         for part, template in (
-            ("podium", "by podium {theirs}, and this is {ours}"),
-            ("data", "of other interactions"),
-            ("settings", "of other settings: {differences}"),
-            ("eval_set", "of another eval_set, eval_metric or patience"),
+            ("podium", "was written by podium {saved_value}, and this is podium {current_value}"),
+            ("data", "belongs to a fit with other interactions"),
+            ("settings", "belongs to a fit with other settings: {differences}"),
+            ("eval_set", "belongs to a fit with another eval_set, eval_metric or patience"),
         ):
-            saved_value, current_value = saved.get(part), self._of[part]
+            saved_value, current_value = saved.get(part), self._identity[part]
             if saved_value != current_value:
                 differences = _differences(saved_value, current_value) if part == "settings" else ""
                 reason = template.format(
-                    theirs=saved_value, ours=current_value, differences=differences
+                    saved_value=saved_value, current_value=current_value, differences=differences
                 )
                 raise DataError(
-                    f"checkpoint {os.fspath(self.path)} is {reason}. Give another checkpoint, or "
-                    "begin anew without resume."
+                    f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or "
+                    "start again without resume."
                 )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
     """Return the state and history to continue from; None, with a warning, if there is no file."""
     if checkpoint is None:
-        raise ArgumentError("resume wants a checkpoint to go on from. Pass checkpoint=PATH.")
+        raise ArgumentError("resume=True requires a checkpoint. Pass checkpoint=PATH.")
     saved_fit = checkpoint.read()
     if saved_fit is None:
         path = os.fspath(checkpoint.path)
         warnings.warn(
-            f"There is no checkpoint {path}: the fit begins anew.", PodiumWarning, stacklevel=3
+            f"There is no checkpoint {path}. The fit starts from the first pass.",
+            PodiumWarning,
+            stacklevel=3,
         )
     return saved_fit
 
 
-def _differences(theirs: Any, ours: dict[str, Any]) -> str:
-    if not isinstance(theirs, dict):
-        return "they are not told"
-    saved = cast("dict[str, Any]", theirs)
-    changed = [name for name, value in ours.items() if saved.get(name) != value]
-    return ", ".join(f"{name} was {saved.get(name)!r}, is {ours[name]!r}" for name in changed)
+def _differences(saved_value: Any, current_value: dict[str, Any]) -> str:
+    if not isinstance(saved_value, dict):
+        return "the file does not contain them"
+    saved = cast("dict[str, Any]", saved_value)
+    changed = [name for name, value in current_value.items() if saved.get(name) != value]
+    return ", ".join(
+        f"{name} was {saved.get(name)!r}, is {current_value[name]!r}" for name in changed
+    )
 
 
 def _fingerprint(pairs: Pairs) -> str:
@@ -161,15 +165,15 @@ def _fingerprint(pairs: Pairs) -> str:
     return digest.hexdigest()
 
 
-def _judged(judge: Judge) -> dict[str, Any]:
+def _validation_identity(validation: Validation) -> dict[str, Any]:
     return {
-        "pairs": _fingerprint(judge.pairs),
-        "measure": str(judge.measure),
-        "patience": judge.patience,
+        "pairs": _fingerprint(validation.pairs),
+        "measure": str(validation.measure),
+        "patience": validation.patience,
     }
 
 
-def _named(prefix: str, factors: Factors) -> Arrays:
+def _with_prefix(prefix: str, factors: Factors) -> Arrays:
     return {prefix + name: getattr(factors, name) for name in _FACTORS}
 
 

@@ -89,10 +89,10 @@ class Descent:
 
     def __init__(self, pairs: Pairs, settings: Settings, executor: Executor, state: State) -> None:
         self.pairs, self.settings, self.executor, self.state = pairs, settings, executor, state
-        self._cuts = cut_users(pairs.offsets, settings.n_blocks).tolist()
+        self._user_bounds = cut_users(pairs.offsets, settings.n_blocks).tolist()
         self.interrupted = False
         self._held: Held | None = None
-        self._layout, self._blocks = Blocks.whole(pairs.n_items), list[Any]()
+        self._layout, self._blocks = Blocks.single(pairs.n_items), list[Any]()
 
     def epoch(self, number: int) -> float | None:
         """Make a pass over all positives and return the mean cost of the compared pairs.
@@ -116,7 +116,7 @@ class Descent:
         if self._held is not None:
             self._held.release()
         self._held, self._blocks = None, []
-        self._layout = Blocks.whole(self.pairs.n_items)
+        self._layout = Blocks.single(self.pairs.n_items)
 
     def _pass(self, number: int, held: Held) -> float | None:
         executor, count = self.executor, self.settings.n_blocks
@@ -135,7 +135,7 @@ class Descent:
         cost = _mean_cost(outcomes)
         if not (cost < _HIGHEST and all(result.finite for result in (*outcomes, *new_blocks))):
             return None
-        self._change(layout, outcomes, new_blocks)
+        self._update_state(layout, outcomes, new_blocks)
         self._layout, self._blocks = layout, blocks
         return cost
 
@@ -145,7 +145,7 @@ class Descent:
             factors = self.state.factors
             parts = [
                 self._part(number, *bounds)
-                for number, bounds in enumerate(itertools.pairwise(self._cuts))
+                for number, bounds in enumerate(itertools.pairwise(self._user_bounds))
             ]
             self._held = self.executor.hold(parts)
             self._blocks = [self.executor.put(Block(factors.items, factors.bias))]
@@ -157,9 +157,9 @@ class Descent:
         users, costs = state.factors.users[first:stop], state.mean_costs[pair_range]
         return Part(number, self.settings, pairs.part(first, stop), users, costs)
 
-    def _change(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
+    def _update_state(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
         """Write the results of a pass into the state, in a thread: an interrupt is deferred."""
-        writer = Thread(target=self._write, args=(layout, outcomes, blocks))
+        writer = Thread(target=self._write_state, args=(layout, outcomes, blocks))
         while writer.ident is None or writer.is_alive():
             try:
                 if writer.ident is None:
@@ -168,9 +168,11 @@ class Descent:
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _write(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
+    def _write_state(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
         factors = self.state.factors
-        for (first, stop), outcome in zip(itertools.pairwise(self._cuts), outcomes, strict=True):
+        for (first, stop), outcome in zip(
+            itertools.pairwise(self._user_bounds), outcomes, strict=True
+        ):
             factors.users[first:stop] = outcome.users
             pair_range = slice(int(self.pairs.offsets[first]), int(self.pairs.offsets[stop]))
             self.state.mean_costs[pair_range] = outcome.mean_costs
@@ -182,8 +184,8 @@ def _mean_cost(outcomes: list[Outcome]) -> float:
     n_steps = sum(outcome.n_steps for outcome in outcomes)
     if not n_steps:
         raise ArgumentError(
-            "user_items leaves no pair to learn from: no block of items has another item to "
-            "compare a positive with. Ask for fewer n_blocks, or negatives='all'."
+            "user_items has no pair to learn from, because no block of items has another item to "
+            "compare a positive with. Pass a smaller n_blocks, or negatives='all'."
         )
     return sum(outcome.cost for outcome in outcomes) / n_steps
 

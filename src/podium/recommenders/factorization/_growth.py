@@ -49,7 +49,7 @@ class Side:
         if old is None or new is None:
             if old is not new:
                 ids, rows = ("a table", "a matrix") if new is None else ("a matrix", "a table")
-                raise ArgumentError(f"user_items must be {ids}, as it was in fit, got {rows}.")
+                raise ArgumentError(f"user_items must be {ids}, as in fit, got {rows}.")
             return cls(max(n_old, n_new), None, np.arange(n_old), np.arange(n_new))
         if old.dtype.kind != new.dtype.kind and "U" in (old.dtype.kind, new.dtype.kind):
             raise ArgumentError(
@@ -109,12 +109,12 @@ class Growth:
         """Whether there are items that the model does not have yet."""
         return self.items.size > self.items.old.size
 
-    def take_new_items(self, made: Factors, factors: Factors) -> None:
-        """Copy the rows of the new items, and only these, from `made` to `factors`."""
+    def copy_new_items(self, learned: Factors, factors: Factors) -> None:
+        """Copy the rows of the new items, and only these, from `learned` to `factors`."""
         new_items = np.setdiff1d(np.arange(self.items.size), self.items.old)
         factors.items[new_items], factors.bias[new_items] = (
-            made.items[new_items],
-            made.bias[new_items],
+            learned.items[new_items],
+            learned.bias[new_items],
         )
 
     def touched_pairs(self) -> Pairs:
@@ -138,7 +138,7 @@ def learn_new_items(
         Descent(pairs, settings, executor, state), history, None, None, or_silent(progress)
     )
     report_end(history, settings.learning_rate, depth=4)
-    growth.take_new_items(learned, factors)
+    growth.copy_new_items(learned, factors)
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

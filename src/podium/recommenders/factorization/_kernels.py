@@ -32,7 +32,7 @@ def next_bits(state):
 
 
 @kernel
-def below(state, n):
+def random_below(state, n):
     """Return an integer in [0, n) from the upper bits of a state, without division; n < 2**31."""
     high = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
@@ -49,7 +49,7 @@ def stream(seed, number):
 def shuffle(order, n, state):
     """Write a random permutation of 0 .. n - 1 (Fisher and Yates); return the next state."""
     for i in range(n):
-        j = below(state, i + 1)
+        j = random_below(state, i + 1)
         state = next_bits(state)
         order[i] = order[j]
         order[j] = i
@@ -147,11 +147,11 @@ def draw(drawn, V, marks, free, n_free, state):
     """
     for k in range(drawn.size):
         if n_free:
-            z = np.int64(free[below(state, n_free)])
+            z = np.int64(free[random_below(state, n_free)])
             state = next_bits(state)
         else:
             while True:
-                z = below(state, V.shape[0])
+                z = random_below(state, V.shape[0])
                 state = next_bits(state)
                 if not is_marked(marks, z):
                     break
@@ -189,7 +189,7 @@ class Cell(NamedTuple):
     origins: Any
 
 
-class Weighed(NamedTuple):
+class WeightedPairs(NamedTuple):
     """Pairs in the order of the input; the pairs of a user begin at ``offsets``."""
 
     offsets: Any
@@ -230,7 +230,7 @@ def total(values):
 
 
 @summing_kernel
-def descend(how, cell, pairs, rows, sums):
+def descend(steps, cell, pairs, rows, sums):
     """Take one step for each positive of a block, in random order; add costs and steps to `sums`.
 
     A step follows the gradient of the poster's linearised objective ("Latent Collaborative
@@ -247,22 +247,22 @@ def descend(how, cell, pairs, rows, sums):
     order = np.empty(longest, np.int32)
     marks = np.zeros(n_block // 64 + 1, np.uint64)  # the places that must not be drawn
     free = np.empty(n_block, np.int32)
-    drawn = np.empty(how.n_negatives, np.int64)
-    step = np.empty(how.n_negatives, np.float32)  # holds gaps, then slopes of sigma, then steps
-    bits = np.empty(how.n_negatives, np.int32)
+    drawn = np.empty(steps.n_negatives, np.int64)
+    step = np.empty(steps.n_negatives, np.float32)  # gaps, then slopes of sigma, then steps
+    bits = np.empty(steps.n_negatives, np.int32)
     power = bits.view(np.float32)
-    cost_bits = np.empty(how.n_negatives, np.int32)
+    cost_bits = np.empty(steps.n_negatives, np.int32)
     cost = cost_bits.view(np.float32)
     u = np.empty(d, np.float32)
     user_move = np.empty(d, np.float32)
-    inverse_n_negatives = _ONE / np.float32(how.n_negatives)
-    positive_decay = _ONE - how.shrink if how.learn_items else np.float32(0.0)
+    inverse_n_negatives = _ONE / np.float32(steps.n_negatives)
+    positive_decay = _ONE - steps.shrink if steps.learn_items else np.float32(0.0)
     positive_shrink = _ONE - positive_decay
     negative_decay = positive_decay * inverse_n_negatives  # all together as much as the positive
     negative_shrink = _ONE - negative_decay
     total_cost = 0.0
     n_steps = 0
-    shuffle(run_order, n_runs, stream(how.seed, -1))
+    shuffle(run_order, n_runs, stream(steps.seed, -1))
     for r in range(n_runs):
         run = run_order[r]
         x = run_users[run]
@@ -270,14 +270,14 @@ def descend(how, cell, pairs, rows, sums):
             prefetch_row(U, run_users[run_order[r + 2]])
         # The user's positives in the block; n_others is |Y| - 1 of the poster.
         user_positives = positives[run_starts[run] : run_starts[run + 1]]
-        n_excluded = offsets[x + 1] - offsets[x] if how.only_unseen else 1
-        n_free = n_block - (user_positives.size if how.only_unseen else 1)
-        n_others = np.float64(how.n_items - n_excluded)
+        n_excluded = offsets[x + 1] - offsets[x] if steps.only_unseen else 1
+        n_free = n_block - (user_positives.size if steps.only_unseen else 1)
+        n_others = np.float64(steps.n_items - n_excluded)
         if n_free == 0:
             continue
-        state = shuffle(order, user_positives.size, stream(how.seed, x * how.user_step))
-        mostly_marked = how.only_unseen and 2 * user_positives.size > n_block
-        if how.only_unseen:
+        state = shuffle(order, user_positives.size, stream(steps.seed, x * steps.user_step))
+        mostly_marked = steps.only_unseen and 2 * user_positives.size > n_block
+        if steps.only_unseen:
             for y in user_positives:
                 mark(marks, y)
         if mostly_marked:
@@ -286,15 +286,15 @@ def descend(how, cell, pairs, rows, sums):
         for i in range(user_positives.size):
             # Sample y' uniformly.
             y = user_positives[order[i]]
-            if not how.only_unseen:
+            if not steps.only_unseen:
                 mark(marks, y)
             state = draw(drawn, V, marks, free, n_free if mostly_marked else 0, state)
-            if not how.only_unseen:
+            if not steps.only_unseen:
                 marks[y >> 6] = np.uint64(0)
             # sigma(t) = log2(1 + 2**-t) at t = f(x, y) - f(x, y'), and minus its slope. BPR's
             # loss log(1 + e**-t) is the same function at t log2(e), in units of log 2.
             score_gaps(u, V, bias, y, drawn, step)
-            if how.kind == BPR:
+            if steps.kind == BPR:
                 for k in range(step.size):
                     step[k] *= _LOG2_E
             odds_and_costs(step, power, bits, cost, cost_bits)
@@ -302,11 +302,11 @@ def descend(how, cell, pairs, rows, sums):
             total_cost += mean
             # T, the sum of sigma over all y', is estimated by a running mean over samples.
             pair = offsets[x] + origins[run_starts[run] + order[i]]
-            mean = mean_costs[pair] + how.memory * (mean - mean_costs[pair])
+            mean = mean_costs[pair] + steps.memory * (mean - mean_costs[pair])
             mean_costs[pair] = mean
             # The weight in the linearised objective is s_xy times xi_xy, the slope of rho at T.
-            slope = np.float32(rho_slope(how.kind, n_others * np.float64(mean), n_others))
-            weight = how.rate * slope * inverse_n_negatives * weights[pair]
+            slope = np.float32(rho_slope(steps.kind, n_others * np.float64(mean), n_others))
+            weight = steps.rate * slope * inverse_n_negatives * weights[pair]
             for k in range(step.size):
                 step[k] *= weight
             # V_y moves towards U_x and each V_y' away from it. All moves use the values before the
@@ -315,24 +315,24 @@ def descend(how, cell, pairs, rows, sums):
             positive = V[y]
             for j in range(d):
                 user_move[j] = total_step * positive[j]
-            if how.learn_items:
+            if steps.learn_items:
                 for j in range(d):
                     positive[j] = positive_shrink * positive[j] + total_step * u[j]
-                bias[y] += how.bias_rate * (total_step - positive_decay * bias[y])
+                bias[y] += steps.bias_rate * (total_step - positive_decay * bias[y])
             for k in range(drawn.size):
                 negative = V[drawn[k]]
-                item_step = step[k]
+                move = step[k]
                 for j in range(d):
-                    user_move[j] -= item_step * negative[j]
-                if how.learn_items:
+                    user_move[j] -= move * negative[j]
+                if steps.learn_items:
                     for j in range(d):
-                        negative[j] = negative_shrink * negative[j] - item_step * u[j]
-                    bias[drawn[k]] -= how.bias_rate * (item_step + negative_decay * bias[drawn[k]])
+                        negative[j] = negative_shrink * negative[j] - move * u[j]
+                    bias[drawn[k]] -= steps.bias_rate * (move + negative_decay * bias[drawn[k]])
             for j in range(d):
-                u[j] = how.shrink * u[j] + user_move[j]
+                u[j] = steps.shrink * u[j] + user_move[j]
             n_steps += 1
         U[x] = u
-        if how.only_unseen:
+        if steps.only_unseen:
             for y in user_positives:
                 marks[y >> 6] = np.uint64(0)
     sums[0] += total_cost

@@ -24,7 +24,7 @@ from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._parts import Settings, read_settings
-from podium.recommenders.factorization._passes import History, Judge, report_end, run
+from podium.recommenders.factorization._passes import History, Validation, report_end, run
 from podium.types import Progress
 
 
@@ -234,17 +234,17 @@ class Factorization(FactorRecommender):
         executor, progress = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
-        seen_pairs = None if seen is None else _pairs.read_same(seen, "seen", pairs)
-        eval_pairs = None if eval_set is None else _pairs.read_same(eval_set, "eval_set", pairs)
-        judge = None if eval_pairs is None else Judge(eval_pairs, measure, patience)
-        file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, judge)
+        seen_pairs = None if seen is None else _pairs.read_matching(seen, "seen", pairs)
+        eval_pairs = None if eval_set is None else _pairs.read_matching(eval_set, "eval_set", pairs)
+        validation = None if eval_pairs is None else Validation(eval_pairs, measure, patience)
+        file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
         state, history = resumed_state or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, executor, state)
-        factors = run(descent, history, judge, file and file.write, progress)
+        factors = run(descent, history, validation, file and file.write, progress)
         self._finish(pairs, settings, factors, history)
         if seen_pairs is not None:
-            self._hold(_pairs.together(pairs, seen_pairs.matrix()), factors)
+            self._hold(_pairs.with_seen(pairs, seen_pairs.matrix()), factors)
         report_end(history, settings.learning_rate, depth=3)
         return self
 
@@ -296,14 +296,14 @@ class Factorization(FactorRecommender):
         old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
         factors = growth.factors(old, settings.seed)
         if growth.has_new_items:
-            block_settings = read_settings(self, growth.touched_pairs(), fewer=True)
+            block_settings = read_settings(self, growth.touched_pairs(), cap_blocks=True)
             block_settings = replace(block_settings, n_epochs=n_epochs)
             learn_new_items(growth, factors, block_settings, executor, progress)
         fixed = factors.items, factors.bias
         user_factors = fold_in(growth.touched_pairs(), *fixed, settings, executor)
         factors.users[growth.touched] = user_factors
         seen = growth.placed(self._seen_pairs())
-        self._hold(_pairs.together(growth.pairs, seen), factors)
+        self._hold(_pairs.with_seen(growth.pairs, seen), factors)
         return self
 
     def recommend_new(
@@ -334,7 +334,7 @@ class Factorization(FactorRecommender):
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
         candidates = self._candidates(allow, deny)
         columns, scores = self._top_of(factors, self._width(k), seen, candidates)
-        return self._named(columns), scores
+        return self._with_labels(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:
         """Learn factors of new users with fixed item factors.
@@ -379,7 +379,7 @@ class Factorization(FactorRecommender):
         pairs = _pairs.read(user_items, self.gain, item_labels=labels, scale=self.weight_scale_)
         if pairs.n_items != self.n_items_:
             raise ArgumentError(
-                f"user_items must have the model's {self.n_items_} items, got {pairs.n_items}."
+                f"user_items must have the {self.n_items_} items of the model, got {pairs.n_items}."
             )
         return pairs
 
@@ -390,8 +390,8 @@ class Factorization(FactorRecommender):
         history = {f"history_.{key}": value for key, value in self.history_.items()}
         return super()._arrays() | history
 
-    def _take(self, arrays: Arrays) -> None:
-        super()._take(arrays)
+    def _set_arrays(self, arrays: Arrays) -> None:
+        super()._set_arrays(arrays)
         self.history_ = {
             key.removeprefix("history_."): value
             for key, value in arrays.items()

@@ -65,11 +65,11 @@ class Settings:
         return self.learning_rate * (1.0 - share)
 
 
-def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False) -> Settings:
+def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = False) -> Settings:
     """Return the checked settings of a model, with a number of blocks that suits the pairs.
 
     Without pairs there is one block, as for new users in `fold_in`. If more blocks were requested
-    than are possible, `fewer` reduces them to the maximum instead of raising an error.
+    than are possible, `cap_blocks` reduces them to the maximum instead of raising an error.
     """
     _check.choice(model.gain, "gain", GAINS)
     _check.cutoff(model.patience, name="patience", required=False)
@@ -83,7 +83,7 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False
         decay=_check.choice(model.decay, "decay", DECAYS),
         l2=_check.number(model.l2, "l2", low=0.0),
         n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
-        n_blocks=1 if pairs is None else _n_blocks(model, pairs, fewer),
+        n_blocks=1 if pairs is None else _n_blocks(model, pairs, cap_blocks),
         seed=_check.seed(model.random_state, "random_state"),
         memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
         exact=exact,
@@ -92,12 +92,12 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, fewer: bool = False
     )
 
 
-def _n_blocks(model: Any, pairs: Pairs, fewer: bool) -> int:
+def _n_blocks(model: Any, pairs: Pairs, cap_blocks: bool) -> int:
     n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     if n_blocks is None:
         n_factors = _check.cutoff(model.n_factors, name="n_factors")
         return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
-    if n_blocks > min(pairs.shape) and fewer:
+    if n_blocks > min(pairs.shape) and cap_blocks:
         return min(pairs.shape)
     if n_blocks > min(pairs.shape):
         raise ArgumentError(
@@ -135,15 +135,17 @@ def aligned(n_rows: int, width: int) -> Floats:
     return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
 
 
-def regrouped(number: int, layout: Blocks, before: Blocks, old: tuple[Block, ...]) -> Block:
+def regrouped(
+    number: int, layout: Blocks, old_layout: Blocks, old_blocks: tuple[Block, ...]
+) -> Block:
     """Return a block of a layout; its items are gathered from the blocks of the previous layout."""
     items = layout.items()[number]
-    old_block = before.block_of[items]
-    rows = aligned(items.size, old[0].rows.shape[1])
+    old_block_numbers = old_layout.block_of[items]
+    rows = aligned(items.size, old_blocks[0].rows.shape[1])
     bias = np.empty(items.size, np.float32)
-    for b, block in enumerate(old):
-        positions = np.flatnonzero(old_block == b)
-        place = before.place[items[positions]] - int(before.bounds[b])
+    for b, block in enumerate(old_blocks):
+        positions = np.flatnonzero(old_block_numbers == b)
+        place = old_layout.place[items[positions]] - int(old_layout.bounds[b])
         rows[positions], bias[positions] = block.rows[place], block.bias[place]
     return Block(rows, bias)
 
@@ -187,18 +189,18 @@ class Part:
         self, number: int, settings: Settings, pairs: Pairs, users: Floats, mean_costs: Floats
     ) -> None:
         self.number, self.settings, self.pairs = number, settings, pairs
-        self._users, self._mean_costs, self._is_own = users, mean_costs, False
+        self._users, self._mean_costs, self._is_copied = users, mean_costs, False
 
-    def begin(self, epoch: int, layout: Blocks, before: Blocks, *old: Block) -> Block:
+    def begin(self, epoch: int, layout: Blocks, old_layout: Blocks, *old_blocks: Block) -> Block:
         """Prepare a pass and return its first block, gathered from the blocks of the last pass."""
-        self._own()
+        self._copy_data()
         layout = layout.writeable()
         self._epoch = epoch
         self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
         self._sums = np.zeros(2)
         if self.settings.exact:
-            self._sweep(before, old)
-        return regrouped(self.number, layout, before, old)
+            self._set_exact_means(old_layout, old_blocks)
+        return regrouped(self.number, layout, old_layout, old_blocks)
 
     def step(self, block_number: int, block: Block) -> Block:
         """Take one step for each positive of the part inside a block; return the block."""
@@ -221,18 +223,18 @@ class Part:
         """Return the results of the pass for this part."""
         return Outcome(self._users, self._mean_costs, *self._sums.tolist())
 
-    def _own(self) -> None:
+    def _copy_data(self) -> None:
         """Copy the part's data once into memory of this worker, which the steps may change."""
-        if not self._is_own:
+        if not self._is_copied:
             self.pairs = self.pairs.writeable()
             users, self._mean_costs = self._users, self._mean_costs.copy()
             self._users = aligned(*users.shape)
             self._users[:] = users
-            self._is_own = True
+            self._is_copied = True
 
-    def _sweep(self, before: Blocks, old: tuple[Block, ...]) -> None:
+    def _set_exact_means(self, old_layout: Blocks, old_blocks: tuple[Block, ...]) -> None:
         """Set the mean cost of each positive to its exact value over all items."""
-        all_items = regrouped(0, Blocks.whole(before.place.size), before, old)
+        all_items = regrouped(0, Blocks.single(old_layout.place.size), old_layout, old_blocks)
         self._mean_costs[:] = exact_means(self.settings, self.pairs, self._users, all_items)
 
 
@@ -273,7 +275,7 @@ def descend(
     _kernels.descend(
         steps,
         _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
-        _kernels.Weighed(pairs.offsets, pairs.weights, mean_costs),
+        _kernels.WeightedPairs(pairs.offsets, pairs.weights, mean_costs),
         _kernels.Rows(users, block.rows, block.bias),
         sums,
     )
@@ -322,7 +324,7 @@ def fold_part(pairs: Pairs, items: Block, *, settings: Settings) -> Floats:
     pairs, items = pairs.writeable(), items.writeable()
     users = aligned(pairs.n_users, items.rows.shape[1])
     users[:] = 0.0
-    cells = Cells.lay_out(Blocks.whole(pairs.n_items), pairs.offsets, pairs.items)
+    cells = Cells.lay_out(Blocks.single(pairs.n_items), pairs.offsets, pairs.items)
     mean_costs = np.ones(pairs.items.size, np.float32)
     for epoch in range(settings.n_epochs):
         if settings.exact:

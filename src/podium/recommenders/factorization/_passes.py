@@ -18,7 +18,7 @@ from podium.types import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class Validation:
     """Held-out pairs, the measure on them, and the number of passes without a gain to wait."""
 
     pairs: Pairs
@@ -45,39 +45,43 @@ class History:
         """The number of passes after which the factors to keep were taken."""
         return int(np.argmax(self.validation)) + 1 if self.validation else self.n_done
 
-    def impatient(self, judge: Judge | None) -> bool:
+    def patience_is_over(self, validation: Validation | None) -> bool:
         """Return whether `patience` passes went by without a better value."""
         n_waited = self.n_done - self.best_epoch
-        return judge is not None and judge.patience is not None and 0 < judge.patience <= n_waited
+        return (
+            validation is not None
+            and validation.patience is not None
+            and 0 < validation.patience <= n_waited
+        )
 
 
 def run(
     descent: Descent,
     history: History,
-    judge: Judge | None,
-    keep: Callable[[State, History], None] | None,
+    validation: Validation | None,
+    after_pass: Callable[[State, History], None] | None,
     progress: Progress,
 ) -> Factors:
     """Make the remaining passes and return the factors of the last complete or of the best pass.
 
-    `history` is continued from the passes that it has, and gets the reason for stopping. `keep` is
-    called after each pass.
+    `history` is continued from the passes that it has, and gets the reason for stopping.
+    `after_pass` is called after each pass, to save a checkpoint.
     """
     total = descent.settings.n_epochs
     try:
         for epoch in range(history.n_done, total):
-            if history.impatient(judge):
+            if history.patience_is_over(validation):
                 history.stop_reason = "patience"
                 break
             cost = descent.epoch(epoch)
             if cost is None:
-                _refuse_first(epoch, descent)
+                _refuse_divergence(epoch, descent)
                 history.stop_reason = "diverged"
                 break
             history.costs.append(cost)
-            note = f"cost {cost:.4f}" + _judged(history, descent, judge)
-            if keep is not None:
-                keep(descent.state, history)
+            note = f"cost {cost:.4f}" + _record_validation(history, descent, validation)
+            if after_pass is not None:
+                after_pass(descent.state, history)
             progress(epoch + 1, total, note)
             if descent.interrupted:
                 raise KeyboardInterrupt
@@ -96,27 +100,27 @@ def report_end(history: History, rate: float, depth: int) -> None:
         raise KeyboardInterrupt
     if history.stop_reason == "diverged":
         warnings.warn(
-            f"Factorization diverged in pass {history.n_done + 1}; the factors are of the pass "
-            f"before it. Try learning_rate={rate / 4:g}.",
+            f"Factorization diverged in pass {history.n_done + 1}. The factors are those of the "
+            f"pass before it. Try learning_rate={rate / 4:g}.",
             ConvergenceWarning,
             stacklevel=depth,
         )
 
 
-def _judged(history: History, descent: Descent, judge: Judge | None) -> str:
+def _record_validation(history: History, descent: Descent, validation: Validation | None) -> str:
     """Measure a pass and keep its factors if they are the best; return a note for the progress."""
-    if judge is None:
+    if validation is None:
         return ""
-    value = _measured(descent.state.factors, descent.pairs, judge)
+    value = _measured(descent.state.factors, descent.pairs, validation)
     if not history.validation or value > max(history.validation):
         # An interrupt may come during the copy: nothing is recorded before it.
         best = descent.state.factors.copy()
         history.best = best
     history.validation.append(value)
-    return f", {judge.measure} {abs(value):.4f}"
+    return f", {validation.measure} {abs(value):.4f}"
 
 
-def _refuse_first(epoch: int, descent: Descent) -> None:
+def _refuse_divergence(epoch: int, descent: Descent) -> None:
     if not epoch:
         rate = descent.settings.learning_rate
         raise ArgumentError(
@@ -125,13 +129,13 @@ def _refuse_first(epoch: int, descent: Descent) -> None:
         )
 
 
-def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
+def _measured(factors: Factors, pairs: Pairs, validation: Validation) -> float:
     """Return the mean of the measure, with a sign such that higher is better."""
-    measure = judge.measure
-    users = np.flatnonzero(np.diff(judge.pairs.offsets))
+    measure = validation.measure
+    users = np.flatnonzero(np.diff(validation.pairs.offsets))
     blocks = rank_blocks(
         with_bias(factors.users[users], factors.items, factors.bias),
-        judge.pairs.matrix()[users],
+        validation.pairs.matrix()[users],
         exclude=pairs.matrix()[users],
         overlap="drop",
         depth=None
@@ -142,8 +146,8 @@ def _measured(factors: Factors, pairs: Pairs, judge: Judge) -> float:
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
-            f"eval_set has no user on whom {measure} is defined. Give it pairs that user_items "
-            "does not hold, or choose another eval_metric."
+            f"eval_set has no user for which {measure} is defined. Add pairs to it that are not in "
+            "user_items, or choose another eval_metric."
         )
     mean = float(values.mean())
     return mean if measure.metric.higher_is_better else -mean

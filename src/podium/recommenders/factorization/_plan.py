@@ -86,7 +86,7 @@ class Blocks:
         return cls(bounds, place, block_of)
 
     @classmethod
-    def whole(cls, n_items: int) -> Blocks:
+    def single(cls, n_items: int) -> Blocks:
         """Return a single block of all items, each at its own place."""
         place = np.arange(n_items, dtype=np.int32)
         return cls(np.array([0, n_items]), place, np.zeros(n_items, np.int32))
