@@ -86,7 +86,7 @@ def test_mle_reads_catalogues_of_different_sizes() -> None:
 
 def test_wmle_is_the_likelihood_of_reweighted_users() -> None:
     """Weights 1 and 1/2 of ranks 1 and 2: the same as twice as many users of rank 1."""
-    with pytest.warns(PodiumWarning, match="counts users of small sampled ranks more"):
+    with pytest.warns(PodiumWarning, match="gives users with small sampled ranks larger weights"):
         found = WMLE(weight="ap", scale=1.0).fit(SampledRanks([1, 2], 9, 50))
     assert found.probabilities == pytest.approx(
         MLE().fit(SampledRanks([1, 1, 2], 9, 50)).probabilities

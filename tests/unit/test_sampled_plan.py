@@ -403,7 +403,7 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
         ({"expect": 1.5}, "expect must lie between"),
         ({"expect": float("nan")}, "expect must be a number"),
         ({"expect": 1 - 1e-17}, "expect must lie between"),
-        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is what is assumed without"),
+        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is only for plans without"),
         ({"pilot": SampledRanks([1], 9, 60)}, "n_items = 50 items, got 60"),
         ({"pilot": SampledRanks([1], 9, 40)}, "n_items = 50 items, got 40"),
         (

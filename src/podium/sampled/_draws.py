@@ -67,9 +67,9 @@ class Plan:
             first = int(np.argmax(is_short))
             raise ArgumentError(
                 f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
-                f"{int(is_short.sum())} targets have too few, first user "
-                f"{_check.label(self.user[first])} with {self.n_items[first]}. Draw fewer, or "
-                "rank all items: podium.catalogue.target_ranks."
+                f"{int(is_short.sum())} targets have too few items, first user "
+                f"{_check.label(self.user[first])} with {self.n_items[first]} items. Draw fewer, "
+                "or rank all items: podium.catalogue.target_ranks."
             )
 
     def cumulative(self, popularity: ArrayLike | None) -> Floats:
@@ -82,9 +82,9 @@ class Plan:
         if not (available > _LEAST_SHARE * total).all():
             first = int(np.argmin(available))
             raise ArgumentError(
-                "popularity leaves nothing to draw for user "
-                f"{_check.label(self.user[first])}: all of it lies on the target and on excluded "
-                "items. Add a constant to it, or exclude fewer items."
+                "popularity leaves no item to draw for user "
+                f"{_check.label(self.user[first])}: nearly all of it belongs to the target and to "
+                "excluded items. Add a constant to popularity, or exclude fewer items."
             )
         return np.cumsum(weights)
 
@@ -140,7 +140,7 @@ def read_plan(
     labels = np.arange(shape[0]) if users is None else _check.array(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
-            f"users must name each of the {shape[0]} rows, got shape {labels.shape}."
+            f"users must have one label for each of the {shape[0]} rows, got shape {labels.shape}."
         )
     rows = np.repeat(np.arange(shape[0]), kept_targets.sizes)
     hidden = excluded.block(0, shape[0])

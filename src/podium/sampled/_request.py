@@ -33,7 +33,7 @@ def read_request(
     method = get(estimator)
     parsed = [read_measure(measure) for measure in listed_measures(measures)]
     if not parsed:
-        raise ArgumentError("measures must name at least one measure, as ['ndcg@10'].")
+        raise ArgumentError("measures must name at least one measure, such as ['ndcg@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
             raise ArgumentError(f"measures names {measure} twice. Keep one.")
@@ -90,7 +90,7 @@ def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
     a, b = same_users((a, b), ("a", "b"))
     if a.most_items != b.most_items:
         raise ArgumentError(
-            f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
+            f"a and b must have the same catalogue, got n_items = {a.most_items} and "
             f"{b.most_items}."
         )
     return a, b
@@ -131,8 +131,8 @@ def comparable(
     lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.history is None]
     if method.reads_history and 0 < len(lacking) < len(samples):
         raise ArgumentError(
-            f"{', '.join(lacking)}: no column of users' history, and other {noun}s have one, which "
-            f"{method.name} reads. Add it, or leave it out of all {noun}s."
+            f"{', '.join(lacking)}: no column of users' history, but other {noun}s have one, and "
+            f"{method.name} reads it. Add the column, or leave it out of all {noun}s."
         )
     return same_users(samples, names, noun=noun)
 
@@ -144,8 +144,8 @@ def same_users(
     lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
     if lacking and len(lacking) < len(samples):
         raise ArgumentError(
-            f"{lacking[0]} has no column of users, and another {noun} has one. {_WHY}: add it, or "
-            "name it by columns['user']."
+            f"{lacking[0]} has no column of users, but another {noun} has one. {_WHY}. Add the "
+            "column, or give its name as columns['user']."
         )
     if lacking:
         _refuse_lengths(samples, names)
@@ -175,7 +175,7 @@ def _refuse_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> No
         if ranks.n_rows != first:
             raise ArgumentError(
                 f"{name} has {ranks.n_rows} ranks and {names[0]} has {first}, without a column of "
-                f"users. {_WHY}: add one."
+                f"users. {_WHY}. Add a column of users."
             )
 
 
@@ -187,5 +187,5 @@ def _refuse_others(
     if missing.size:
         raise ArgumentError(
             f"{other} lacks {missing.size} of the {users.size} users of {name}, first "
-            f"{_check.label(missing[0])}. {_WHY}: keep those that all {noun}s have."
+            f"{_check.label(missing[0])}. {_WHY}. Keep the users that all {noun}s have."
         )

@@ -105,10 +105,10 @@ class Candidates:
         """
         if self.popularity is not None:
             raise ArgumentError(
-                "ranks among candidates drawn by popularity say how many popular items are above "
-                "the target, which does not tell its rank among all items: no estimator can "
-                "correct it. Call uniform() first, which keeps a part of them that is as good as "
-                "drawn with equal chances; or draw without popularity."
+                "Candidates drawn by popularity cannot be ranked: ranks among popular items do not "
+                "determine ranks among all items, and no estimator can correct them. Call "
+                "uniform() first, which keeps a uniform part of the candidates, or draw without "
+                "popularity."
             )
         source = read(scores)
         self._require_inside(*source.shape)
@@ -165,8 +165,8 @@ class Candidates:
         if lowest <= 0:
             raise ArgumentError(
                 f"popularity is 0 for {int((self.popularity == 0).sum())} items, first item "
-                f"{int(np.argmin(self.popularity))}: they were never drawn, and what is above "
-                "the target among them cannot be told. Draw with a popularity above 0."
+                f"{int(np.argmin(self.popularity))}. They are never drawn, so that the number of "
+                "them above the target is unknown. Draw with a popularity above 0."
             )
         is_kept = np.empty(self.items.size, np.bool_)
         candidates = _kernels.Given(self.offsets, self.items)
@@ -184,7 +184,7 @@ class Candidates:
         n_left_before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
         has_candidates = np.diff(n_left_before) > 0
         if not has_candidates.any():
-            raise ArgumentError("candidates: none is left of any target. Draw more.")
+            raise ArgumentError("candidates: no target has a candidate left. Draw more.")
         sizes = np.diff(n_left_before)[has_candidates]
         return replace(
             self,
@@ -202,7 +202,7 @@ class Candidates:
         if int(self.row.max()) >= n_users or last_item >= n_items:
             raise ArgumentError(
                 f"scores must have a row for each user and a column for each item, got "
-                f"{n_users} x {n_items}, but candidates name row {int(self.row.max())} and item "
+                f"{n_users} x {n_items}, but candidates have row {int(self.row.max())} and item "
                 f"{last_item}."
             )
 
@@ -253,8 +253,8 @@ def draw_candidates(
     plan.need(n_drawn)
     if popularity is not None and not _check.flag(replacement, "replacement"):
         raise ArgumentError(
-            "popularity needs replacement=True: without replacement the chances of items change "
-            "with every draw, and candidates could not be made uniform."
+            "popularity needs replacement=True. Without replacement, the probabilities of items "
+            "change with every draw, and candidates could not be made uniform."
         )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
     replacement = _check.flag(replacement, "replacement")

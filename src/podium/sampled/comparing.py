@@ -130,12 +130,16 @@ class SampledComparison:
 
     def __str__(self) -> str:
         lines: list[str] = []
-        notes = {None: "", True: ", either sign is possible", False: ", no other is possible"}
+        notes = {
+            None: "",
+            True: ", either sign is possible",
+            False: ", the other sign is not possible",
+        }
         for name, difference in self.differences.items():
             lines.append(
                 f"{name:20s} {difference.difference:+.4f}  "
                 f"[{difference.interval[0]:+.4f}, {difference.interval[1]:+.4f}]  "
-                f"sign right with {difference.sign_probability:.3f}"
+                f"sign right with probability {difference.sign_probability:.3f}"
                 f"{notes[difference.either_sign]}"
             )
         return "\n".join(lines)
@@ -318,7 +322,9 @@ def compare_all(
         If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
     if len(models) < 2:
-        raise ArgumentError(f"models must be at least two, got {len(models)}. See evaluate.")
+        raise ArgumentError(
+            f"models must be at least two, got {len(models)}. Use evaluate for one model."
+        )
     samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
     samples_by_name = dict(zip(models, samples, strict=True))
     parsed, show = listed_measures(measures), or_silent(progress)

@@ -75,8 +75,8 @@ class Design:
         n_negatives = _check.cutoff(self.n_negatives, name="n_negatives")
         if n_negatives >= n_items:
             raise ArgumentError(
-                f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. With "
-                "that many, rank all items instead: podium.catalogue.target_ranks."
+                f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. Draw "
+                "fewer, or rank all items: podium.catalogue.target_ranks."
             )
         stages = read_stages(self.stages) or (n_negatives,)
         if stages[-1] != n_negatives:
@@ -215,8 +215,8 @@ def refuse_large(n_items: int) -> None:
     """Raise if the catalogue has more ranks than fit in memory."""
     if n_items > MOST_ITEMS:
         raise ArgumentError(
-            f"n_items must be at most {MOST_ITEMS:,}, since numbers are held for each rank, got "
-            f"{n_items}."
+            f"n_items must be at most {MOST_ITEMS:,}, because arrays over all ranks must fit in "
+            f"memory, got {n_items}."
         )
 
 
@@ -224,5 +224,5 @@ def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
     """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
     sizes = tuple(_check.cutoff(size, name="stages") for size in stages or ())
     if any(b <= a for a, b in pairwise(sizes)):
-        raise ArgumentError(f"stages must rise, as (100, 200, 400), got {sizes}.")
+        raise ArgumentError(f"stages must increase, such as (100, 200, 400), got {sizes}.")
     return sizes

@@ -124,7 +124,7 @@ class RankDistribution:
         full_ranks = _check.column(ranks, "ranks")
         n_ranks = _check.cutoff(n_items, name="n_items")
         if not full_ranks.size or not (full_ranks >= 1).all() or not (full_ranks <= n_ranks).all():
-            raise ArgumentError(f"ranks must hold ranks from 1 to n_items = {n_ranks}.")
+            raise ArgumentError(f"ranks must be one or more ranks from 1 to n_items = {n_ranks}.")
         shares = (
             np.ones(full_ranks.size)
             if weights is None

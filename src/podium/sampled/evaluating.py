@@ -131,10 +131,10 @@ class SampledEvaluation:
             interval_note = (
                 ""
                 if estimate.interval_of == "exact"
-                else f" (for what {estimate.method} gives on average)"
+                else f" (for the expectation of {estimate.method})"
             )
-            bounds_note = "" if estimate.bounds is None else f", possible {_span(estimate.bounds)}"
-            prior_note = ", the prior decides" if estimate.prior_decides else ""
+            bounds_note = "" if estimate.bounds is None else f", bounds {_span(estimate.bounds)}"
+            prior_note = ", determined mostly by the prior" if estimate.prior_decides else ""
             lines.append(
                 f"{name:20s} {estimate.mean:.4f}  {_span(estimate.interval)}"
                 f"{interval_note}{bounds_note}{prior_note}"

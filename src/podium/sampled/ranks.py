@@ -89,7 +89,7 @@ class SampledRanks:
     ) -> None:
         observed = _integers(ranks, "ranks")
         if not observed.size:
-            raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
+            raise ArgumentError("ranks must hold at least one rank, got none.")
         fields = {
             "ranks": observed,
             "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
@@ -206,7 +206,7 @@ class SampledRanks:
             raise ArgumentError(
                 f"ranks come from {len(self.designs)} designs (n_negatives "
                 f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
-                "counts. Read `designs`."
+                "counts. Use the attribute `designs`."
             )
         return first
 
@@ -226,7 +226,8 @@ class SampledRanks:
             )
             raise ArgumentError(
                 f"n_negatives must be below n_items, got {n} of {items} items"
-                f"{self._where(row)}. n_items counts the whole catalogue, the target too."
+                f"{self._where(row)}. n_items is the size of the whole catalogue, including the "
+                "target."
             )
 
     def _refuse_outside(self) -> None:
@@ -236,8 +237,8 @@ class SampledRanks:
             highest = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
             raise ArgumentError(
                 f"ranks must lie from 1 to n_negatives + 1 = {highest}, got {self.ranks[row]}"
-                f"{self._where(row)} ({int(is_outside.sum())} such). Ranks count from 1, and "
-                "n_negatives does not count the target."
+                f"{self._where(row)} ({int(is_outside.sum())} such ranks). Ranks start at 1, and "
+                "n_negatives does not include the target."
             )
 
     def _refuse_off_stage(self) -> None:
@@ -253,8 +254,8 @@ class SampledRanks:
             row = int(np.argmax(is_off_stage))
             raise ArgumentError(
                 f"stages {self.stages} do not allow rank {self.ranks[row]} among {sizes[row]} "
-                f"sampled items{self._where(row)}: a sample ends at one of these sizes, as soon "
-                "as the target is not first, and only the last addition can hold better items."
+                f"sampled items{self._where(row)}. A sample ends at the first of these sizes at "
+                "which the target is not first, so that only the items added last can be above it."
             )
 
     def _where(self, row: int) -> str:
@@ -327,7 +328,8 @@ def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> I
         row = int(np.argmax(is_outside))
         raise ArgumentError(
             f"history must lie from 0 to n_items - 1 = {highest[row]}, got {counts[row]} "
-            f"at row {row}: it counts the user's own items in the catalogue, without the target."
+            f"at row {row}. It is the number of the user's own items in the catalogue, without the "
+            "target."
         )
     return counts
 

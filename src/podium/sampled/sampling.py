@@ -229,8 +229,9 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
     rule = RULES[_check.choice(ties, "ties", TIES)]
     if growing and ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for samples that grow while the target comes first: a "
-            "tie is neither first nor not. Use 'worst', 'best', 'random' or 'id'."
+            "ties='average' is undefined for samples that grow while the target comes first, "
+            "because it does not decide whether a tied target is first. Use 'worst', 'best', "
+            "'random' or 'id'."
         )
     return rule
 

@@ -206,7 +206,8 @@ def population_bounds(
     design = Design(n_negatives, n_items)
     if not distribution.proper:
         raise ArgumentError(
-            "distribution has negative probabilities: no users have such ranks. Use one from mle."
+            "distribution has negative probabilities, which no users' ranks can have. Use a proper "
+            "distribution, such as that of mle."
         )
     masses = np.maximum(distribution.probabilities, 0.0)
     worth, places = _worth(parsed, n_items), _places(parsed)

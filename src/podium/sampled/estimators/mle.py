@@ -100,7 +100,7 @@ def climb(observed: Likelihood, n_steps: int | None) -> Floats:
     if result.gap > TOLERANCE:
         warnings.warn(
             f"MLE stopped after {result.n_steps} steps at a gap of {result.gap:.1e} in mean log "
-            f"likelihood, above {TOLERANCE:g}. Give a number of steps instead.",
+            f"likelihood, above {TOLERANCE:g}. Pass n_steps instead.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -236,8 +236,8 @@ class WMLE(Estimator):
             Always, because the estimate is that of a different population.
         """
         warnings.warn(
-            "wmle counts users of small sampled ranks more, so that it estimates too large a "
-            "share of users at the top, however many there are. Use mle.",
+            "wmle gives users with small sampled ranks larger weights. It therefore overestimates "
+            "the share of users at the top, for any number of users. Use mle.",
             PodiumWarning,
             stacklevel=2,
         )

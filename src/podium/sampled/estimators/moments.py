@@ -127,7 +127,7 @@ def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
     if is_impossible.any():
         outcome = int(np.argmax(is_impossible))
         raise ArgumentError(
-            f"{name} needs a prior that allows every observed outcome, got one under which "
-            f"outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size) has no "
-            "chance. Take mle, or another prior with a chance for every rank."
+            f"{name} needs a prior that gives each observed outcome a probability above 0, got 0 "
+            f"for outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size). Use "
+            "mle, or another prior that is above 0 for every rank."
         )

@@ -157,8 +157,9 @@ class RecallMap(LinearEstimator):
         parsed = read_measure(measure)
         if parsed.name not in _SHARES:
             raise ArgumentError(
-                f"recall-map estimates {_check.listed(_SHARES)} only, got {parsed}: it maps "
-                "cutoffs and says nothing of ranks inside one. Use another estimator."
+                f"recall-map estimates {_check.listed(_SHARES)} only, got {parsed}. It maps "
+                "cutoffs, and does not estimate the order of ranks within a cutoff. Use another "
+                "estimator."
             )
         k = design.n_items if parsed.k is None else min(parsed.k, design.n_items)
         cutoffs = np.concatenate([[0.0], self.cutoffs(design)])

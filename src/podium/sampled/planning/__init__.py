@@ -108,7 +108,7 @@ class Plan:
         for design in self.designs:
             mark = "*" if design is self.best else "+" if design.reaches else " "
             lines.append(
-                f"{mark} {design.text:20s} {design.n_scored:10.1f} items a user  "
+                f"{mark} {design.text:20s} {design.n_scored:10.1f} items per user  "
                 f"error {design.error:.4g} (standard error {design.std_error:.4g}, "
                 f"bias {design.bias:.4g})"
             )
@@ -277,7 +277,7 @@ def _read_request(
     n_items: int, method: str | Estimator, measure: str | Measure
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
-        raise ArgumentError(f"n_items must be >= 2, the target and others, got {n_items}.")
+        raise ArgumentError(f"n_items must be >= 2 (the target and other items), got {n_items}.")
     estimator, (parsed,) = read_request(method, measure, (SampledRanks([1], 1, n_items),))
     return estimator, parsed
 
@@ -302,7 +302,7 @@ def _expected(
         )
     if value is not None:
         raise ArgumentError(
-            "expect is what is assumed without a pilot, and there is one. Leave one of them out."
+            "expect is only for plans without a pilot, and there is one. Leave one of them out."
         )
     return of_pilot(pilot, measure, cells, n_draws, seed)
 

@@ -77,8 +77,8 @@ def of_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
     _refuse_constant(measure, cells)
     if not low < expected_value < high:
         raise ArgumentError(
-            f"expect must lie between {low:g} and {high:g}, the least and the largest {measure}, "
-            f"got {expected_value:g}."
+            f"expect must lie between {low:g} and {high:g}, the smallest and the largest "
+            f"{measure}, got {expected_value:g}."
         )
     return Expected(
         cells,
@@ -110,7 +110,9 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
     while excess(high) < 0 and high < _STEEPEST:
         high *= 2
     if excess(low) > 0 or excess(high) < 0:
-        raise ArgumentError(f"expect is too close to the end of its range, got {value:g}.")
+        raise ArgumentError(
+            f"expect is too close to the end of its range, got {value:g}. Use a less extreme value."
+        )
     return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 
 
@@ -121,8 +123,8 @@ def of_pilot(
     n_items, n_pilot_items = cells.n_items, pilot.most_items
     if n_pilot_items > n_items or (n_pilot_items < n_items and np.ndim(pilot.n_items) == 0):
         raise ArgumentError(
-            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items}. Ranks in "
-            "another catalogue say nothing of this one's."
+            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items} items. "
+            "Use a pilot from the same catalogue."
         )
     _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)

@@ -33,7 +33,7 @@ _ROLES = {
 _WHY = {
     "ranks": "the file is read as ranks: see kind=",
     "scores": "the file is read as scores",
-    "negatives": "targets are those of negatives=: only user, item and score are read",
+    "negatives": "with negatives= only user, item and score are read",
 }
 _HAVE = {
     "target": "scores with targets",
@@ -137,7 +137,9 @@ class SampleReader:
     def candidates(self) -> Candidates:
         """The candidates listed in `negatives`, without seen items."""
         if self.negatives is None:
-            raise ArgumentError("candidates are those of negatives=, which is not given.")
+            raise ArgumentError(
+                "candidates needs negatives=, which is missing. Pass the file of candidates."
+            )
         self._refuse_options("negatives", self.negatives)
         listed = read_negatives(
             self.negatives,
@@ -175,15 +177,15 @@ class SampleReader:
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""
         if kind == "negatives" and self.stages is not None:
-            raise ArgumentError("stages is for ranks: negatives= has samples of one size.")
+            raise ArgumentError("stages is only for ranks. Samples from negatives= have one size.")
         if kind == "scores" and self.stages is not None:
-            raise ArgumentError("stages is for ranks: scores don't show when a sample grew.")
+            raise ArgumentError("stages is only for ranks. Scores do not show when a sample grew.")
         if kind == "ranks" and self.ties is not None:
-            raise ArgumentError(f"ties= is for scores, and {_name(source)} has ranks.")
+            raise ArgumentError(f"ties= is only for scores, but {_name(source)} has ranks.")
         if kind == "ranks" and self.seen_candidates == "drop":
             raise ArgumentError(
-                f"seen_candidates='drop' is for candidates, and {_name(source)} has ranks: they "
-                "don't show which items were drawn."
+                f"seen_candidates='drop' is only for candidates, but {_name(source)} has ranks, "
+                "which do not show the items that were drawn."
             )
         read_roles = {
             *_ROLES[kind],
@@ -192,7 +194,7 @@ class SampleReader:
         for role in self.columns:
             if role not in read_roles:
                 raise ArgumentError(
-                    f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, and "
+                    f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, but "
                     f"{_WHY[kind]}."
                 )
         if kind == "ranks" and "item" in self.columns:
@@ -237,7 +239,7 @@ class SampleReader:
             raise DataError(
                 f"{_name(source)}: samples have different sizes, from {np.min(ranks.n_negatives)} "
                 f"to {np.max(ranks.n_negatives)} items beside the target. Pass mixed=True if they "
-                "were drawn so, or stages= if they grew."
+                "were drawn with different sizes, or stages= if they grew."
             )
         return ranks
 
@@ -255,8 +257,8 @@ class SampleReader:
         )
         if self.n_negatives is not None and np.any(ranks.n_negatives != self.n_negatives):
             raise DataError(
-                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, n_negatives "
-                f"says {self.n_negatives}. Leave it out, or check that no rows were lost."
+                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, but "
+                f"n_negatives is {self.n_negatives}. Leave it out, or check that no rows were lost."
             )
         return ranks
 

@@ -96,7 +96,7 @@ def read_ranks(
         sizes = n_negatives
     if seen is not None:
         if user is None:
-            raise ArgumentError(f"seen= needs users, and {table.name} has no column of them.")
+            raise ArgumentError(f"seen= needs users, but {table.name} has no column of users.")
         refuse_history(columns, values, table.name)
         n_items = read_seen(seen).sizes(user, n_items, table.name)
     return SampledRanks(
@@ -123,12 +123,12 @@ def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], sourc
     """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
-            "history counts a user's own items among those that were drawn from, and seen= says "
-            "that they were left out. Pass one of the two."
+            "history is the number of a user's own items that could be drawn, but seen= leaves "
+            "these out. Pass one of the two."
         )
     if values.pop("history", None) is not None:
         warnings.warn(
-            f"{source}: history is not read: seen= leaves a user's own items out.",
+            f"{source}: history is ignored, because seen= leaves out users' own items.",
             PodiumWarning,
             stacklevel=3,
         )

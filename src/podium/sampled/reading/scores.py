@@ -218,7 +218,7 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
             f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
-            "they were drawn so."
+            "they were drawn with different sizes."
         )
 
 
@@ -242,9 +242,9 @@ def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) 
     )
     if not replacement:
         raise DataError(
-            f"{source}: user {user} has item {item} in two rows, and replacement=False says that "
+            f"{source}: user {user} has item {item} in two rows, but replacement=False means that "
             f"no item was drawn twice (rows that repeat another: {int(is_repeated.sum())}). Keep "
-            "one of each user and item, or check how items were drawn."
+            "one row per user and item, or check how items were drawn."
         )
     if rows.held[earlier_row]:
         raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
@@ -253,7 +253,7 @@ def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) 
             f"{source}: user {user} has target {item} among the candidates too. Drop such "
             "candidates, and pass mixed=True if samples then differ in size."
         )
-    raise DataError(f"{source} has several scores of user {user} and item {item}. Keep one.")
+    raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
 
 
 def _counts(codes: NDArray[np.intp], score: Floats, held: NDArray[np.bool_]) -> tuple[Ints, Ints]:

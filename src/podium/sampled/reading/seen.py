@@ -76,7 +76,7 @@ class Seen:
         if overlap.both.size < _FEW * overlap.n_right:
             warnings.warn(
                 f"{overlap.both.size} of the {overlap.n_right} users of {source} are in "
-                f"{self.name}; the others count as having seen nothing.",
+                f"{self.name}. The others are treated as users without seen items.",
                 PodiumWarning,
                 stacklevel=3,
             )
@@ -144,15 +144,15 @@ class Seen:
             user, item, n = _first(pairs, is_seen & target)
             raise DataError(
                 f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
-                f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
+                f"item {item} of user {user}. Remove the held-out pairs from the seen items."
             )
         if is_seen.any() and not drop:
             user, item, n = _first(pairs, is_seen)
             raise DataError(
                 f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
-                f"first item {item} of user {user}, so that seen items were drawn too. Pass "
-                "seen_candidates='drop' to leave them out of the samples, or leave out seen= to "
-                "rank among all items."
+                f"first item {item} of user {user}, so seen items were drawn too. Pass "
+                "seen_candidates='drop' to drop them from the samples, or leave out seen= to rank "
+                "among all items."
             )
         self._check_items(pairs, n_items, source)
         return is_seen
@@ -184,8 +184,8 @@ def whole(n_items: ArrayLike) -> int:
     """Return the size of the catalogue that seen items are removed from."""
     if np.ndim(n_items):
         raise ArgumentError(
-            f"n_items must be one number with seen=, which makes the users' own of it, got "
-            f"{np.size(n_items)}."
+            f"n_items must be one number with seen=, the size of the whole catalogue, got "
+            f"{np.size(n_items)} numbers."
         )
     return _check.cutoff(np.asarray(n_items).item(), name="n_items")
 
@@ -285,7 +285,7 @@ def warn_of_lost(n: int, source: str) -> None:
     """Warn if targets are left without a candidate."""
     if n:
         warnings.warn(
-            f"{source}: targets left out, since all of their candidates were seen items: {n}.",
+            f"{source}: targets dropped, because all of their candidates are seen items: {n}.",
             PodiumWarning,
             stacklevel=4,
         )

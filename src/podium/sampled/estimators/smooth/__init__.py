@@ -153,7 +153,7 @@ def _warn(states: Sequence[State]) -> None:
     if lost_weight > _LEFT_OUT:
         warnings.warn(
             f"Smooth stopped early: fits with {lost_weight:.0%} of the weight are far from the "
-            'likeliest ones, so the estimate may be wrong. The estimator "mle" has no such search.',
+            'likeliest ones, so the estimate may be wrong. Compare it with the estimator "mle".',
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -92,7 +92,8 @@ class SmoothFit:
         """
         if not self.states:
             raise ArgumentError(
-                "influences are those of an estimate, but these samples hold the whole catalogue."
+                "influences are undefined, because these samples hold the whole catalogue and have "
+                "exact ranks."
             )
         user_effects = influences(
             self.states, self.states[0].cells.weights(read_measure(measure, k))
