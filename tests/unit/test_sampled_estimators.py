@@ -164,7 +164,7 @@ def test_many_items_are_never_whole_in_memory() -> None:
 
 
 def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = moments_module._KEPT
+    kept = moments_module._CACHE
     kept.clear()
     monkeypatch.setattr(moments_module, "_MOST_BYTES", 3 * 10 * 10 * 8)
     designs = [Design(9, 50 + i) for i in range(5)]

@@ -78,7 +78,7 @@ def test_mle_reads_catalogues_of_different_sizes() -> None:
     ranks = SampledRanks([1, 2, 3, 1], 5, [40, 50, 45, 50])
     assert MLE().fit(ranks).n_items == 50
     assert maximum_likelihood(ranks).gap <= 1e-8
-    rows = likelihood(ranks).rows(np.array([41.0]))[0]
+    rows = likelihood(ranks).chances(np.array([41.0]))[0]
     first = likelihood(ranks).parts[0]
     assert first[0].n_items == 40
     assert rows[0] == 0

@@ -120,7 +120,7 @@ class Design:
     def above(self) -> Ints:
         """The number of items above the target, by outcome: int64, (n_outcomes,)."""
         outcome = np.arange(self.n_outcomes)
-        return outcome - self._before
+        return outcome - self._size_before
 
     @cached_property
     def sizes(self) -> Ints:
@@ -130,7 +130,7 @@ class Design:
         return np.concatenate([[self.n_negatives], ends[stage[1:]]])
 
     @cached_property
-    def _before(self) -> Ints:
+    def _size_before(self) -> Ints:
         """The size before the last addition, by outcome; 0 for outcome 0."""
         ends = np.concatenate([[0], np.asarray(self.stages)])
         stage = np.searchsorted(ends[1:], np.arange(self.n_outcomes))
@@ -139,7 +139,7 @@ class Design:
     @cached_property
     def log_ways(self) -> Floats:
         """The log of the number of orders that give an outcome: float64, (n_outcomes,)."""
-        size = np.where(self.above > 0, self.sizes - self._before, 0)
+        size = np.where(self.above > 0, self.sizes - self._size_before, 0)
         return gammaln(size + 1) - gammaln(self.above + 1) - gammaln(size - self.above + 1)
 
     def probabilities(self, ranks: ArrayLike | None = None) -> Floats:

@@ -84,10 +84,10 @@ class MLE(Estimator):
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps, or find the maximum; see `Estimator.fit`."""
-        return RankDistribution(climb(likelihood(self.check(ranks)), self.n_steps))
+        return RankDistribution(mle_probabilities(likelihood(self.check(ranks)), self.n_steps))
 
 
-def climb(observed: Likelihood, n_steps: int | None) -> Floats:
+def mle_probabilities(observed: Likelihood, n_steps: int | None) -> Floats:
     """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
     if observed.is_exact:
         result = np.zeros(observed.n_items)
@@ -170,7 +170,7 @@ def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float
     mixed = np.zeros(observed.shares.size)
     for start in range(0, ranks_with_mass.size, _ROWS):
         block = ranks_with_mass[start : start + _ROWS]
-        mixed += mass[block] @ observed.rows((block + 1).astype(np.float64))
+        mixed += mass[block] @ observed.chances((block + 1).astype(np.float64))
     if mixed.min() <= 0:
         return float("inf")
     return float(observed.slope(mixed).max()) - 1.0
@@ -243,7 +243,7 @@ class WMLE(Estimator):
         )
         design = self.check(ranks).design
         weighted_likelihood = likelihood(ranks, self.weights(np.arange(1.0, design.n_outcomes + 1)))
-        return RankDistribution(climb(weighted_likelihood, self.n_steps))
+        return RankDistribution(mle_probabilities(weighted_likelihood, self.n_steps))
 
     def weights(self, ranks: Floats) -> Floats:
         """Return the weights of users with the given sampled ranks: float64, (n,).

@@ -30,12 +30,12 @@ _ROLES = {
     "scores": ("user", "item", "score", "target", "history"),
     "negatives": ("user", "item", "score"),
 }
-_WHY = {
+_NOT_READ = {
     "ranks": "the file is read as ranks: see kind=",
     "scores": "the file is read as scores",
     "negatives": "with negatives= only user, item and score are read",
 }
-_HAVE = {
+_TABLES_WITH = {
     "target": "scores with targets",
     "rank": "ranks",
     "history": "ranks or of scores with targets",
@@ -128,10 +128,12 @@ class SampleReader:
         """
         kind = self._kind(source)
         self._refuse_options(kind, source)
-        with self._naming(source):
-            return {"ranks": self._ranks, "scores": self._scores, "negatives": self._listed}[kind](
-                source
-            )
+        with self._with_table_name(source):
+            return {
+                "ranks": self._from_ranks,
+                "scores": self._from_scores,
+                "negatives": self._from_negatives,
+            }[kind](source)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -194,8 +196,8 @@ class SampleReader:
         for role in self.columns:
             if role not in read_roles:
                 raise ArgumentError(
-                    f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, but "
-                    f"{_WHY[kind]}."
+                    f"columns[{role!r}] names a column of {_TABLES_WITH.get(role, 'scores')}, but "
+                    f"{_NOT_READ[kind]}."
                 )
         if kind == "ranks" and "item" in self.columns:
             self._require_seen(self.columns["item"])
@@ -225,7 +227,7 @@ class SampleReader:
             seen_columns = {role: name for role, name in renamed.items() if name in names}
         return read_seen(self.seen, columns=seen_columns)
 
-    def _ranks(self, source: Any) -> SampledRanks:
+    def _from_ranks(self, source: Any) -> SampledRanks:
         ranks = read_ranks(
             source,
             n_items=self.n_items,
@@ -243,7 +245,7 @@ class SampleReader:
             )
         return ranks
 
-    def _scores(self, source: Any) -> SampledRanks:
+    def _from_scores(self, source: Any) -> SampledRanks:
         ranks = read_candidate_scores(
             source,
             n_items=self.n_items,
@@ -262,12 +264,12 @@ class SampleReader:
             )
         return ranks
 
-    def _listed(self, source: Any) -> SampledRanks:
+    def _from_negatives(self, source: Any) -> SampledRanks:
         scores = read_pair_scores(source, self.pairs, columns=self._columns("negatives"))
         return self.rank(self.pairs, scores)
 
     @contextmanager
-    def _naming(self, source: Any) -> Generator[None]:
+    def _with_table_name(self, source: Any) -> Generator[None]:
         """Add the name of the table to errors without a file name."""
         try:
             yield

@@ -27,7 +27,7 @@ OnOwnTarget = Literal["error", "drop"]
 
 _DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
-_HIGHEST = 2**62  # leaves room for the sum of a product and an item
+_LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
 def read_negatives(
@@ -95,7 +95,7 @@ def read_negatives(
     pairs: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):
-        user, item, items = _line(line, number, file)
+        user, item, items = _read_line(line, number, file)
         is_own_target = items == item
         if (
             is_own_target.any()
@@ -120,7 +120,7 @@ def read_negatives(
     )
     _refuse_sizes(file, sizes, n_negatives, mixed=mixed or own_target == "drop")
     _refuse_same_targets(file, users, targets)
-    _refuse_draws(file, candidates)
+    _refuse_impossible_draws(file, candidates)
     if seen is None:
         return candidates
     return without_seen(candidates, seen, source=str(file), seen_candidates=seen_candidates)
@@ -160,23 +160,26 @@ def _refuse_same_targets(file: Path, users: NDArray[Any], targets: NDArray[Any])
         )
 
 
-def _refuse_draws(file: Path, found: Candidates) -> None:
+def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
     """Raise if there are more items than n_items, or repeated items that could be drawn once."""
-    n_named, n_items = np.union1d(found.target, found.items).size, int(np.max(found.n_items))
+    n_named, n_items = (
+        np.union1d(candidates.target, candidates.items).size,
+        int(np.max(candidates.n_items)),
+    )
     if n_named > n_items:
         raise DataError(
             f"{file} has {n_named} different items, but n_items is {n_items}. Pass the number of "
             "items that they were drawn from."
         )
-    line, item = found.repeated
-    if line.size and not found.replacement:
+    line, item = candidates.repeated
+    if line.size and not candidates.replacement:
         raise DataError(
             f"{file}: line {line[0] + 1} has item {item[0]} twice, so items were drawn with "
             "replacement. Pass replacement=True."
         )
 
 
-def _line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
+def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
     head, *fields = line.split() or [b""]
     match = _PAIR.fullmatch(head)
     if match is None or not fields or not all(field.isdigit() for field in fields):
@@ -274,7 +277,7 @@ class CandidatePairs:
     def _line_keys(self) -> NDArray[Any]:
         """Return a number per line that depends on its user and target and not on its position."""
         owner, item = self.owner, self.item
-        if int(owner.max()) > _HIGHEST // (int(item.max()) + 1):
+        if int(owner.max()) > _LARGEST_KEY // (int(item.max()) + 1):
             owner, item = (np.unique(ids, return_inverse=True)[1] for ids in (owner, item))
         keys = owner * (int(item.max()) + 1)
         keys[self.line[self.target]] += item[self.target]
@@ -332,11 +335,11 @@ def read_pair_scores(
     return score[rows[position]]
 
 
-def _read_scores(source: Any, named: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
+def _read_scores(source: Any, columns: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
     """Return the table's name and its users, items and scores, in the numbers of the negatives."""
     roles = (USER, ITEM, SCORE)
     table = open_table(source, "candidates' scores", roles)
-    column_names = resolve(table.names, roles, named, table.name)
+    column_names = resolve(table.names, roles, columns, table.name)
     columns_by_role = fetch(table, column_names, {"user": "id", "item": "id", "score": "number"})
     user, item = (
         _numbers(columns_by_role[role], column_names[role], table) for role in ("user", "item")

@@ -9,16 +9,16 @@ import numpy as np
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.data import Places
+from podium.sampled.estimators.smooth.data import RowIndex
 from podium.sampled.estimators.smooth.prior import Prior
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
-_EXPECTED = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
+_ROUGHNESS_PRIOR = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
 _MOST_STEPS = 40
 _GAIN = 1e-3  # the gain in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
-_FAR = 0.5  # the squared distance to the mode from which a climb failed
-_FEWER = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
+_UNCONVERGED = 0.5  # the squared distance to the mode from which a climb failed
+_RESTART_USERS = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
 _TINY = 1e-300
 
 
@@ -58,7 +58,7 @@ class Sample:
         ]
         return cls(chances, counts, np.array(users))
 
-    def fewer(self, n_users: float) -> Sample:
+    def scaled_to(self, n_users: float) -> Sample:
         """Return the same shares of a smaller number of users."""
         share = n_users / float(self.counts.sum())
         return replace(self, counts=self.counts * share, users=self.users * share)
@@ -76,7 +76,7 @@ class Mode:
         The expected information plus the penalty: the inverse of the coefficients' covariance.
     evidence : float
         The log of the marginal likelihood of the data, by Laplace's approximation.
-    left : float
+    squared_step : float
         The squared length of the next step in posterior standard deviations, which is about twice
         its gain in log likelihood.
     """
@@ -85,12 +85,12 @@ class Mode:
     mass: Floats
     precision: Floats
     evidence: float
-    left: float = 0.0
+    squared_step: float = 0.0
 
     @property
     def converged(self) -> bool:
         """Whether the likeliest coefficients are less than a standard deviation away."""
-        return self.left < _FAR
+        return self.squared_step < _UNCONVERGED
 
 
 def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
@@ -104,21 +104,21 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     fitted: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
     for penalty in penalties(prior):
-        fitted.append(_surely(prior, penalty, sample, start))
+        fitted.append(_fit_with_restarts(prior, penalty, sample, start))
         start = fitted[-1].coefficients
     logs = _evidences(fitted)
     weights = np.exp(logs - logs.max())
     return fitted, weights / weights.sum()
 
 
-def evidence(found: Sequence[Mode]) -> float:
+def evidence(fits: Sequence[Mode]) -> float:
     """Return the log marginal likelihood of a family over roughnesses, up to a constant."""
-    return float(np.logaddexp.reduce(_evidences(found)))
+    return float(np.logaddexp.reduce(_evidences(fits)))
 
 
-def _evidences(found: Sequence[Mode]) -> Floats:
-    mean, deviation = _EXPECTED
-    logs = np.array([mode.evidence for mode in found])
+def _evidences(fits: Sequence[Mode]) -> Floats:
+    mean, deviation = _ROUGHNESS_PRIOR
+    logs = np.array([mode.evidence for mode in fits])
     return logs - 0.5 * ((np.log10(_ROUGHNESS[::-1]) - mean) / deviation) ** 2
 
 
@@ -127,7 +127,7 @@ def penalties(prior: Prior) -> list[Floats]:
     return [roughness * prior.rough + prior.fixed for roughness in _ROUGHNESS[::-1]]
 
 
-def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
+def _fit_with_restarts(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
     """Climb to the mode; if this fails, climb again through modes of growing numbers of users.
 
     Far from the mode, steps for very many users are too long in directions in which few cells
@@ -137,11 +137,13 @@ def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mod
     if direct.converged:
         return direct
     start_point, n_users = np.zeros(start.size), float(sample.counts.sum())
-    for n_fewer in _FEWER:
+    for n_fewer in _RESTART_USERS:
         if n_fewer < n_users:
-            start_point = _climb(prior, penalty, sample.fewer(n_fewer), start_point).coefficients
+            start_point = _climb(
+                prior, penalty, sample.scaled_to(n_fewer), start_point
+            ).coefficients
     restarted = _climb(prior, penalty, sample, start_point)
-    return min(direct, restarted, key=lambda mode: mode.left)
+    return min(direct, restarted, key=lambda mode: mode.squared_step)
 
 
 def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
@@ -223,10 +225,10 @@ class State:
     shares: Floats
     modes: tuple[Mode, ...]
     weights: Floats
-    places: Places
+    row_index: RowIndex
 
 
-def together(states: Sequence[State]) -> Floats:
+def combined_mass(states: Sequence[State]) -> Floats:
     """Return the mass of cells, combined over the families' densities: (n_cells,).
 
     The mass of a cell is its posterior harmonic mean, exp(mean - variance / 2) of the logarithm,
@@ -265,7 +267,7 @@ def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]
     return mean, float(shares @ parts)
 
 
-def of_users(states: Sequence[State], weights: Floats, squares: Floats) -> float:
+def mean_user_variance(states: Sequence[State], weights: Floats, squares: Floats) -> float:
     """Return the mean variance of a user's measure, given the sampled rank."""
     variances: list[float] = []
     for state in states:
@@ -292,7 +294,7 @@ def _influences(state: State, weights: Floats) -> Floats:
         influence += weight * (
             mass_changes @ state.sample.chances / mixed - mass_changes.sum(axis=1, keepdims=True)
         )
-    return influence[state.places.groups, state.places.columns]
+    return influence[state.row_index.groups, state.row_index.columns]
 
 
 def _moments(mode: Mode, state: State, weights: Floats) -> tuple[float, float]:
