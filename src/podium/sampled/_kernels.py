@@ -18,7 +18,7 @@ import numpy as np
 from podium._kernels import AVERAGE, BEST, WORST, kernel, mix, tie_key
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: SplitMix64's increment
-_TINY = 2.0**-53
+_TO_UNIT = 2.0**-53
 _NONE = -1
 
 
@@ -100,7 +100,7 @@ def _count_up_to(values, n, limit):
 @kernel
 def _unit(stream, turn):
     """Return the turn-th number of a stream, in [0, 1): 53 bits of a SplitMix64 number."""
-    return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
+    return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TO_UNIT
 
 
 @kernel

@@ -55,20 +55,20 @@ class Likelihood:
             first_outcome += observed.size
         return all_chances
 
-    def slope(self, mixed: Floats) -> Floats:
+    def slope(self, outcome_chances: Floats) -> Floats:
         """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
 
-        To first order, this is the sum over observed outcomes of share / mixed times the outcome's
-        chance at the rank. Its mean under the distribution is 1. At the maximum of the likelihood,
-        it is 1 at each rank with mass and at most 1 elsewhere.
+        To first order, this is the sum over observed outcomes of the outcome's chance at the rank
+        times share / outcome_chance. Its mean under the distribution is 1. At the maximum of the
+        likelihood, it is 1 at each rank with mass and at most 1 elsewhere.
 
         Parameters
         ----------
-        mixed : float64, (n_seen,)
+        outcome_chances : float64, (n_seen,)
             The chance of each observed outcome under the distribution.
         """
         gain = np.zeros(self.n_items)
-        ratios, first_outcome = self.shares / mixed, 0
+        ratios, first_outcome = self.shares / outcome_chances, 0
         for design, observed in self.parts:
             values = np.zeros(design.n_outcomes)
             values[observed] = ratios[first_outcome : first_outcome + observed.size]
@@ -183,9 +183,9 @@ def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
         # Equation 21: the chance of each outcome under the distribution (18), its part of the log
         # likelihood (19), and the new mass. A transposed copy of the chances exists so that both
         # products read their matrix row by row.
-        mixed = transposed @ mass
-        log_likelihood[step] = likelihood.shares @ np.log(mixed)
-        mass *= chances @ (likelihood.shares / mixed)
+        outcome_chances = transposed @ mass
+        log_likelihood[step] = likelihood.shares @ np.log(outcome_chances)
+        mass *= chances @ (likelihood.shares / outcome_chances)
     probabilities = _at_all_ranks(likelihood, n_steps, grid, mass / initial_mass)
     total = float(probabilities.sum())
     return Steps(probabilities / total, log_likelihood, abs(total - 1.0))

@@ -171,9 +171,9 @@ def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
     An outcome that almost no rank gives, such as many items above in the last of several additions,
     would have values too large for the precision of sums, and carries no information.
     """
-    mixed = prior @ chances
-    possible = mixed * n_users > _RARE
-    scale = np.sqrt(mixed[possible])
+    outcome_chances = prior @ chances
+    possible = outcome_chances * n_users > _RARE
+    scale = np.sqrt(outcome_chances[possible])
     deviations = chances[:, possible] / scale - scale  # without the constant function
     weights = np.sqrt(prior)[:, None]
     _, correlations, functions = np.linalg.svd(weights * deviations, full_matrices=False)
@@ -182,7 +182,7 @@ def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
     if n_significant > limit and correlations[limit] > _HIGH_CORRELATION:
         functions = np.linalg.svd(weights * _smooth(deviations, limit), full_matrices=False)[2]
     n_functions = max(1, min(n_significant, limit))
-    values = np.zeros((mixed.size, n_functions))
+    values = np.zeros((outcome_chances.size, n_functions))
     values[possible] = functions[:n_functions].T / scale[:, None]
     return values
 

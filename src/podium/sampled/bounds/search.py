@@ -66,7 +66,9 @@ def extremes(ball: Ball, worth: Worth, start_ranks: StartRanks) -> tuple[float, 
     nearest = distance(search.cloud(worth, ball.radius))
     miss = max(0.0, nearest - ball.radius)
     radius = nearest * (1.0 + _SLACK) if miss else ball.radius
-    low, high = (search.least(signed_worth, radius) for signed_worth in (worth, _negative(worth)))
+    low, high = (
+        search.lower_bound(signed_worth, radius) for signed_worth in (worth, _negative(worth))
+    )
     return low, -high, miss
 
 
@@ -199,7 +201,7 @@ class _Search:
             radius,
         )
 
-    def least(self, worth: Worth, radius: float) -> float:
+    def lower_bound(self, worth: Worth, radius: float) -> float:
         """Search prices until no rank of the groups raises the bound; prove it for all users."""
         prices = best = np.zeros(self.ball.means.size)
         last_bound, start = -np.inf, 1.0

@@ -186,10 +186,12 @@ class _Dual:
     def newton_step(self, forces: Floats) -> tuple[Floats, float]:
         """Return the step to the maximum of the quadratic model, and twice its gain."""
         masses = self.masses(forces)
-        mixed = masses @ self.chances  # p(r | pi), equation 18
-        gradient = mixed - forces / (2.0 * self.stiffness) - self.target
+        outcome_chances = masses @ self.chances  # p(r | pi), equation 18
+        gradient = outcome_chances - forces / (2.0 * self.stiffness) - self.target
         # Minus the second derivative: the covariance of the chances over eta, and a ridge.
-        curvature = (self.chances.T * masses) @ self.chances - np.outer(mixed, mixed)
+        curvature = (self.chances.T * masses) @ self.chances - np.outer(
+            outcome_chances, outcome_chances
+        )
         curvature /= self.eta
         curvature[np.diag_indices_from(curvature)] += 1.0 / (2.0 * self.stiffness)
         step = cho_solve(cho_factor(curvature), gradient)

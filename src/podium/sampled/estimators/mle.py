@@ -167,13 +167,13 @@ def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float
     observed = likelihood(ranks)
     mass = distribution.probabilities
     ranks_with_mass = np.flatnonzero(mass > 0)
-    mixed = np.zeros(observed.shares.size)
+    outcome_chances = np.zeros(observed.shares.size)
     for start in range(0, ranks_with_mass.size, _ROWS):
         block = ranks_with_mass[start : start + _ROWS]
-        mixed += mass[block] @ observed.chances((block + 1).astype(np.float64))
-    if mixed.min() <= 0:
+        outcome_chances += mass[block] @ observed.chances((block + 1).astype(np.float64))
+    if outcome_chances.min() <= 0:
         return float("inf")
-    return float(observed.slope(mixed).max()) - 1.0
+    return float(observed.slope(outcome_chances).max()) - 1.0
 
 
 @register

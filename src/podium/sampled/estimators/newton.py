@@ -18,7 +18,7 @@ _MOST_STEPS = 500
 _RISE = 1e-4  # the share of the expected gain that a step must reach
 _ROUNDING = 1e-15  # the rounding error of a mean log likelihood
 _SHRINK = 0.9  # the largest relative decrease of an outcome's chance in a step, to avoid zeros
-_LEAST = 1e-14  # smaller masses are dropped
+_MIN_MASS = 1e-14  # smaller masses are dropped
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,16 +144,16 @@ class _Search:
         )
         self.masses = np.concatenate([self.masses, np.zeros(new_ranks.size)])
         self._step_towards(self._newton())
-        has_mass = self.masses > _LEAST
+        has_mass = self.masses > _MIN_MASS
         self.ranks, self.chances = self.ranks[has_mass], self.chances[has_mass]
         self.masses = self.masses[has_mass] / self.masses[has_mass].sum()
 
     def _newton(self) -> Floats:
         """Return the masses that maximise the quadratic model.
 
-        The model is a sum of squares of (mixed after / mixed before - 2), weighted by the shares.
-        The masses sum to 1, so that the 2 can be subtracted from each chance, and the constraint on
-        the sum can be dropped.
+        The model is a sum of squares of (outcome chance after / before - 2), weighted by the
+        shares. The masses sum to 1, so that the 2 can be subtracted from each chance, and the
+        constraint on the sum can be dropped.
         """
         scale = np.sqrt(self.likelihood.shares)
         chances = self.chances / (self.masses @ self.chances)
@@ -166,8 +166,8 @@ class _Search:
     def _step_towards(self, goal: Floats) -> None:
         """Step towards a goal; the step is halved until the likelihood increases enough."""
         shares, direction = self.likelihood.shares, goal - self.masses
-        mixed, mixed_change = self.masses @ self.chances, direction @ self.chances
-        growth = mixed_change / mixed
+        outcome_chances, chance_changes = self.masses @ self.chances, direction @ self.chances
+        growth = chance_changes / outcome_chances
         expected_gain = float(shares @ growth)
         length = min(1.0, _SHRINK / max(float(-growth.min()), 1e-300))
         while length > 1e-12:

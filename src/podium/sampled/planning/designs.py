@@ -23,7 +23,7 @@ GROWTHS = (FIXED, 8, 64)
 
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 _STARTS = (10, *_SIZES)
-_USUAL = 400  # fixed sizes up to this one are always evaluated
+_ALWAYS_EVALUATED = 400  # fixed sizes up to this one are always evaluated
 _DIGITS = 2  # of a size between two sizes of the ladder
 
 ErrorOf = Callable[[tuple[int, ...]], float]
@@ -131,19 +131,19 @@ class Table:
         )
 
     def _evaluate_all_items(self) -> PlannedDesign:
-        last = self.planned_estimate.expected.cells.n_items - 1
+        last_size = self.planned_estimate.expected.cells.n_items - 1
         return self._planned_design(
-            "all", last, (last,), self.planned_estimate.outlooks_of_all_items()
+            "all", last_size, (last_size,), self.planned_estimate.outlooks_of_all_items()
         )
 
     def _planned_design(
-        self, kind: Kind, last: int, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
+        self, kind: Kind, last_size: int, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
     ) -> PlannedDesign:
         worst = max(outlooks.values(), key=self._compared_error)
         n_scored = max(outlook.n_scored for outlook in outlooks.values())
         return PlannedDesign(
             kind=kind,
-            n_negatives=last,
+            n_negatives=last_size,
             stages=stages if kind == "growing" else (),
             n_scored=n_scored,
             share=n_scored / self.planned_estimate.expected.cells.n_items,
@@ -198,9 +198,9 @@ def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[
         )
     half = (n_items - 1) // 2
     fixed = tuple(size for size in _SIZES if size <= half) or ((half,) if half else ())
-    last = min(n_items - 1, _SIZES[-1])
+    last_size = min(n_items - 1, _SIZES[-1])
     growing = [
-        Family(growth, tuple(start * growth for start in _STARTS if start * growth <= last))
+        Family(growth, tuple(start * growth for start in _STARTS if start * growth <= last_size))
         for growth in growths[1:]
     ]
     return (Family(FIXED, fixed), *growing)
@@ -228,7 +228,7 @@ def search_sizes(family: Family, error_of: ErrorOf, goal: float, *, reachable: b
     """
     evaluated: list[tuple[int, float]] = []
     for size in family.sizes:
-        if size > _USUAL and not (reachable or _may_reach(family, evaluated, goal)):
+        if size > _ALWAYS_EVALUATED and not (reachable or _may_reach(family, evaluated, goal)):
             return
         evaluated.append((size, error_of(family.stages(size))))
         if evaluated[-1][1] <= goal:
@@ -249,7 +249,7 @@ def _may_reach(family: Family, evaluated: Sequence[tuple[int, float]], goal: flo
 def _evaluate_usual_sizes(family: Family, error_of: ErrorOf, last_size: int) -> None:
     """Evaluate the remaining usual fixed sizes, so that a table shows the effect of more items."""
     for size in family.sizes:
-        if family.growth == FIXED and last_size < size <= _USUAL:
+        if family.growth == FIXED and last_size < size <= _ALWAYS_EVALUATED:
             error_of(family.stages(size))
 
 

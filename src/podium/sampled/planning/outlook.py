@@ -228,15 +228,17 @@ class PlannedEstimate:
         weights = cells.weights(self.measure)
         outlooks: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
-            mixed = masses @ chances
+            outcome_chances = masses @ chances
             exact_values = masses @ weights
             if outcome_values is not None:
-                squares = self._squares_of_means(outcome_values, mixed, exact_values)
+                squares = self._squares_of_means(outcome_values, outcome_chances, exact_values)
             elif isinstance(self.method, Smooth):
-                squares = self._squares_of_influences(self.method, rows, mixed, exact_values)
+                squares = self._squares_of_influences(
+                    self.method, rows, outcome_chances, exact_values
+                )
             else:
-                squares = self._squares_by_simulation(rows, mixed, exact_values)
-            cost = 1.0 + float((mixed @ design.sizes).mean())
+                squares = self._squares_by_simulation(rows, outcome_chances, exact_values)
+            cost = 1.0 + float((outcome_chances @ design.sizes).mean())
             outlooks[name] = Outlook(cost, *np.sqrt(squares).tolist())
         return outlooks
 
@@ -251,23 +253,25 @@ class PlannedEstimate:
             outlooks[name] = Outlook(float(cells.n_items), error, 0.0)
         return outlooks
 
-    def _squares_of_means(self, values: Floats, mixed: Floats, exact_values: Floats) -> Floats:
+    def _squares_of_means(
+        self, values: Floats, outcome_chances: Floats, exact_values: Floats
+    ) -> Floats:
         """Return the squared standard error and bias of a mean of outcomes' values.
 
         The estimate is known exactly under each distribution, and nearly equal under all
         distributions of a pilot's posterior. Its bias there is the difference of their measures. A
         few of them differ much, which makes the root mean square several times the typical bias.
         """
-        mean = mixed @ values
-        variances = np.maximum(mixed @ values**2 - mean**2, 0.0)
+        mean = outcome_chances @ values
+        variances = np.maximum(outcome_chances @ values**2 - mean**2, 0.0)
         return np.array([variances.mean() / self.n_users, np.median((mean - exact_values) ** 2)])
 
     def _squares_of_influences(
-        self, method: Smooth, rows: SampledRanks, mixed: Floats, exact_values: Floats
+        self, method: Smooth, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
     ) -> Floats:
         """Return the same to first order, about the fit to outcomes as frequent as expected."""
         variances, biases = np.zeros(exact_values.size), np.zeros(exact_values.size)
-        for row, shares in enumerate(mixed):
+        for row, shares in enumerate(outcome_chances):
             ranks = Tally(rows, self._expected_counts(shares))
             fit = method.posterior(ranks)
             influences = fit.influences(self.measure)  # per added user
@@ -276,13 +280,13 @@ class PlannedEstimate:
         return np.array([variances.mean() * self.n_users, (biases**2).mean()])
 
     def _squares_by_simulation(
-        self, rows: SampledRanks, mixed: Floats, exact_values: Floats
+        self, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
     ) -> Floats:
         """Return the same for any method, by simulation about the estimate from expected counts."""
         rng = np.random.default_rng([self.seed, *b"users"])
         n_each = max(-(-self.n_repeats // exact_values.size), _MIN_SIMULATIONS)
         deviations, biases = np.zeros((exact_values.size, n_each)), np.zeros(exact_values.size)
-        for row, shares in enumerate(mixed):
+        for row, shares in enumerate(outcome_chances):
             centre = self._estimate(rows, self._expected_counts(shares))
             biases[row] = centre - exact_values[row]
             for repeat in range(n_each):

@@ -18,7 +18,7 @@ _REJECTED = 1e-4  # the p-value below which the smooth family does not fit
 _MOST_STEPS = 200  # of expectation maximisation if it does not fit; more would follow noise
 _STEPS = 10  # between tests
 _MOST_DESIGNS = 16  # with more designs, sizes of catalogues are rounded
-_ALIKE = 0.02  # the step of rounding in the log of a size
+_SIZE_STEP = 0.02  # the step of rounding in the log of a size
 _ROUNDING = 1e-20  # smaller squared differences are rounding errors
 _TINY = 1e-300
 
@@ -129,8 +129,8 @@ def round_catalogues(ranks: SampledRanks) -> SampledRanks:
     if isinstance(ranks.n_items, int) or len(ranks.designs) <= _MOST_DESIGNS:
         return ranks
     largest = ranks.most_items
-    steps = np.rint(np.log(largest / ranks.n_items) / _ALIKE)
-    sizes = np.rint(largest * np.exp(-_ALIKE * steps)).astype(np.int64)
+    steps = np.rint(np.log(largest / ranks.n_items) / _SIZE_STEP)
+    sizes = np.rint(largest * np.exp(-_SIZE_STEP * steps)).astype(np.int64)
     sizes = np.maximum(sizes, np.asarray(ranks.n_negatives) + 1)
     history = None if ranks.history is None else np.minimum(ranks.history, sizes - 1)
     return replace(ranks, n_items=sizes, history=history)
@@ -153,9 +153,9 @@ def em_until_fit(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Float
     return mass, n_steps
 
 
-def _fits(mixed: Floats, users: Floats) -> bool:
+def _fits(outcome_chances: Floats, users: Floats) -> bool:
     """Test outcomes against their probabilities by chi-square, with rare neighbours merged."""
-    expected = mixed * users.sum()
+    expected = outcome_chances * users.sum()
     n_cells = max(int(expected.sum() / _LEAST_EXPECTED), 1)
     bin_number = np.minimum(np.cumsum(expected) / _LEAST_EXPECTED, n_cells - 1).astype(np.int64)
     _, cell = np.unique(bin_number, return_inverse=True)

@@ -19,11 +19,11 @@ from podium.sampled.estimators.smooth.prior import (
     without_history,
 )
 
-_MOST, _LEAST = 2000, 500  # the limits of the number of drawn distributions
-_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
+_MAX_DRAWS, _MIN_DRAWS = 2000, 500  # the limits of the number of drawn distributions
+_MAX_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
 _DETERMINED = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
 _UNCERTAIN_RATIO = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
-_FIRST = 10  # ranks that must be uncertain for the prior to decide
+_MIN_UNCERTAIN_RANKS = 10  # ranks that must be uncertain for the prior to decide
 _STEEP = 0.5  # the exponent over the first ranks from which a peak at rank 1 is possible
 _MAX_LOSS = 0.1  # the largest loss of log likelihood at which a peak is allowed
 _FREEDOM = 10.0  # of Student's t, which has wider tails than the normal approximation
@@ -79,7 +79,7 @@ def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draw
         masses = np.concatenate([masses, _normalised(masses * factor)])
         weights = np.concatenate([weights, weights]) / 2
     n_cells = _n_uncertain_cells(masses, weights)
-    n_uncertain = n_cells if states[0].cells.edges[n_cells] >= _FIRST else 0
+    n_uncertain = n_cells if states[0].cells.edges[n_cells] >= _MIN_UNCERTAIN_RANKS else 0
     unseen_variance = np.max([_undetermined_variance(state) for state in states], axis=0)
     return Draws(_draw_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
 
@@ -96,7 +96,7 @@ def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats
     sample = state.sample
     prior, fitted_modes, shares = _with_free_slope(state)
     work = sample.chances.size * len(sample.counts)
-    n = int(np.clip(_WORK // work, _LEAST, _MOST))
+    n = int(np.clip(_MAX_WORK // work, _MIN_DRAWS, _MAX_DRAWS))
     counts = rng.multinomial(n // 2, shares)
     draws_by_mode = [
         _draw_near(mode, prior, penalty, sample, state.shares, int(count), rng)

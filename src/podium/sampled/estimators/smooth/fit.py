@@ -149,9 +149,9 @@ def _fit_with_restarts(prior: Prior, penalty: Floats, sample: Sample, start: Flo
 def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
     """Climb by Newton's method with the expected information; steps are halved until they gain."""
     point = start
-    value, mass, mixed = _value(prior, penalty, sample, point)
+    value, mass, outcome_chances = _value(prior, penalty, sample, point)
     for _ in range(_MOST_STEPS):
-        slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
+        slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
         step = np.linalg.solve(precision, slope)
         gain = float(slope @ step)
         if gain < _GAIN:
@@ -164,8 +164,8 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
         if trial[0] <= value:
             break
         point = point + length * step
-        value, mass, mixed = trial
-    slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
+        value, mass, outcome_chances = trial
+    slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
     # Laplace's approximation: the integral of a normal density with this curvature, divided by that
     # of the prior, whose inverse covariance is the penalty.
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
@@ -180,24 +180,31 @@ def _value(
     logs = prior.design @ point + prior.sizes
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
     mass /= mass.sum(axis=1, keepdims=True)
-    mixed = np.maximum(mass @ sample.chances, _TINY)
-    value = float((sample.counts * np.log(mixed)).sum() - 0.5 * point @ penalty @ point)
-    return value, mass, mixed
+    outcome_chances = np.maximum(mass @ sample.chances, _TINY)
+    value = float((sample.counts * np.log(outcome_chances)).sum() - 0.5 * point @ penalty @ point)
+    return value, mass, outcome_chances
 
 
 def _second_order(
-    prior: Prior, penalty: Floats, sample: Sample, point: Floats, mass: Floats, mixed: Floats
+    prior: Prior,
+    penalty: Floats,
+    sample: Sample,
+    point: Floats,
+    mass: Floats,
+    outcome_chances: Floats,
 ) -> tuple[Floats, Floats]:
     """Return the gradient of the penalised log likelihood, and its expected curvature."""
     # The derivative of each outcome's chance by each coefficient. The masses of cells sum to 1, so
     # that the mean of the design is subtracted.
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
-    changes = np.matmul(sample.chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
-    slope = np.einsum("jr,jrp->p", sample.counts / mixed, changes) - penalty @ point
+    changes = (
+        np.matmul(sample.chances.T, weighted) - outcome_chances[:, :, None] * means[:, None, :]
+    )
+    slope = np.einsum("jr,jrp->p", sample.counts / outcome_chances, changes) - penalty @ point
     # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the observed
     # curvature, it is never negative.
-    scaled = changes * np.sqrt(sample.users / mixed)[:, :, None]
+    scaled = changes * np.sqrt(sample.users / outcome_chances)[:, :, None]
     flat = scaled.reshape(-1, scaled.shape[2])
     return slope, flat.T @ flat + penalty
 
@@ -273,9 +280,9 @@ def mean_user_variance(states: Sequence[State], weights: Floats, squares: Floats
     for state in states:
         mass = state.modes[int(np.argmax(state.weights))].mass
         chances, users = state.sample.chances, state.sample.users
-        mixed = np.maximum(mass @ chances, _TINY)
+        outcome_chances = np.maximum(mass @ chances, _TINY)
         first_moment, second_moment = (mass * weights) @ chances, (mass * squares) @ chances
-        user_variances = np.maximum(second_moment - first_moment**2 / mixed, 0.0)
+        user_variances = np.maximum(second_moment - first_moment**2 / outcome_chances, 0.0)
         variances.append(float((users * user_variances).sum() / state.sample.counts.sum()))
     return float(np.mean(variances))
 
@@ -290,9 +297,10 @@ def _influences(state: State, weights: Floats) -> Floats:
     for weight, mode in zip(state.weights, state.modes, strict=True):
         step = np.linalg.solve(mode.precision, _slope(mode, state, weights))
         mass_changes = mode.mass * (state.prior.design @ step)
-        mixed = np.maximum(mode.mass @ state.sample.chances, _TINY)
+        outcome_chances = np.maximum(mode.mass @ state.sample.chances, _TINY)
         influence += weight * (
-            mass_changes @ state.sample.chances / mixed - mass_changes.sum(axis=1, keepdims=True)
+            mass_changes @ state.sample.chances / outcome_chances
+            - mass_changes.sum(axis=1, keepdims=True)
         )
     return influence[state.row_index.groups, state.row_index.columns]
 

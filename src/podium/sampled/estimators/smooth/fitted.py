@@ -26,7 +26,7 @@ from podium.sampled.estimators.smooth.fit import (
 )
 from podium.sampled.ranks import SampledRanks
 
-_LEAST = 1e-100  # the smallest value of a measure whose square is a divisor
+_MIN_VALUE = 1e-100  # the smallest value of a measure whose square is a divisor
 _WIDENING = 1.05  # a factor for normal quantiles, because the family is also an assumption
 _PRIOR_SHARE = 0.5  # the share of a measure's value from ranks for which the prior decides
 
@@ -172,7 +172,7 @@ class SmoothFit:
         """Return the factor by which steps of expectation maximisation changed each cell's mass."""
         starts = self.states[0].cells.edges[:-1]
         mass = np.add.reduceat(self.distribution.probabilities, starts)
-        return mass / np.maximum(combined_mass(self.states), _LEAST)
+        return mass / np.maximum(combined_mass(self.states), _MIN_VALUE)
 
     @cached_property
     def _bounds_cache(self) -> dict[tuple[Measure, float], Bounds]:
@@ -213,7 +213,7 @@ class SmoothFit:
         weights = cells.weights(measure)
         mean, variance = log_moments(self.states, weights)
         user_variance = mean_user_variance(self.states, weights, cells.weights(measure, 2))
-        square = max(value, _LEAST) ** 2
+        square = max(value, _MIN_VALUE) ** 2
         variance += user_variance / (n_observed(self.ranks) * square)
         variance = max(variance, self._resampling_variance(measure) / square)
         if self.n_steps:

@@ -24,7 +24,7 @@ _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # the standard deviation about 0 of d log density / d log rank at rank 1
 ANY_HEAD = 2.0  # the same for intervals, in which only the data determine the slope
 _PEAK = 0.9, 0.15  # mean and standard deviation of the log height of a peak with slope 1
-_FIRST = 10  # the number of ranks over which the slope for a peak is measured
+_SLOPE_RANKS = 10  # the number of ranks over which the slope for a peak is measured
 _TAIL = 5.0  # the standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # as _HEAD, for the change with the log of a user's number of items
 _HISTORY_TAIL = 2.0  # as _TAIL, for this change
@@ -135,7 +135,7 @@ def with_peak(prior: Prior, slope: float) -> Prior:
 
 def top_exponent(cells: Cells, mass: Floats) -> float:
     """Return the exponent with which the density falls over the first ten ranks."""
-    last_cell = min(_FIRST, cells.sizes.size) - 1
+    last_cell = min(_SLOPE_RANKS, cells.sizes.size) - 1
     if last_cell < 1:
         return 0.0
     density = np.log(mass[[0, last_cell]] / cells.sizes[[0, last_cell]])
