@@ -263,5 +263,7 @@ class WMLE(Estimator):
             weight_of(ranks / self.scale), ranks.size, name="weight(ranks / scale)"
         )
         if not user_weights.any():
-            raise ArgumentError("weight must be above 0 for some sampled rank, got 0 for all.")
+            raise ArgumentError(
+                "weight must be above 0 for at least one sampled rank, got 0 for all."
+            )
         return user_weights

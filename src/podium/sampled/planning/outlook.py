@@ -111,7 +111,7 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
         high *= 2
     if excess(low) > 0 or excess(high) < 0:
         raise ArgumentError(
-            f"expect is too close to the end of its range, got {value:g}. Use a less extreme value."
+            f"expect is too close to an end of its range, got {value:g}. Use a less extreme value."
         )
     return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 

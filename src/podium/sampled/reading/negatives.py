@@ -136,8 +136,8 @@ def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bo
         )
     if smallest < largest and not mixed:
         raise DataError(
-            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if they "
-            "were drawn with different sizes."
+            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if "
+            "samples were drawn with different sizes."
         )
     if n_negatives not in (None, largest):
         raise DataError(

@@ -225,7 +225,7 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
             f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
-            "they were drawn with different sizes."
+            "samples were drawn with different sizes."
         )
 
 
